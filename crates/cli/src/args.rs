@@ -44,7 +44,7 @@ pub(crate) struct CommonArgs {
 }
 
 /// How a simulated machine is simulated.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
     /// Writes what happens in the run of one function or program as a trace for Perfetto
@@ -214,8 +214,8 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 
 /// Puts together what the shares of a sweep have found, as if one process had simulated all of it.
 ///
-/// A share is what --share chooses of `run` or `reproduce`, or what a task of Slurm or MPI does.
-/// Results that no file has are named.
+/// A share is what --share chooses of `run`, `reproduce` or `map ring`, or what a task of Slurm or
+/// MPI does. Results that no file has are named.
 #[derive(Args)]
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {

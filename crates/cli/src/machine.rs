@@ -12,7 +12,7 @@ use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{self, Simulated, load};
 use crate::surroundings::{self, Surroundings, this_computer};
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, SweepArgs};
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,17 @@ impl Kind {
             Self::ThisComputer => Capabilities::default(),
             Self::Simulated => Sim::CAPABILITIES,
         }
+    }
+}
+
+/// Refuses flags of sweeps for this computer.
+pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
+    match sweep.given() {
+        Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
+            "{flag} with --machine {machine}: only simulations give the same results on every computer; choose a \
+             simulated machine, such as --machine qs20, or leave {flag} out"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use clap::{Parser, error::ErrorKind};
 use crate::args::MergeArgs;
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::map::{self, MapArgs, MapCommand};
 use crate::sweep::{ResultFile, SweepArgs};
 use crate::{reproduce, run};
 
@@ -46,6 +47,14 @@ pub(crate) fn merge(arguments: &MergeArgs) -> Result<(), Failure> {
             command.output = arguments.output.clone();
             command.quiet = arguments.quiet;
             reproduce::run(&command)
+        }
+        Command::Map(MapArgs {
+            command: MapCommand::Ring(mut command),
+        }) => {
+            command.sweep = sweep;
+            command.output = arguments.output.clone();
+            command.quiet = arguments.quiet;
+            map::ring::run(&command)
         }
         _ => Err(wrong(
             ErrorKind::InvalidSubcommand.as_str().unwrap_or_default(),

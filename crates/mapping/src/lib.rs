@@ -35,6 +35,7 @@ mod binding;
 mod bound;
 mod costs;
 mod error;
+pub mod experiment;
 mod ids;
 mod placement;
 mod problem;

@@ -34,6 +34,7 @@ mod read;
 pub mod reproduction;
 mod scale;
 pub mod schema;
+pub mod sweep;
 pub mod table;
 mod text;
 
@@ -52,6 +53,7 @@ pub use placement::{
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
+pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{bandwidth, size, time, title};
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is

@@ -12,7 +12,8 @@ use serde_json::error::Category;
 use crate::{Envelope, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
 /// What to do about a file that is no report.
-const NAME_A_REPORT: &str = "name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed with --format json";
+const NAME_A_REPORT: &str =
+    "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
 /// A file cannot be used as a report. The message names it and says why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +28,7 @@ pub struct ReadError {
 pub enum Measured {
     /// By `cellworks stats`.
     Stats(Report),
-    /// By a program that `cellworks run` ran.
+    /// By a program that `cellworks run` ran, or by `cellworks map ring`.
     Program(ProgramReport),
     /// Found by `cellworks map solve`.
     Placement(PlacementReport),
@@ -47,7 +48,10 @@ impl Measured {
     pub fn printed_by(&self) -> String {
         match self {
             Self::Stats(_) => "stats".to_owned(),
-            Self::Program(report) => format!("run {}", report.program),
+            Self::Program(report) if report.envelope.command == "run" => {
+                format!("run {}", report.program)
+            }
+            Self::Program(report) => report.envelope.command.clone(),
             Self::Placement(report) => report.envelope.command.clone(),
         }
     }
@@ -74,9 +78,10 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats`, `cellworks run` or `cellworks map solve` wrote with `--format
-/// json`. Fields that are not known are passed over, and control characters become `\u{fffd}`, in the report and in errors:
-/// the file may come from elsewhere, and what is in it is shown on a terminal.
+/// Reads what `cellworks stats`, `cellworks run` or `cellworks map` wrote with `--format json`.
+/// Fields that are not known are passed over, and control characters become `\u{fffd}`, in the
+/// report and in errors: the file may come from elsewhere, and what is in it is shown on a
+/// terminal.
 ///
 /// The whole file is held in memory meanwhile; it may be a pipe.
 ///
@@ -129,7 +134,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
         ));
     }
     let measured = match head.command.as_str() {
-        "run" => parsed(&text).map(Measured::Program),
+        "run" | "map ring" => parsed(&text).map(Measured::Program),
         "map solve" => parsed(&text).map(Measured::Placement),
         other if head.measurements.is_none() && other != "stats" => {
             return Err(format!(
@@ -380,12 +385,12 @@ mod tests {
         assert_eq!(
             said(b"function,spes\nmailbox,1\n"),
             "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats`, \
-             `cellworks run` or `cellworks map solve` printed with --format json"
+             `cellworks run` or `cellworks map` printed with --format json"
         );
         assert_eq!(
             said(b"\x7fELF\x02"),
             "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats`, \
-             `cellworks run` or `cellworks map solve` printed with --format json"
+             `cellworks run` or `cellworks map` printed with --format json"
         );
         let two = crate::json::render(&made_up::report()).repeat(2);
         let lines = two.lines().count() / 2;
@@ -393,7 +398,7 @@ mod tests {
             said(two.as_bytes()),
             format!(
                 "`report.json` is not JSON (trailing characters at line {} column 1); name what `cellworks \
-                 stats`, `cellworks run` or `cellworks map solve` printed with --format json",
+                 stats`, `cellworks run` or `cellworks map` printed with --format json",
                 lines + 1
             )
         );
@@ -404,13 +409,13 @@ mod tests {
         assert_eq!(
             said(b"{\"dependencies\": {}}"),
             "`report.json` is JSON, but not a report of cellworks (missing field `schema_version` at line 1 \
-             column 20); name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed \
+             column 20); name what `cellworks stats`, `cellworks run` or `cellworks map` printed \
              with --format json"
         );
         assert_eq!(
             said(b"42"),
             "`report.json` is JSON, but not a report of cellworks (invalid type: integer `42`, expected an \
-             object at line 1 column 2); name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed \
+             object at line 1 column 2); name what `cellworks stats`, `cellworks run` or `cellworks map` printed \
              with --format json"
         );
         let mut report = sound();
@@ -478,7 +483,7 @@ mod tests {
         assert_eq!(
             said_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
             "`report.json` is what `cellworks compare` printed, which has no measurements; name what `cellworks \
-             stats`, `cellworks run` or `cellworks map solve` printed with --format json"
+             stats`, `cellworks run` or `cellworks map` printed with --format json"
         );
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Comparison, Machines, PlacementReport, ProgramReport, Report, Reproduction, SCHEMA_VERSION,
+    SweepReport,
 };
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
@@ -24,6 +25,7 @@ pub fn published() -> Value {
     let machines = generator.subschema_for::<Machines>();
     let program = generator.subschema_for::<ProgramReport>();
     let placement = generator.subschema_for::<PlacementReport>();
+    let sweep = generator.subschema_for::<SweepReport>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:cellworks:schema:{SCHEMA_VERSION}"),
@@ -32,7 +34,7 @@ pub fn published() -> Value {
                         `cellworks reproduce --format json` prints if it is `reproduce`, what \
                         `cellworks machines --format json` prints if it is `machines`, what `cellworks run \
                         --format json` prints if it is `run`, what `cellworks map solve --format json` prints if it is \
-                        `map solve`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
+                        `map solve`, what `cellworks map ring --format json` prints if it is `map ring`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
         "required": ["schema_version", "command"],
@@ -54,7 +56,11 @@ pub fn published() -> Value {
                     "else": {
                         "if": {"properties": {"command": {"const": "map solve"}}},
                         "then": placement,
-                        "else": report,
+                        "else": {
+                            "if": {"properties": {"command": {"const": "map ring"}}},
+                            "then": sweep,
+                            "else": report,
+                        },
                     },
                 },
             },
@@ -141,6 +147,10 @@ mod tests {
         serde_json::to_value(made_up::program()).unwrap()
     }
 
+    fn sweep() -> Value {
+        serde_json::to_value(made_up::sweep()).unwrap()
+    }
+
     fn placement() -> Value {
         serde_json::to_value(made_up::placement()).unwrap()
     }
@@ -181,6 +191,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            sweep(),
         ] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
             assert_eq!(complaints(&closed(), &object), [""; 0]);
@@ -195,6 +206,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            sweep(),
         ] {
             object["machine"]["colour"] = json!("grey");
             assert_eq!(complaints(&published(), &object), [""; 0]);
@@ -241,6 +253,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            sweep(),
         ] {
             for (break_it, expected) in broken {
                 let mut object = whole.clone();
@@ -318,6 +331,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            sweep(),
         ] {
             for field in object.as_object().unwrap().keys() {
                 assert!(

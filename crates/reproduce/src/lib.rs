@@ -17,7 +17,6 @@
 mod experiment;
 mod figure;
 mod paper;
-mod permutation;
 mod quantities;
 mod reproduce;
 mod run;
@@ -31,5 +30,5 @@ pub use figure::{Figure, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Relation, Shape, Unit};
 pub use quantities::{fitted, with_quantity};
 pub use reproduce::{Extent, Plan, Reproducing, UnknownMachine};
-pub use run::{Descriptions, Simulated, built_in};
+pub use run::{Descriptions, Simulated, built_in, simulate_rings};
 pub use sensitivity::{Change, Moved, sensitivity};

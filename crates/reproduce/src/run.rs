@@ -9,14 +9,15 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use cellworks_mapping::experiment::RingRun;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Access, Outcome, Simulation};
+use crate::experiment::{Access, Outcome, Program, Simulation};
 
 /// The descriptions of machines by their names.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
@@ -41,6 +42,35 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
+/// Simulates rings on the machine of this name, on all cores of this computer, as many groups of
+/// them as `number`. Of each group whose number is wanted `runs` has the rings, and `found` is told
+/// the times of their rounds in nanoseconds, or why there are none, from any thread. It says
+/// whether to go on: if not, the groups that run are the last.
+pub fn simulate_rings(
+    machine: &str,
+    number: usize,
+    runs: &(dyn Fn(usize) -> Vec<RingRun> + Sync),
+    descriptions: Descriptions<'_>,
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+    found: &(dyn Fn(usize, Result<Vec<f64>, String>) -> ControlFlow<()> + Sync),
+) {
+    let machine: Arc<str> = machine.into();
+    side_by_side(number, descriptions, &|machines, step| {
+        if !wanted(step) {
+            return ControlFlow::Continue(());
+        }
+        let time = |run| {
+            let simulation = Simulation {
+                machine: Arc::clone(&machine),
+                access: Access::Direct,
+                program: Program::Ring(run),
+            };
+            machines.run(&simulation).map(|outcome| outcome.ns)
+        };
+        found(step, runs(step).into_iter().map(time).collect())
+    });
+}
+
 /// Runs the simulations whose number is wanted on all cores of this computer. `found` is told what
 /// each has found, from any thread, and says whether to go on: if not, those that run are the last.
 pub(crate) fn run_each(
@@ -49,22 +79,37 @@ pub(crate) fn run_each(
     wanted: &(dyn Fn(usize) -> bool + Sync),
     found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
 ) {
+    side_by_side(simulations.len(), descriptions, &|machines, step| {
+        if !wanted(step) {
+            return ControlFlow::Continue(());
+        }
+        found(step, Simulated(machines.run(&simulations[step])))
+    });
+}
+
+/// Does `number` steps on all cores of this computer, each on the machines of its thread, until one
+/// says that no more are to begin.
+fn side_by_side(
+    number: usize,
+    descriptions: Descriptions<'_>,
+    step: &(dyn Fn(&mut Machines<'_>, usize) -> ControlFlow<()> + Sync),
+) {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let work = || {
         let mut machines = Machines::new(descriptions);
         loop {
-            let step = next.fetch_add(1, Ordering::Relaxed);
-            let Some(simulation) = simulations.get(step) else {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= number {
                 return;
-            };
-            if wanted(step) && found(step, Simulated(machines.run(simulation))).is_break() {
-                next.store(simulations.len(), Ordering::Relaxed);
+            }
+            if step(&mut machines, at).is_break() {
+                next.store(number, Ordering::Relaxed);
             }
         }
     };
     thread::scope(|scope| {
-        for _ in 1..cores.min(simulations.len()) {
+        for _ in 1..cores.min(number) {
             scope.spawn(work);
         }
         work();
@@ -91,7 +136,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
 /// store of 256 KB for each SPE takes longer to make than a small simulation to run.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
-    made: HashMap<(std::sync::Arc<str>, Access), Result<Made, String>>,
+    made: HashMap<(Arc<str>, Access), Result<Made, String>>,
 }
 
 struct Made {

@@ -5,6 +5,7 @@ mod costs;
 mod exec;
 mod hwloc;
 mod measure;
+pub(crate) mod ring;
 mod solve;
 
 use clap::{Args, Subcommand};
@@ -23,6 +24,7 @@ pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
+    Ring(ring::RingArgs),
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
@@ -30,5 +32,6 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
         MapCommand::Solve(arguments) => solve::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
         MapCommand::Hwloc(arguments) => hwloc::run(arguments),
+        MapCommand::Ring(arguments) => ring::run(arguments),
     }
 }

@@ -50,10 +50,10 @@ impl Values {
 
     fn parse(self, text: &str) -> Result<Vec<Value>, String> {
         match self {
-            Self::Counts => counts(text),
-            Self::Orders => doubled(text, order),
-            Self::Sizes => doubled(text, size),
-            Self::Cycles => cycles(text),
+            Self::Counts => counts(text).map(values),
+            Self::Orders => doubled(text, order).map(values),
+            Self::Sizes => sizes(text).map(values),
+            Self::Cycles => cycles(text).map(values),
             Self::Texts => Ok(text.split(',').map(Value::from).collect()),
         }
     }
@@ -82,14 +82,23 @@ pub(super) fn parsed(flag: &Arg, text: &str) -> Result<Vec<Value>, String> {
     Values::of(flag).parse(text)
 }
 
-fn counts(text: &str) -> Result<Vec<Value>, String> {
+fn values<T: Into<Value>>(all: Vec<T>) -> Vec<Value> {
+    all.into_iter().map(T::into).collect()
+}
+
+/// Sizes in bytes: `8-16k` is 8 and its doubles up to 16k.
+pub(crate) fn sizes(text: &str) -> Result<Vec<u64>, String> {
+    doubled(text, size)
+}
+
+fn counts(text: &str) -> Result<Vec<u64>, String> {
     split(text, count, |first, last, all| {
         all.extend((first..=last).take(VALUES_MAX + 1));
     })
 }
 
 /// Ranges are of every power of 2 times the first value.
-fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<Value>, String> {
+fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<u64>, String> {
     split(text, one, |first, last, all| {
         let doubled = |size: &u64| size.checked_mul(2);
         let sizes = std::iter::successors(Some(first), doubled);
@@ -104,7 +113,7 @@ fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<
     })
 }
 
-fn cycles(text: &str) -> Result<Vec<Value>, String> {
+fn cycles(text: &str) -> Result<Vec<f64>, String> {
     let one = |text: &str| {
         let number: Result<f64, _> = text.parse();
         number
@@ -131,11 +140,11 @@ fn cycles(text: &str) -> Result<Vec<Value>, String> {
 }
 
 /// Values and ranges between commas; `between` adds those of a range.
-fn split<T: Copy + PartialOrd + Into<Value>>(
+fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
     between: impl Fn(T, T, &mut Vec<T>),
-) -> Result<Vec<Value>, String> {
+) -> Result<Vec<T>, String> {
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
@@ -157,7 +166,7 @@ fn split<T: Copy + PartialOrd + Into<Value>>(
             ));
         }
     }
-    Ok(all.into_iter().map(T::into).collect())
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ use cellworks_stats::Limits;
 use serde_json::json;
 
 pub(crate) use args::RunArgs;
+pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
-use crate::machine::{Job, Kind, on_machine};
+use crate::machine::{self, Job, Kind, on_machine};
 use crate::session::{End, Session};
 use crate::sweep::{Header, Step, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
@@ -190,13 +191,7 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
         return Ok(());
     };
     let common = &asked.common;
-    if Kind::of(&common.machine) != Kind::Simulated {
-        return Err(format!(
-            "{flag} with --machine {}: only simulations give the same results on every computer; choose a \
-             simulated machine, such as --machine qs20, or leave {flag} out",
-            common.machine
-        ));
-    }
+    machine::check_sweep(&asked.sweep, &common.machine)?;
     let png = asked.drawing.png.as_ref().map(|_| "--png");
     match common.simulation.of_one_run().or(png) {
         Some(other) => Err(format!(

@@ -113,7 +113,7 @@ fn a_file_that_this_user_may_not_read() {
 
 #[test]
 fn files_of_something_else() {
-    let what_to_do = "name what `cellworks stats`, `cellworks run` or `cellworks map solve` printed with --format json";
+    let what_to_do = "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
     refused(
         "function,spes\nmailbox,1\n",
         &format!("is not JSON (expected ident at line 1 column 2); {what_to_do}"),

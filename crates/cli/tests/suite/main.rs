@@ -14,6 +14,7 @@ mod output_files;
 mod page;
 mod pools;
 mod reproduce;
+mod ring;
 mod run;
 mod simulated;
 mod stats;

@@ -7,8 +7,8 @@ const SUBCOMMANDS: [&str; 9] = [
     "run",
     "compare",
     "reproduce",
-    "merge",
     "map",
+    "merge",
     "machines",
     "completions",
     "man",
@@ -154,8 +154,32 @@ fn the_commands_of_map_have_pages_and_completions() {
 }
 
 #[test]
+fn map_ring_has_a_page_and_completions() {
+    let page = printed(&["man", "map", "ring"]);
+    assert!(page.contains(".TH cellworks-map-ring 1"), "{page}");
+    let script = printed(&["completions", "bash"]);
+    for flag in [
+        "packet",
+        "tasks",
+        "spes",
+        "one-way",
+        "sample",
+        "runs",
+        "rounds",
+        "placement",
+        "mapping",
+        "share",
+        "results",
+    ] {
+        let written = flag.replace('-', "\\-");
+        assert!(page.contains(&format!("\\-\\-{written}")), "{flag}: {page}");
+        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+    }
+}
+
+#[test]
 fn every_command_of_map_has_a_page_with_its_exit_codes() {
-    for name in ["solve", "exec", "hwloc"] {
+    for name in ["solve", "ring", "exec", "hwloc"] {
         let page = printed(&["man", "map", name]);
         assert!(
             page.contains(&format!(".TH cellworks-map-{name} 1")),
@@ -184,6 +208,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, merge, map, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, merge, machines, completions, man, help\n",
     );
 }

@@ -108,8 +108,8 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
-        // The ideal speed-up is a straight line.
-        "times" => Spacing::Linear,
+        // The ideal speed-up is a straight line, and half of all mappings are half of the width.
+        "times" | "rank" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,
     };
@@ -117,7 +117,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
         "ns" => |ns| short(&time(ns)),
         "bytes/s" => |bytes_per_s| short(&bandwidth(bytes_per_s as u64)),
         "bytes" => |bytes| size(bytes as usize),
-        "threads" | "SPEs" => |number| format!("{number:.0}"),
+        "threads" | "SPEs" | "rank" => |number| format!("{number:.0}"),
         _ => |number| short(&text::figures(number)),
     };
     Axis {
@@ -131,6 +131,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
 fn hover(axis: &FigureAxis, number: f64) -> String {
     match axis.unit.as_str() {
         unit @ ("threads" | "SPEs") => format!("{number} {unit}"),
+        "rank" => format!("rank {number:.0}"),
         unit @ ("ns" | "bytes" | "bytes/s") => in_unit(number, unit),
         unit => format!("{} {unit}", in_unit(number, unit)),
     }

@@ -118,7 +118,7 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     let headings = parameters.iter().map(|name| called(name));
     let of_quantity = quantities.iter().map(|(name, unit)| match *unit {
         // Each value has its unit.
-        "ns" | "bytes/s" | "bytes" | "times" => called(name),
+        "ns" | "bytes/s" | "bytes" | "times" | "rank" => called(name),
         unit => format!("{}\n({unit})", called(name)),
     });
     let line = |(of, row): &Row<'_>| {
@@ -148,6 +148,7 @@ pub(super) fn in_unit(value: f64, unit: &str) -> String {
         "ns" => time(value),
         "bytes/s" => bandwidth(value as u64),
         "bytes" => size(value as usize),
+        "rank" => format!("{value:.0}"),
         _ => figures(value),
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::{
-    Counters, CpuBinding, Envelope, FigureAxis, FigureCurve, FixedTask, Machines, PlacementProblem,
-    PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure, ProgramReport,
-    ResourceCounters, SimulatedMachine, SpeCounters,
+    Counters, CpuBinding, Envelope, FigureAxis, FigureCurve, FixedTask, Machines, MappingTimes,
+    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure,
+    ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo, SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -106,6 +106,65 @@ pub fn placement() -> PlacementReport {
                 ns: vec![10.0e6, 11.0e6, 10.5e6],
             }],
         }),
+    }
+}
+
+/// A ring of four tasks with two mappings of the six, one of which was interrupted.
+pub fn sweep() -> SweepReport {
+    let all = || serde_json::json!({"tasks": 4, "packet_bytes": 2_048});
+    let named = || serde_json::json!({"tasks": 4, "packet_bytes": 2_048, "mapping": "0123"});
+    let axis = |label: &str, unit: &str| FigureAxis {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+    };
+    let times = |mapping: &str, runs_ns: [f64; 3]| MappingTimes {
+        packet_bytes: 2_048,
+        mapping: mapping.to_owned(),
+        runs_ns: runs_ns.to_vec(),
+    };
+    SweepReport {
+        found: ProgramReport {
+            envelope: Envelope {
+                command: "map ring".to_owned(),
+                complete: false,
+                ..bare().envelope
+            },
+            program: "ring".to_owned(),
+            not_measured: Vec::new(),
+            results: vec![
+                finding("worst_to_best", 1.5, "times", all()),
+                finding("median_to_best", 1.5, "times", all()),
+                finding("mapping_share", 87.5, "%", all()),
+                finding("rank", 2.0, "rank", named()),
+                finding("to_best", 1.5, "times", named()),
+                finding("time", 1_500.0, "ns", named()),
+            ],
+            figures: vec![ProgramFigure {
+                title: "Time of a round, 2 KB".to_owned(),
+                x: axis("mappings, the fastest first", "rank"),
+                y: axis("time", "ns"),
+                curves: vec![FigureCurve {
+                    name: "average".to_owned(),
+                    points: vec![(1.0, 1_000.0), (2.0, 1_500.0)],
+                }],
+            }],
+            counters: None,
+        },
+        sweep: SweepInfo {
+            tasks: 4,
+            spes: 4,
+            packet_bytes: vec![2_048],
+            directions: 2,
+            rounds: 100,
+            runs: 3,
+            seed: 0,
+            placement: "pinned".to_owned(),
+            sample: None,
+        },
+        mappings: vec![
+            times("0123", [1_400.0, 1_500.0, 1_600.0]),
+            times("0132", [900.0, 1_000.0, 1_100.0]),
+        ],
     }
 }
 

@@ -2,9 +2,9 @@
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
+use cellworks_mapping::experiment::gather::{gather, join, report};
 use serde::Deserialize;
 
-use super::gather::{gather, join, report};
 use super::outcome::{Outcome, check_spes, failed};
 
 /// A line that two SPEs change in turn by `getllar` and `putllc`; the result is the time from one

@@ -1,11 +1,10 @@
 //! What can be simulated, as papers name it.
 
 mod bounce;
-mod gather;
+mod mappings;
 mod outcome;
 mod ppe;
 mod program;
-mod ring;
 mod stats;
 mod stream;
 #[cfg(test)]
@@ -15,16 +14,16 @@ use std::iter;
 use std::sync::Arc;
 
 use cellworks_machine::CellMachine;
+use cellworks_mapping::experiment::RingRun;
 use serde::Deserialize;
 
 pub use bounce::Bounce;
+pub use mappings::{Ring, RingStatistic};
 pub use program::{Run, ScalesFrom};
-pub use ring::{Ring, RingStatistic};
 pub use stats::{Gives, Stats};
 pub use stream::Stream;
 
 pub(crate) use outcome::Outcome;
-pub(crate) use ring::RingRun;
 
 /// A program whose result is a number, or a combination of several.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -148,7 +147,7 @@ impl Program {
         match self {
             Self::Stats(stats) => stats.run(machine),
             Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),
-            Self::Ring(ring) => ring.run(machine),
+            Self::Ring(ring) => ring.run(machine).map(Outcome::time),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
             Self::PpeCommunication => ppe::run(machine),

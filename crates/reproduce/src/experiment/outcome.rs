@@ -1,6 +1,6 @@
 //! What an experiment finds, and why it may find nothing.
 
-use cellworks_machine::Machine;
+pub(super) use cellworks_mapping::experiment::gather::{check_spes, failed};
 use serde::{Deserialize, Serialize};
 
 /// What a run found.
@@ -19,21 +19,4 @@ impl Outcome {
             bytes_per_s: None,
         }
     }
-}
-
-/// Why a run of a machine gave no number.
-pub(super) fn failed(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// That the machine has too few SPEs, if so.
-pub(super) fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
-    let has = machine.topology().spes().len();
-    if needed <= has {
-        return Ok(());
-    }
-    Err(format!(
-        "it needs {needed} SPEs, and {} has {has}",
-        machine.topology().name()
-    ))
 }

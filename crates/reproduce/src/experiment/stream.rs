@@ -2,9 +2,9 @@
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
+use cellworks_mapping::experiment::gather::{address, gather, join, prepare, tell};
 use serde::Deserialize;
 
-use super::gather::{address, gather, join, prepare, tell};
 use super::outcome::{Outcome, check_spes, failed};
 
 /// SPEs that move blocks between their local stores and main memory, or the local stores of other

@@ -12,28 +12,30 @@
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, Handle, Ppe, SpeId};
-
-use super::outcome::failed;
+use cellworks_machine::{CellMachine, CellSpe, Handle, Machine, Ppe, SpeId};
 
 /// What an SPE says when it failed to prepare; no region of a machine has this address.
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
 /// The SPE's side: says that it is ready, and where others find what they need of it.
-pub(super) fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
+pub fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
     spe.write_out_mbox(Outbound::Plain, address.eah());
     spe.write_out_mbox(Outbound::Plain, address.eal());
 }
 
 /// The SPE's side: waits for an address.
-pub(super) fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
+pub fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
     let eah = spe.read_in_mbox();
     EffectiveAddress::from_halves(eah, spe.read_in_mbox())
 }
 
 /// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or
 /// that there is nothing.
-pub(super) fn prepare<S: CellSpe, T, E: std::fmt::Display>(
+///
+/// # Errors
+///
+/// Why it could not prepare.
+pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     spe: &S,
     prepared: Result<T, E>,
     address_of: impl FnOnce(&T) -> EffectiveAddress,
@@ -43,10 +45,7 @@ pub(super) fn prepare<S: CellSpe, T, E: std::fmt::Display>(
 }
 
 /// The PPE's side: what each SPE reported, in the order of `spes`.
-pub(super) fn gather<M: CellMachine>(
-    ppe: &Ppe<'_, '_, M>,
-    spes: &[SpeId],
-) -> Vec<EffectiveAddress> {
+pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
     let report = |spe: &SpeId| {
         let eah = ppe.read_out_mbox(*spe, Outbound::Plain);
         EffectiveAddress::from_halves(eah, ppe.read_out_mbox(*spe, Outbound::Plain))
@@ -55,13 +54,17 @@ pub(super) fn gather<M: CellMachine>(
 }
 
 /// The PPE's side: tells an SPE an address.
-pub(super) fn tell<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
+pub fn tell<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
     ppe.write_in_mbox(spe, address.eah());
     ppe.write_in_mbox(spe, address.eal());
 }
 
-/// The PPE's side: the results of all programs, or why one failed.
-pub(super) fn join<R, M: CellMachine>(
+/// The PPE's side: the results of all programs.
+///
+/// # Errors
+///
+/// Why the first program that failed did.
+pub fn join<R, M: CellMachine>(
     programs: Vec<Handle<'_, Result<R, String>, M>>,
 ) -> Result<Vec<R>, String> {
     programs
@@ -74,4 +77,25 @@ pub(super) fn join<R, M: CellMachine>(
             }
         })
         .collect()
+}
+
+/// Why a run of a machine gave no number.
+pub fn failed(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Checks that the machine has as many SPEs as are needed.
+///
+/// # Errors
+///
+/// That it has too few.
+pub fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
+    let has = machine.topology().spes().len();
+    if needed <= has {
+        return Ok(());
+    }
+    Err(format!(
+        "it needs {needed} SPEs, and {} has {has}",
+        machine.topology().name()
+    ))
 }

@@ -16,182 +16,26 @@ use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
-use serde::Deserialize;
 
-use super::Dimension;
-use super::gather::{address, gather, join, prepare, tell};
-use super::outcome::{Outcome, check_spes, failed};
-use crate::permutation::fixing_zero;
-
-/// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ring {
-    /// How many SPEs and tasks, 3 to 8.
-    pub spes: u8,
-    /// Bytes of a packet: a multiple of 16, up to 16,384.
-    pub packet_bytes: u32,
-    /// Whether packets go around in one direction only.
-    #[serde(default)]
-    pub one_way: bool,
-    /// What is asked of the times of all mappings.
-    pub statistic: RingStatistic,
-    /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
-    #[serde(default)]
-    pub mapping: Option<String>,
-    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of
-    /// 16, up to 16,384.
-    #[serde(default)]
-    pub other_packet_bytes: Option<u32>,
-}
-
-/// A property of the times of all mappings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RingStatistic {
-    /// The longest divided by the shortest.
-    WorstToBest,
-    /// The median divided by the shortest.
-    MedianToBest,
-    /// That of a mapping divided by the shortest.
-    MappingToBest,
-    /// The place of a mapping among all, the fastest at 1.
-    Rank,
-    /// The range of the middle half of the times, divided by the median: how much the mapping
-    /// matters, a few very fast or slow ones left aside.
-    MiddleHalf,
-    /// How far the mappings take as long with packets of one size as with those of another: the
-    /// correlation coefficient of the times, 1 where they are proportional, about 0 where they are
-    /// random.
-    Correlation,
-}
+use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
 
 /// A ring with one mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RingRun {
-    packet_bytes: u32,
-    one_way: bool,
-    /// The task of each SPE.
-    tasks: Vec<u8>,
+pub struct RingRun {
+    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    pub packet_bytes: u32,
+    /// Whether packets go around in one direction only.
+    pub one_way: bool,
+    /// In how many rounds the time counts.
+    pub rounds: u32,
+    /// The SPE of task 0, of task 1 and so on: 3 to 16 different ones.
+    pub spes: Vec<SpeId>,
+    /// For how many cycles each task computes before its first packet; for none where it is empty.
+    pub start_cycles: Vec<u64>,
 }
 
-/// Packets that each task has from each neighbour before the time counts, and while it does.
+/// Packets that each task has from each neighbour before the time counts.
 const WARM_UP: u32 = 10;
-const TIMED: u32 = 30;
-const PACKETS: u32 = WARM_UP + TIMED;
-
-impl Ring {
-    pub(super) fn dimension(&self) -> Result<Dimension, String> {
-        if !(3..=8).contains(&self.spes) {
-            return Err(format!(
-                "a ring of {} tasks: it takes 3 to 8, whose mappings can all be tried",
-                self.spes
-            ));
-        }
-        for bytes in iter::once(self.packet_bytes).chain(self.other_packet_bytes) {
-            if bytes == 0 || !bytes.is_multiple_of(16) || bytes > 16 << 10 {
-                return Err(format!(
-                    "a packet of {bytes} bytes: a DMA command moves multiples of 16 up to 16,384"
-                ));
-            }
-        }
-        match (self.other_packet_bytes, self.statistic) {
-            (None, RingStatistic::Correlation) => {
-                return Err("its correlation needs `other_packet_bytes`".to_owned());
-            }
-            (Some(_), RingStatistic::Correlation) | (None, _) => {}
-            (Some(_), _) => {
-                return Err(
-                    "its ring has packets of one size; remove `other_packet_bytes`".to_owned(),
-                );
-            }
-        }
-        let asks_for_one = matches!(
-            self.statistic,
-            RingStatistic::Rank | RingStatistic::MappingToBest
-        );
-        match (&self.mapping, asks_for_one) {
-            (None, true) => return Err("its ring needs a `mapping` to ask about".to_owned()),
-            (Some(_), false) => {
-                return Err("its ring asks about all mappings; remove `mapping`".to_owned());
-            }
-            (Some(mapping), true) if self.place_of(mapping).is_none() => {
-                return Err(format!(
-                    "`{mapping}` is no mapping that is tried: it has each task from 0 to {} once, and \
-                     begins with 0",
-                    self.spes - 1
-                ));
-            }
-            _ => {}
-        }
-        Ok(match self.statistic {
-            RingStatistic::Rank => Dimension::Rank,
-            _ => Dimension::Ratio,
-        })
-    }
-
-    /// The place of a mapping among all that are tried.
-    fn place_of(&self, mapping: &str) -> Option<usize> {
-        let digits: Option<Vec<u8>> = mapping
-            .chars()
-            .map(|digit| digit.to_digit(10).map(|digit| digit as u8))
-            .collect();
-        let digits = digits?;
-        fixing_zero(self.spes).position(|tasks| tasks == digits)
-    }
-
-    /// A run for each mapping, then one for each with packets of the other size, if there is one.
-    pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
-        let (spes, one_way) = (self.spes, self.one_way);
-        let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
-        sizes.flat_map(move |packet_bytes| {
-            fixing_zero(spes).map(move |tasks| RingRun {
-                packet_bytes,
-                one_way,
-                tasks,
-            })
-        })
-    }
-
-    /// What follows from the times of all [runs](Self::runs).
-    pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
-        let mut sorted = ns.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let best = sorted[0];
-        let of_mapping = || {
-            let place = self.mapping.as_deref().and_then(|m| self.place_of(m));
-            ns[place.expect("a ring is checked where it is read")]
-        };
-        match self.statistic {
-            RingStatistic::WorstToBest => sorted[sorted.len() - 1] / best,
-            RingStatistic::MedianToBest => sorted[sorted.len() / 2] / best,
-            RingStatistic::MappingToBest => of_mapping() / best,
-            RingStatistic::Rank => {
-                let time = of_mapping();
-                1.0 + sorted.iter().take_while(|other| **other < time).count() as f64
-            }
-            RingStatistic::MiddleHalf => {
-                let at = |part: usize| sorted[sorted.len() * part / 4];
-                (at(3) - at(1)) / at(2)
-            }
-            RingStatistic::Correlation => {
-                let (one, other) = ns.split_at(ns.len() / 2);
-                correlation(one, other)
-            }
-        }
-    }
-}
-
-/// The correlation coefficient (Pearson) of two series of the same length.
-fn correlation(one: &[f64], other: &[f64]) -> f64 {
-    let from_mean = |series: &[f64]| -> Vec<f64> {
-        let mean = series.iter().sum::<f64>() / series.len() as f64;
-        series.iter().map(|value| value - mean).collect()
-    };
-    let (one, other) = (from_mean(one), from_mean(other));
-    let product = |a: &[f64], b: &[f64]| iter::zip(a, b).map(|(a, b)| a * b).sum::<f64>();
-    product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
-}
 
 /// Where a task's row begins in main memory, from the one before: rows have lines of their own.
 const ROW_STRIDE: usize = 128;
@@ -210,43 +54,57 @@ const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
 impl RingRun {
-    /// The time of a round, in which each task gets a packet from each neighbour.
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
-        let number = self.tasks.len();
-        check_spes(machine, number)?;
+    /// The time of a round, in which each task gets a packet from each neighbour, in nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// Why the machine gave no number.
+    ///
+    /// # Panics
+    ///
+    /// If there are no tasks.
+    pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
+        let number = self.spes.len();
+        let last = self.spes.iter().max().expect("a ring has tasks");
+        check_spes(machine, last.index() + 1)?;
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        let spes: Vec<SpeId> = machine.topology().spes().take(number).collect();
-        let spe_of = |task: u8| {
-            let of_task = self.tasks.iter().position(|other| *other == task);
-            of_task.expect("each task is on an SPE")
-        };
+        // The PPE begins with the first SPE, whichever task it has.
+        let mut tasks: Vec<u8> = (0..number as u8).collect();
+        tasks.sort_by_key(|task| self.spe_of(*task));
+        let spes: Vec<SpeId> = tasks.iter().map(|task| self.spe_of(*task)).collect();
         let rows = rows.at(0);
         machine
             .run(|ppe| {
-                let programs = spes
+                let programs = tasks
                     .iter()
-                    .map(|spe| {
-                        let task = self.tasks[spe.index()];
-                        ppe.spawn(*spe, move |spe| self.task(spe, task, rows))
+                    .map(|&task| {
+                        ppe.spawn(self.spe_of(task), move |spe| self.task(spe, task, rows))
                     })
                     .collect();
-                let buffers = gather(ppe, &spes);
-                for (spe, task) in spes.iter().zip(&self.tasks) {
+                let mut buffers = vec![EffectiveAddress(0); number];
+                for (task, address) in tasks.iter().zip(gather(ppe, &spes)) {
+                    buffers[usize::from(*task)] = address;
+                }
+                for task in &tasks {
                     for neighbour in self.neighbours(*task) {
-                        tell(ppe, *spe, buffers[spe_of(neighbour)]);
+                        tell(ppe, self.spe_of(*task), buffers[usize::from(neighbour)]);
                     }
                 }
                 let ns: Vec<f64> = join(programs)?;
-                Ok(Outcome::time(ns.into_iter().fold(0.0, f64::max)))
+                Ok(ns.into_iter().fold(0.0, f64::max))
             })
             .map_err(failed)?
     }
 
+    fn spe_of(&self, task: u8) -> SpeId {
+        self.spes[usize::from(task)]
+    }
+
     /// The next task and the one before.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
-        let number = self.tasks.len() as u8;
+        let number = self.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
@@ -261,11 +119,15 @@ impl RingRun {
         })?;
         let neighbours = self.neighbours(task);
         let buffers_of = [address(spe), address(spe)];
+        if let Some(cycles) = self.start_cycles.get(usize::from(task)) {
+            spe.compute(Cycles(*cycles));
+        }
         let mut task = Task {
             spe,
             task,
-            tasks: self.tasks.len() as u8,
+            tasks: self.spes.len() as u8,
             packet_bytes: self.packet_bytes,
+            packets: WARM_UP + self.rounds,
             rows,
             buffers: Buffers {
                 start: room.address(),
@@ -339,6 +201,8 @@ struct Task<'a, S> {
     task: u8,
     tasks: u8,
     packet_bytes: u32,
+    /// How many go out, and come in, in each direction.
+    packets: u32,
     rows: EffectiveAddress,
     buffers: Buffers,
     way: [Way; DIRECTIONS],
@@ -365,18 +229,18 @@ impl<S: CellSpe> Task<'_, S> {
             if before < WARM_UP && received >= WARM_UP {
                 begin = self.spe.now();
             }
-            if before < PACKETS && received == PACKETS {
+            if before < self.packets && received == self.packets {
                 end = self.spe.now();
             }
         }
         self.verify()?;
-        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(TIMED))
+        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
     fn is_done(&self) -> bool {
         self.way[..self.directions]
             .iter()
-            .all(|way| way.received == PACKETS && way.acknowledged == PACKETS)
+            .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
     /// Looks at the row once, and does what is possible then; whether that was something.
@@ -418,7 +282,7 @@ impl<S: CellSpe> Task<'_, S> {
                 continue;
             }
             // The last packets stay where they are, to be verified.
-            if way.sent < PACKETS {
+            if way.sent < self.packets {
                 self.forward(direction);
                 self.send(direction)?;
                 self.way[direction].holds = false;
@@ -483,7 +347,7 @@ impl<S: CellSpe> Task<'_, S> {
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {
-            let origin = (i64::from(self.task) + step * i64::from(PACKETS)).rem_euclid(tasks);
+            let origin = (i64::from(self.task) + step * i64::from(self.packets)).rem_euclid(tasks);
             let mut packet = vec![0; self.packet_bytes as usize];
             let at = self.buffers.at(self.buffers.incoming(direction));
             self.spe.local_store().read(at, &mut packet);

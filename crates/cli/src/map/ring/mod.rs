@@ -1,0 +1,359 @@
+//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring are.
+
+mod found;
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use cellworks_machine::{CellId, CellMachine, Machine, Topology};
+use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads};
+use cellworks_reproduce::simulate_rings;
+use cellworks_sim::HazardWatch;
+use cellworks_stats::Limits;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
+use crate::failure::Failure;
+use crate::machine::{Job, Kind, check_sweep, on_machine};
+use crate::output::Printed;
+use crate::output_file::OutputFile;
+use crate::run::sizes;
+use crate::session::{End, Session, Shown, Steps};
+use crate::simulated::{Simulated, identity, load};
+use crate::sweep::{Header, Step, Sweep, SweepArgs};
+use found::{Found, placement};
+
+const AFTER_HELP: &str = "\
+Examples:
+  cellworks map ring --machine qs22 --packet 2k
+      8 tasks in all 5,040 mappings to one Cell of a blade.
+  cellworks map ring --machine ps3 --packet 512-2k --html ring.html
+      6 tasks in all 120 mappings with three sizes of packets, and the curves of sorted times.
+  cellworks map ring --machine qs22 --packet 2k --results ring.jsonl
+      Keeps the times of each mapping: after Ctrl-C the same command goes on where it was.
+
+Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130
+interrupted: then the mappings so far are printed.";
+
+/// The most tasks by default: more have too many mappings.
+const TASKS: usize = 8;
+
+/// Measures how much it matters on which SPEs the tasks of a ring are.
+///
+/// Each task passes packets to both neighbours in the ring. All mappings of tasks to SPEs are run
+/// in which SPE 0 has task 0, several times each: in each run every task first computes for a
+/// while, chosen at random, because how tasks start changes a single run as much as the mapping
+/// may. The time of a mapping is the average of its runs, and `mapping share` says how far runs of
+/// the same mapping agree: a spread that does not belong to the mapping is no effect of it.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct RingArgs {
+    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
+    /// describes one
+    #[arg(long, value_name = "MACHINE", default_value = HOST)]
+    pub machine: String,
+
+    /// The sizes of packets in bytes, such as 2k or 512-2k
+    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets)]
+    pub packet: Packets,
+
+    /// How many tasks there are [default: as many as SPEs]
+    #[arg(long, value_name = "TASKS")]
+    pub tasks: Option<usize>,
+
+    /// To how many SPEs they are mapped, the first ones of the machine [default: as many as tasks,
+    /// or the SPEs of one Cell, 8 at the most]
+    #[arg(long, value_name = "SPES")]
+    pub spes: Option<usize>,
+
+    /// Packets go around in one direction only
+    #[arg(long)]
+    pub one_way: bool,
+
+    /// Runs this many mappings at random and the named ones, and not all
+    #[arg(long, value_name = "MAPPINGS")]
+    pub sample: Option<usize>,
+
+    /// How many runs each mapping has
+    #[arg(long, value_name = "RUNS", default_value_t = 3)]
+    pub runs: usize,
+
+    /// In how many rounds of the ring the time of a run counts
+    #[arg(long, value_name = "ROUNDS", default_value = "50", value_parser = rounds)]
+    pub rounds: u32,
+
+    /// Chooses how tasks start in each run, random mappings, and where threads are
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Where the threads are that tasks are mapped to
+    #[arg(long, value_enum, default_value_t = Placement::Pinned)]
+    pub placement: Placement,
+
+    /// Mappings whose ranks are printed, such as 02467531: the task of SPE 0, of SPE 1 and so on;
+    /// the identity and those that the paper names are always among them
+    #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
+    pub mapping: Vec<String>,
+
+    #[command(flatten)]
+    pub sweep: SweepArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// No progress and no warnings
+    #[arg(long, help_heading = "Options")]
+    pub quiet: bool,
+}
+
+/// The sizes of packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets(Vec<u32>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Placement {
+    /// Thread i is on SPE i
+    Pinned,
+    /// Each run has the threads on SPEs at random, as an operating system may place them
+    Default,
+}
+
+fn packets(text: &str) -> Result<Packets, String> {
+    let mut packets = Vec::new();
+    for bytes in sizes(text)? {
+        // What is too large for DMA is refused later, with the others that it does not move.
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if !packets.contains(&bytes) {
+            packets.push(bytes);
+        }
+    }
+    Ok(Packets(packets))
+}
+
+fn rounds(text: &str) -> Result<u32, String> {
+    let rounds = u32::try_from(count(text)?).ok();
+    rounds
+        .filter(|rounds| *rounds <= 1_000_000)
+        .ok_or_else(|| "use up to 1m rounds".to_owned())
+}
+
+pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
+    let page = arguments.output.page()?;
+    match Kind::of(&arguments.machine) {
+        Kind::Simulated => simulate(arguments, page),
+        Kind::ThisComputer => {
+            check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
+            let common = CommonArgs {
+                machine: arguments.machine.clone(),
+                simulation: SimulationArgs::default(),
+                output: arguments.output.clone(),
+                quiet: arguments.quiet,
+            };
+            on_machine(&common, page, &OneByOne(arguments))
+        }
+    }
+}
+
+/// Simulates the mappings side by side, each on a machine of its own.
+fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failure> {
+    let description = load(&arguments.machine)?;
+    let flags = SimulationArgs::default();
+    let machine = Simulated::build(
+        description.clone(),
+        &flags,
+        HazardWatch::Off,
+        page.as_ref(),
+        |topology| plan(arguments, topology).map(drop),
+    )?;
+    let plan = plan(arguments, machine.sim.topology())?;
+    let header = Header::of(identity(&description, &flags), steps(&plan));
+    let shown = Shown {
+        format: arguments.output.format,
+        printed: Printed::ToStandardOutput,
+        page,
+        quiet: arguments.quiet,
+        sweep: Sweep::default(),
+    }
+    .with(arguments.sweep.begin("map-ring", header)?)?;
+    let session = machine.session(Found::nothing_of(plan.clone()), shown);
+    session.progress().about("mappings".to_owned());
+    let (mut known, mut to_do) = (Vec::new(), HashSet::new());
+    for step in 0..plan.steps() {
+        match session
+            .sweep()
+            .step(step, |runs_ns| times(runs_ns, plan.sweep().runs))
+        {
+            Ok(Step::Known(runs_ns)) => known.push((step, runs_ns)),
+            Ok(Step::ToDo) => {
+                to_do.insert(step);
+            }
+            Ok(Step::Elsewhere) => {}
+            Err(message) => return session.conclude(End::Refused(message)),
+        }
+    }
+    for (step, runs_ns) in known {
+        session.update(|found| found.ran(step, runs_ns));
+    }
+    let failed = OnceLock::new();
+    simulate_rings(
+        &arguments.machine,
+        plan.steps(),
+        &|step| plan.runs(step),
+        &|_| Some(description.clone()),
+        &|step| to_do.contains(&step),
+        &|step, runs_ns| {
+            let kept = runs_ns.and_then(|runs_ns| {
+                session.sweep().keep(step, &runs_ns)?;
+                session.update(|found| {
+                    found.ran(step, runs_ns);
+                    session.progress().at(found.done(), plan.steps());
+                });
+                Ok(())
+            });
+            if let Err(message) = kept {
+                let _ = failed.set(message);
+            }
+            match session.is_interrupted() || failed.get().is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        },
+    );
+    let failed = failed.into_inner().map(End::Failed);
+    session.conclude(failed.or_else(|| session.has_to_end()).unwrap_or(End::Done))
+}
+
+/// All that says what each step does.
+fn steps(plan: &SweepPlan) -> Vec<Value> {
+    let sweep = plan.sweep();
+    let of_all = json!({
+        "one_way": sweep.one_way,
+        "placement": placement(sweep),
+        "rounds": sweep.rounds,
+        "runs": sweep.runs,
+        "seed": sweep.seed,
+        "tasks": sweep.tasks,
+    });
+    let step = |step: usize| {
+        let (packet_bytes, mapping) = plan.of_step(step);
+        let mut value = of_all.clone();
+        value["packet_bytes"] = packet_bytes.into();
+        value["mapping"] = mapping.to_string().into();
+        json!({ "ring": value })
+    };
+    (0..plan.steps()).map(step).collect()
+}
+
+/// The times that a file has for a mapping, if they can be those of its runs.
+fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
+    let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
+    match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
+        true => Ok(runs_ns),
+        false => Err(format!(
+            "a mapping has {runs} times above 0, and here are {runs_ns:?}"
+        )),
+    }
+}
+
+/// The runs on this computer, one after the other: each takes all CPUs.
+struct OneByOne<'a>(&'a RingArgs);
+
+impl Job for OneByOne<'_> {
+    type Plan = SweepPlan;
+    type Steps = Found;
+
+    fn plan(&self, topology: &Topology, _: &Limits) -> Result<SweepPlan, Failure> {
+        plan(self.0, topology)
+    }
+
+    fn steps(&self, plan: &SweepPlan, _: &Topology) -> Found {
+        Found::nothing_of(plan.clone())
+    }
+
+    fn hazards(&self) -> HazardWatch {
+        HazardWatch::Off
+    }
+
+    fn run<M: CellMachine>(
+        plan: SweepPlan,
+        machine: &M,
+        session: &Session<Found>,
+        _: &mut dyn FnMut(&str),
+    ) -> End {
+        session.progress().about("mappings".to_owned());
+        for step in 0..plan.steps() {
+            if let Some(end) = session.has_to_end() {
+                return end;
+            }
+            session.progress().at(step, plan.steps());
+            let runs = plan.runs(step);
+            let times: Result<Vec<f64>, String> = runs.iter().map(|run| run.run(machine)).collect();
+            match times {
+                Ok(runs_ns) => session.update(|found| found.ran(step, runs_ns)),
+                Err(why) => return End::Failed(why),
+            }
+        }
+        session.has_to_end().unwrap_or(End::Done)
+    }
+}
+
+/// What the flags ask for on a machine with these SPEs.
+fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
+    let has = topology.spes().len();
+    let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
+    let spes = arguments.spes.or(arguments.tasks).unwrap_or_else(one_cell);
+    let tasks = arguments.tasks.unwrap_or(spes);
+    if spes > has {
+        let flag = if arguments.spes.is_some() {
+            "--spes"
+        } else {
+            "--tasks"
+        };
+        return Err(Failure::Usage(format!(
+            "{flag} {spes}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
+            topology.name()
+        )));
+    }
+    let mut sweep = experiment::Sweep {
+        one_way: arguments.one_way,
+        rounds: arguments.rounds,
+        runs: arguments.runs,
+        seed: arguments.seed,
+        sample: arguments.sample,
+        threads: match arguments.placement {
+            Placement::Pinned => Threads::Pinned,
+            Placement::Default => Threads::Placed,
+        },
+        ..experiment::Sweep::new(tasks, spes, arguments.packet.0.clone())
+    };
+    let refused = |error: SweepError| {
+        let flag = match &error {
+            SweepError::Tasks(_) if arguments.tasks.is_none() => {
+                return Failure::Usage(format!(
+                    "{error}, and {} has {has} {}; use another machine",
+                    topology.name(),
+                    if has == 1 { "SPE" } else { "SPEs" }
+                ));
+            }
+            SweepError::Tasks(_) => "--tasks",
+            SweepError::Spes { .. } => "--spes",
+            SweepError::Packet(_) => "--packet",
+            SweepError::TooMany { .. } => "--sample",
+            SweepError::Mapping(_) => "--mapping",
+            SweepError::Nothing(_) => return Failure::Usage(error.to_string()),
+        };
+        Failure::Usage(format!("{flag}: {error}"))
+    };
+    // Without named mappings, which exist only where the numbers make sense.
+    sweep.clone().plan().map_err(refused)?;
+    sweep.named = experiment::Sweep::of_the_paper(tasks, spes);
+    for text in &arguments.mapping {
+        let named = Mapping::parse(text, tasks, spes).map_err(|error| refused(error.into()))?;
+        if !sweep.named.contains(&named) {
+            sweep.named.push(named);
+        }
+    }
+    sweep.plan().map_err(refused)
+}

@@ -1,0 +1,392 @@
+//! Which runs an experiment takes.
+
+use std::collections::HashSet;
+
+use cellworks_machine::SpeId;
+
+use super::permutation::{Mapping, MappingError};
+use super::program::RingRun;
+
+/// The most mappings of which all are run.
+const EXHAUSTIVE_MAX: u64 = 50_000;
+
+/// The largest packet that one DMA command moves.
+const PACKET_BYTES_MAX: u32 = 16 << 10;
+
+/// How long a task computes before its first packet: less than this many cycles, about as many as
+/// a round takes on a Cell.
+const START_CYCLES: u64 = 4_096;
+
+/// A ring of tasks that pass packets to their neighbours, run with many mappings of tasks to SPEs
+/// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
+/// A4MMC 2010). [`SweepPlan`] has its runs, which are the same for every machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// How many tasks, 3 to 16.
+    pub tasks: usize,
+    /// How many SPEs, the first ones of the machine: at least one for each task.
+    pub spes: usize,
+    /// Bytes of a packet, each a multiple of 16 up to 16,384. Each size is a sweep of its own.
+    pub packet_bytes: Vec<u32>,
+    /// Whether packets go around in one direction only.
+    pub one_way: bool,
+    /// In how many rounds the time counts; at least 1.
+    pub rounds: u32,
+    /// How many runs of each mapping; at least 1.
+    pub runs: usize,
+    /// Chooses how tasks start in each run, where threads are, and the random mappings.
+    pub seed: u64,
+    /// Where the threads are that tasks are mapped to.
+    pub threads: Threads,
+    /// How many random mappings instead of all.
+    pub sample: Option<usize>,
+    /// Mappings that are run in any case.
+    pub named: Vec<Mapping>,
+}
+
+/// On which SPEs the threads are that tasks are mapped to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// Thread i is on SPE i: a mapping is of tasks to SPEs.
+    Pinned,
+    /// Each run has the threads on SPEs at random, the same for all mappings, as an operating
+    /// system may place them: the tasks of a mapping are at other distances in each run.
+    Placed,
+}
+
+/// Why there is no such sweep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SweepError {
+    /// Too few tasks, or more than a row of notifications has room for.
+    #[error("a ring of {0} tasks: it takes 3 to 16")]
+    Tasks(usize),
+    /// More tasks than SPEs.
+    #[error("{tasks} tasks on {spes} SPEs: each task takes an SPE; use fewer tasks or more SPEs")]
+    Spes {
+        /// How many tasks.
+        tasks: usize,
+        /// How many SPEs.
+        spes: usize,
+    },
+    /// A packet that DMA does not move.
+    #[error("a packet of {0} bytes: a DMA command moves multiples of 16 up to 16,384")]
+    Packet(u32),
+    /// Nothing would be run.
+    #[error("0 {0}: give 1 at least")]
+    Nothing(&'static str),
+    /// Too many mappings.
+    #[error(
+        "{tasks} tasks have {} mappings to {spes} SPEs, and at most {EXHAUSTIVE_MAX} are all run: take a sample of them",
+        match count { Some(count) => count.to_string(), None => format!("more than {}", u64::MAX) }
+    )]
+    TooMany {
+        /// How many tasks.
+        tasks: usize,
+        /// How many SPEs.
+        spes: usize,
+        /// How many mappings, if a number holds them.
+        count: Option<u64>,
+    },
+    /// A named mapping is none.
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+}
+
+impl Sweep {
+    /// A sweep of all mappings with the paper's three runs, and packets of these sizes in both
+    /// directions.
+    pub fn new(tasks: usize, spes: usize, packet_bytes: Vec<u32>) -> Self {
+        Self {
+            tasks,
+            spes,
+            packet_bytes,
+            one_way: false,
+            rounds: 50,
+            runs: 3,
+            seed: 0,
+            threads: Threads::Pinned,
+            sample: None,
+            named: Vec::new(),
+        }
+    }
+
+    /// The mappings that the paper names for these numbers of tasks and SPEs, after the identity.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer SPEs than tasks, no tasks, or more than 255.
+    pub fn of_the_paper(tasks: usize, spes: usize) -> Vec<Mapping> {
+        let texts: &[&str] = match (tasks, spes) {
+            (6, 6) => &["024531", "013542", "043512"],
+            (8, 8) => &["02467531", "01357642"],
+            _ => &[],
+        };
+        let mut all = vec![Mapping::identity(tasks, spes)];
+        let read = |text: &&str| Mapping::parse(text, tasks, spes).expect("a permutation");
+        all.extend(texts.iter().map(read));
+        all
+    }
+
+    /// Its runs.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError`] if it makes no sense.
+    pub fn plan(self) -> Result<SweepPlan, SweepError> {
+        self.check()?;
+        let mut mappings: Vec<Mapping> = match self.sample {
+            None => Mapping::all(self.tasks, self.spes).collect(),
+            Some(number) => self.sampled(number),
+        };
+        for named in &self.named {
+            if self.sample.is_some() && !mappings.contains(named) {
+                mappings.push(named.clone());
+            }
+        }
+        let starts = (0..self.runs).map(|run| self.start(run)).collect();
+        Ok(SweepPlan {
+            sweep: self,
+            mappings,
+            starts,
+        })
+    }
+
+    fn check(&self) -> Result<(), SweepError> {
+        let (tasks, spes) = (self.tasks, self.spes);
+        if !(3..=16).contains(&tasks) {
+            return Err(SweepError::Tasks(tasks));
+        }
+        if tasks > spes {
+            return Err(SweepError::Spes { tasks, spes });
+        }
+        let is_moved =
+            |bytes: u32| bytes > 0 && bytes.is_multiple_of(16) && bytes <= PACKET_BYTES_MAX;
+        if let Some(bytes) = self.packet_bytes.iter().find(|bytes| !is_moved(**bytes)) {
+            return Err(SweepError::Packet(*bytes));
+        }
+        let numbers = [
+            (self.packet_bytes.len(), "sizes of packets"),
+            (self.rounds as usize, "rounds"),
+            (self.runs, "runs"),
+            (self.sample.unwrap_or(1), "random mappings"),
+        ];
+        if let Some((_, what)) = numbers.into_iter().find(|(number, _)| *number == 0) {
+            return Err(SweepError::Nothing(what));
+        }
+        let count = Mapping::count(tasks, spes);
+        let run = match (self.sample, count) {
+            (Some(sample), _) => Some(sample as u64),
+            (None, count) => count,
+        };
+        match run {
+            Some(run) if run <= EXHAUSTIVE_MAX => Ok(()),
+            _ => Err(SweepError::TooMany { tasks, spes, count }),
+        }
+    }
+
+    /// Different mappings at random; all, if there are no more.
+    fn sampled(&self, number: usize) -> Vec<Mapping> {
+        let (tasks, spes) = (self.tasks, self.spes);
+        if Mapping::count(tasks, spes).is_some_and(|count| count <= number as u64) {
+            return Mapping::all(tasks, spes).collect();
+        }
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        let mut seen = HashSet::new();
+        let drawn = std::iter::repeat_with(|| Mapping::random(tasks, spes, &mut random));
+        drawn
+            .filter(|mapping| seen.insert(mapping.clone()))
+            .take(number)
+            .collect()
+    }
+
+    /// How a run starts, the same for all mappings.
+    fn start(&self, run: usize) -> Start {
+        // Neighbouring seeds give streams that have nothing to do with each other.
+        let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
+        let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
+        let cycles = cycles.collect();
+        let mut spes: Vec<SpeId> = (0..self.spes).map(|spe| SpeId::new(spe as u16)).collect();
+        if self.threads == Threads::Placed {
+            random.shuffle(&mut spes);
+        }
+        Start { cycles, spes }
+    }
+}
+
+/// How a run starts.
+#[derive(Clone, Debug)]
+struct Start {
+    /// What each task computes before its first packet.
+    cycles: Vec<u64>,
+    /// Where each thread is.
+    spes: Vec<SpeId>,
+}
+
+/// The steps of a sweep, numbered from 0: the mappings with the first size of packets, then those
+/// with the next size. A step is all runs of a mapping.
+#[derive(Clone, Debug)]
+pub struct SweepPlan {
+    sweep: Sweep,
+    mappings: Vec<Mapping>,
+    starts: Vec<Start>,
+}
+
+impl SweepPlan {
+    /// What was planned.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// The mappings, each once.
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.mappings
+    }
+
+    /// How many steps there are.
+    pub fn steps(&self) -> usize {
+        self.sweep.packet_bytes.len() * self.mappings.len()
+    }
+
+    /// The step of a mapping with a size of packets, each by its place.
+    pub fn step(&self, size: usize, mapping: usize) -> usize {
+        size * self.mappings.len() + mapping
+    }
+
+    /// The size of packets and the mapping of a step.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such step.
+    pub fn of_step(&self, step: usize) -> (u32, &Mapping) {
+        let (size, mapping) = (step / self.mappings.len(), step % self.mappings.len());
+        (self.sweep.packet_bytes[size], &self.mappings[mapping])
+    }
+
+    /// The runs of a step.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such step.
+    pub fn runs(&self, step: usize) -> Vec<RingRun> {
+        let (packet_bytes, mapping) = self.of_step(step);
+        let threads = mapping.spe_of_each_task();
+        let run = |start: &Start| RingRun {
+            packet_bytes,
+            one_way: self.sweep.one_way,
+            rounds: self.sweep.rounds,
+            spes: threads
+                .iter()
+                .map(|thread| start.spes[thread.index()])
+                .collect(),
+            start_cycles: start.cycles.clone(),
+        };
+        self.starts.iter().map(run).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(change: impl FnOnce(&mut Sweep)) -> Result<SweepPlan, SweepError> {
+        let mut sweep = Sweep::new(4, 4, vec![512, 1_024]);
+        change(&mut sweep);
+        sweep.plan()
+    }
+
+    #[test]
+    fn runs_are_of_every_size_mapping_and_start() {
+        let plan = plan(|_| {}).unwrap();
+        assert_eq!(plan.steps(), 2 * 6);
+        let all = (0..plan.steps()).flat_map(|step| plan.runs(step));
+        let different: HashSet<RingRun> = all.collect();
+        assert_eq!(different.len(), 2 * 6 * 3);
+        let step = plan.step(1, 2);
+        let (bytes, mapping) = plan.of_step(step);
+        assert_eq!((bytes, mapping.to_string().as_str()), (1_024, "0213"));
+        let runs = plan.runs(step);
+        for (run, first) in runs.iter().zip(plan.runs(0)) {
+            assert_eq!(run.packet_bytes, 1_024);
+            assert_eq!(run.spes, [0, 2, 1, 3].map(SpeId::new));
+            assert_eq!(run.start_cycles, first.start_cycles, "of one run");
+        }
+        assert_ne!(runs[0].start_cycles, runs[1].start_cycles);
+    }
+
+    #[test]
+    fn threads_are_placed_anew_in_each_run_and_for_all_mappings_alike() {
+        let plan = plan(|sweep| {
+            sweep.threads = Threads::Placed;
+            sweep.runs = 20;
+        });
+        let plan = plan.unwrap();
+        let places = |mapping: usize| -> Vec<Vec<SpeId>> {
+            let runs = plan.runs(plan.step(0, mapping)).into_iter();
+            runs.map(|run| run.spes).collect()
+        };
+        let identity = places(0);
+        assert!(identity.iter().any(|spes| *spes != identity[0]));
+        // [0132] is the identity with the last two exchanged.
+        for (mut spes, other) in identity.into_iter().zip(places(1)) {
+            spes.swap(2, 3);
+            assert_eq!(spes, other);
+        }
+    }
+
+    #[test]
+    fn a_sample_has_different_mappings_and_the_named_ones() {
+        let sampled = |seed| {
+            let named = Sweep::of_the_paper(8, 8);
+            let plan = Sweep {
+                sample: Some(50),
+                seed,
+                named,
+                ..Sweep::new(8, 8, vec![16])
+            };
+            plan.plan().unwrap().mappings().to_vec()
+        };
+        let all = sampled(1);
+        let different: HashSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+        assert!((50..=53).contains(&all.len()));
+        for named in Sweep::of_the_paper(8, 8) {
+            assert!(all.contains(&named), "{named}");
+        }
+        assert_eq!(all, sampled(1));
+        assert_ne!(all, sampled(2));
+        let more = plan(|sweep| sweep.sample = Some(1_000)).unwrap();
+        assert_eq!(more.mappings().len(), 6, "there are no more");
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_why() {
+        let said = |change: fn(&mut Sweep)| plan(change).unwrap_err().to_string();
+        assert_eq!(
+            said(|sweep| sweep.tasks = 2),
+            "a ring of 2 tasks: it takes 3 to 16"
+        );
+        assert_eq!(
+            said(|sweep| sweep.spes = 3),
+            "4 tasks on 3 SPEs: each task takes an SPE; use fewer tasks or more SPEs"
+        );
+        for (bytes, text) in [(0, "0"), (24, "24"), (32_768, "32768")] {
+            let refused = plan(|sweep| sweep.packet_bytes.push(bytes)).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!(
+                    "a packet of {text} bytes: a DMA command moves multiples of 16 up to 16,384"
+                )
+            );
+        }
+        assert_eq!(said(|sweep| sweep.runs = 0), "0 runs: give 1 at least");
+        assert_eq!(said(|sweep| sweep.rounds = 0), "0 rounds: give 1 at least");
+        assert_eq!(
+            said(|sweep| sweep.sample = Some(0)),
+            "0 random mappings: give 1 at least"
+        );
+        assert_eq!(
+            said(|sweep| (sweep.tasks, sweep.spes) = (10, 10)),
+            "10 tasks have 362880 mappings to 10 SPEs, and at most 50000 are all run: take a sample of them"
+        );
+    }
+}
