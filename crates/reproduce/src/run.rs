@@ -55,10 +55,7 @@ pub fn simulate_rings(
     found: &(dyn Fn(usize, Result<Vec<f64>, String>) -> ControlFlow<()> + Sync),
 ) {
     let machine: Arc<str> = machine.into();
-    side_by_side(number, descriptions, &|machines, step| {
-        if !wanted(step) {
-            return ControlFlow::Continue(());
-        }
+    side_by_side(number, descriptions, wanted, &|machines, step| {
         let time = |run| {
             let simulation = Simulation {
                 machine: Arc::clone(&machine),
@@ -79,19 +76,20 @@ pub(crate) fn run_each(
     wanted: &(dyn Fn(usize) -> bool + Sync),
     found: &(dyn Fn(usize, Simulated) -> ControlFlow<()> + Sync),
 ) {
-    side_by_side(simulations.len(), descriptions, &|machines, step| {
-        if !wanted(step) {
-            return ControlFlow::Continue(());
-        }
-        found(step, Simulated(machines.run(&simulations[step])))
-    });
+    side_by_side(
+        simulations.len(),
+        descriptions,
+        wanted,
+        &|machines, step| found(step, Simulated(machines.run(&simulations[step]))),
+    );
 }
 
-/// Does `number` steps on all cores of this computer, each on the machines of its thread, until one
-/// says that no more are to begin.
+/// Does those of `number` steps that are wanted on all cores of this computer, each on the machines
+/// of its thread, until one says that no more are to begin.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
+    wanted: &(dyn Fn(usize) -> bool + Sync),
     step: &(dyn Fn(&mut Machines<'_>, usize) -> ControlFlow<()> + Sync),
 ) {
     let next = AtomicUsize::new(0);
@@ -103,7 +101,7 @@ fn side_by_side(
             if at >= number {
                 return;
             }
-            if step(&mut machines, at).is_break() {
+            if wanted(at) && step(&mut machines, at).is_break() {
                 next.store(number, Ordering::Relaxed);
             }
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Stdio;
 
 use crate::common::terminal::{interrupt, wait_for_handler};
+use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, list};
 use serde_json::{Value, json};
 
@@ -223,7 +224,8 @@ fn flags_that_make_no_sense() {
         "--tasks 5 --spes 4",
         "--spes: 5 tasks on 4 SPEs: each task takes an SPE; use fewer tasks or more SPEs",
     );
-    refused("--tasks 2", "--tasks: a ring of 2 tasks: it takes 3 to 16");
+    refused("--tasks 2", "--tasks: a ring takes 3 to 16 tasks, not 2");
+    refused("--spes 2", "--spes: a ring takes 3 to 16 tasks, not 2");
     refused("--runs 0", "0 runs: give 1 at least");
     ring("--machine qs22 --tasks 16").refused(
         "error: --sample: 16 tasks have 1307674368000 mappings to 16 SPEs, and at most 50000 are all run: take a \
@@ -238,6 +240,24 @@ fn packets_for_which_a_local_store_has_no_room() {
     let said = "error: SPE 0: the local store of SPE 0 is full: 16576 bytes aligned to 128 are needed for the buffers \
                 of the ring";
     assert!(run.err.starts_with(said), "{}", run.err);
+}
+
+#[test]
+fn a_computer_with_too_few_cpus() {
+    let single = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    let tree = Tree::new(single, "A single");
+    let on_it = |arguments: &str| Run::of(command(arguments).env("CELLWORKS_FSROOT", tree.root()));
+    on_it("").refused(
+        "error: a ring takes 3 to 16 tasks, not 1, and A single has 1 SPE; use another machine\n",
+    );
+    on_it("--tasks 3").refused(
+        "error: --tasks 3: each task takes an SPE, and A single has 1; use fewer, or another machine\n",
+    );
 }
 
 /// A file of results in a folder of its own.

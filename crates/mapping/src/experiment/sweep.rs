@@ -58,7 +58,7 @@ pub enum Threads {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
     /// Too few tasks, or more than a row of notifications has room for.
-    #[error("a ring of {0} tasks: it takes 3 to 16")]
+    #[error("a ring takes 3 to 16 tasks, not {0}")]
     Tasks(usize),
     /// More tasks than SPEs.
     #[error("{tasks} tasks on {spes} SPEs: each task takes an SPE; use fewer tasks or more SPEs")]
@@ -363,7 +363,7 @@ mod tests {
         let said = |change: fn(&mut Sweep)| plan(change).unwrap_err().to_string();
         assert_eq!(
             said(|sweep| sweep.tasks = 2),
-            "a ring of 2 tasks: it takes 3 to 16"
+            "a ring takes 3 to 16 tasks, not 2"
         );
         assert_eq!(
             said(|sweep| sweep.spes = 3),

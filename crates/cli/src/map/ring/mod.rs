@@ -330,13 +330,14 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     };
     let refused = |error: SweepError| {
         let flag = match &error {
-            SweepError::Tasks(_) if arguments.tasks.is_none() => {
+            SweepError::Tasks(_) if arguments.spes.or(arguments.tasks).is_none() => {
                 return Failure::Usage(format!(
                     "{error}, and {} has {has} {}; use another machine",
                     topology.name(),
                     if has == 1 { "SPE" } else { "SPEs" }
                 ));
             }
+            SweepError::Tasks(_) if arguments.tasks.is_none() => "--spes",
             SweepError::Tasks(_) => "--tasks",
             SweepError::Spes { .. } => "--spes",
             SweepError::Packet(_) => "--packet",
