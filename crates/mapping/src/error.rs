@@ -24,6 +24,16 @@ pub enum ProblemError {
         /// How many there are.
         places: usize,
     },
+    /// A number of tasks that a pattern does not have.
+    #[error("the pattern {pattern} with {tasks} tasks: it takes {rule}")]
+    Pattern {
+        /// The name of the pattern.
+        pattern: &'static str,
+        /// How many tasks it should have.
+        tasks: usize,
+        /// What it takes.
+        rule: &'static str,
+    },
     /// A volume that is negative, infinite or not a number.
     #[error(
         "the volume from {from} to {to} is {volume}: a volume is a finite number of 0 or more; use 0 for tasks that \

@@ -31,12 +31,14 @@
 //! # }
 //! ```
 
+mod average;
 mod binding;
 mod bound;
 mod costs;
 mod error;
 pub mod experiment;
 mod ids;
+mod pattern;
 mod placement;
 mod problem;
 pub mod read;
@@ -49,6 +51,7 @@ pub use binding::Binding;
 pub use costs::Costs;
 pub use error::ProblemError;
 pub use ids::{Place, Task};
+pub use pattern::Pattern;
 pub use placement::Placement;
 pub use problem::{Problem, ProblemBuilder};
 pub use search::{Limit, Progress, Search, Solution};

@@ -148,6 +148,18 @@ impl Slots {
         self.constant + costs.sum::<f64>()
     }
 
+    /// What all assignments cost on average. What is skew takes no part: there and back it adds up to
+    /// nothing.
+    pub(crate) fn average(&self) -> f64 {
+        let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
+        let n = self.n as f64;
+        let by_itself = sum(&self.linear) / n.max(1.0);
+        // Each pair is there twice.
+        let volume = sum(&self.volumes) / 2.0;
+        let cost = sum(&self.costs) / (n * (n - 1.0)).max(1.0);
+        self.constant + by_itself + volume * cost
+    }
+
     /// The placement of all tasks, if each item is in its slot.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_mapping::read::{self, ReadError};
 use cellworks_mapping::{
-    Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
+    Binding, Costs, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Trust,
@@ -18,6 +18,7 @@ use cellworks_report::{
 };
 use cellworks_stats::Finding;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::binding::in_reports;
@@ -33,6 +34,8 @@ const AFTER_HELP: &str = "\
 Examples:
   cellworks map solve nug30.dat --time 10
       A problem of QAPLIB, with the cost, a bound that no placement is below, and the gap between them.
+  cellworks map solve --pattern stencil --costs matrix.json
+      Tasks on a grid that send to their neighbours, one for each CPU, without a file.
   cellworks stats --matrix atomic --full --format json > matrix.json
   cellworks map solve graph.txt --costs matrix.json
       A graph of tasks on the CPUs of this computer, with what to type to bind a program like that.
@@ -62,8 +65,23 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 pub(crate) struct SolveArgs {
     /// The problem: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
     /// communicates: the sending task, the receiving task and the volume
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "pattern")]
+    pub file: Option<PathBuf>,
+
+    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of a
+    /// file
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        value_parser = pattern_parser(),
+        requires = "costs",
+        conflicts_with = "file"
+    )]
+    pub pattern: Option<Pattern>,
+
+    /// How many tasks the pattern has [default: as many as places]
+    #[arg(long, value_name = "TASKS", value_parser = number, requires = "pattern")]
+    pub tasks: Option<usize>,
 
     /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
     /// printed with --format json; in .xml: distances of hwloc; otherwise a table of latencies with
@@ -111,6 +129,26 @@ pub(crate) struct SolveArgs {
     pub command: Vec<OsString>,
 }
 
+fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
+    let names = PossibleValuesParser::new(Pattern::ALL.map(Pattern::name));
+    names.map(|name| {
+        let mut patterns = Pattern::ALL.into_iter();
+        let of_name = patterns.find(|pattern| pattern.name() == name);
+        of_name.expect("clap lets only names of patterns pass")
+    })
+}
+
+impl SolveArgs {
+    /// What the tasks are, in messages and reports.
+    fn name(&self) -> String {
+        match (&self.file, self.pattern) {
+            (Some(file), _) => file.display().to_string(),
+            (None, Some(pattern)) => format!("the pattern {}", pattern.name()),
+            (None, None) => String::new(),
+        }
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a time is a number of seconds, 0 or more, such as 10 or 0.5";
     let seconds: f64 = text.parse().map_err(|_| RULE.to_owned())?;
@@ -152,6 +190,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
+        average: problem.average_cost(),
         best: Vec::new(),
         trials: None,
         bound: 0.0,
@@ -228,8 +267,17 @@ fn solve(
 
 /// Reads how much tasks communicate, and what that costs.
 fn read(arguments: &SolveArgs) -> Result<(Volumes, Places), Failure> {
-    let file = &arguments.file;
     let usage = |error: ReadError| Failure::Usage(error.to_string());
+    if let (Some(pattern), Some(costs)) = (arguments.pattern, &arguments.costs) {
+        let places = Places::read(costs)?;
+        let tasks = arguments.tasks.unwrap_or(places.costs.places());
+        let volumes = pattern.volumes(tasks);
+        return match volumes {
+            Ok(volumes) => Ok((volumes, places)),
+            Err(error) => Err(Failure::Usage(format!("{error}; choose it with --tasks"))),
+        };
+    }
+    let file = arguments.file.as_deref().expect("clap asks for one");
     if let Some(costs) = &arguments.costs {
         return Ok((read::edges(file).map_err(usage)?, Places::read(costs)?));
     }
@@ -256,7 +304,7 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
         builder = builder.forbid(Place(*place));
     }
     builder.build().map_err(|error| {
-        let file = arguments.file.display();
+        let file = arguments.name();
         Failure::Usage(match &arguments.costs {
             Some(costs) => format!("{file} on {}: {error}", costs.display()),
             None => format!("{file}: {error}"),
@@ -272,7 +320,7 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
     });
     let costs = arguments.costs.as_ref();
     PlacementProblem {
-        file: arguments.file.display().to_string(),
+        file: arguments.name(),
         costs: costs.map(|costs| costs.display().to_string()),
         tasks: problem.volumes().tasks(),
         places: problem.costs().places(),
@@ -346,6 +394,8 @@ struct Solving {
     seed: u64,
     limit: Duration,
     cpus: Option<Vec<usize>>,
+    /// What a placement by chance costs on average.
+    average: f64,
     /// The best placements so far, the cheapest first.
     best: Vec<Best>,
     /// What a command took with each of them, if one was run.
@@ -415,6 +465,7 @@ impl Solving {
             ("cost", cost, "1"),
             ("bound", bound, "1"),
             ("gap", gap, "1"),
+            ("average", Some(self.average), "1"),
             (
                 "time_to_best",
                 self.kept().map(|best| nanoseconds(best.after)),

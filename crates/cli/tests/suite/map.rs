@@ -878,3 +878,53 @@ fn a_command_on_cpus_that_may_not_be_used() {
          it where it may use more\n",
     );
 }
+
+#[test]
+fn a_pattern_takes_the_place_of_a_file() {
+    let (_folder, paths) = files(&[("costs.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n")]);
+    let costs = paths[0].display().to_string();
+    let report = solve(&["--pattern", "pairs", "--costs", &costs, "--format", "json"]).json();
+    assert_eq!(report["problem"]["file"], "the pattern pairs");
+    assert_eq!(report["problem"]["tasks"], 4);
+    assert_eq!(result(&report, "cost"), 4.0);
+    // Of three ways to pair the places one costs 4, and the others 36.
+    assert!((result(&report, "average") - 76.0 / 3.0).abs() < 1e-9);
+    let table = printed(&["--pattern", "tree", "--tasks", "3", "--costs", &costs]);
+    assert!(table.contains("the pattern tree on"), "{table}");
+    assert!(
+        table.contains("what a placement by chance costs on average: 1.27 times as much"),
+        "{table}"
+    );
+}
+
+#[test]
+fn patterns_that_cannot_be() {
+    let (_folder, paths) = files(&[("costs.csv", "0,1,2\n1,0,2\n2,2,0\n")]);
+    let costs = paths[0].display().to_string();
+    solve(&["--pattern", "pairs", "--costs", &costs]).refused(
+        "error: the pattern pairs with 3 tasks: it takes an even number of them; choose it with --tasks\n",
+    );
+    let refused = |arguments: &[&str], part: &str| {
+        let run = solve(arguments);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(run.err.contains(part), "{}", run.err);
+    };
+    refused(
+        &["--pattern", "star", "--costs", &costs],
+        "[possible values: ring, pairs, all-to-all, stencil, tree, butterfly]",
+    );
+    refused(&["--pattern", "ring"], "--costs <FILE>");
+    refused(&["--costs", &costs], "<FILE>");
+    let too_many = solve(&["--pattern", "ring", "--tasks", "4", "--costs", &costs]);
+    assert_eq!(too_many.code, Some(2));
+    assert!(
+        too_many.err.starts_with("error: the pattern ring on "),
+        "{}",
+        too_many.err
+    );
+    assert!(
+        too_many.err.contains("4 tasks do not fit on 3 places"),
+        "{}",
+        too_many.err
+    );
+}

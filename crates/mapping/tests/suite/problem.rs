@@ -172,3 +172,33 @@ fn a_placement_fits_its_problem() {
     assert_eq!(placement.places(), [Place(1), Place(2), Place(0)]);
     assert_eq!(placement.place_of(Task(2)), Place(0));
 }
+
+/// What all placements of the problem cost on average, by looking at each.
+fn average_of_all(problem: &Problem, tasks: usize, places: usize) -> f64 {
+    let mut costs = Vec::new();
+    for number in 0..places.pow(tasks as u32) {
+        let at = (0..tasks).map(|task| number / places.pow(task as u32) % places);
+        if let Ok(placement) = problem.placement(at) {
+            costs.push(problem.cost(&placement));
+        }
+    }
+    costs.iter().sum::<f64>() / costs.len() as f64
+}
+
+#[test]
+fn the_average_cost_is_that_of_all_placements() {
+    // Neither volumes nor costs are symmetric, and a task sends to itself.
+    let edges = [(0, 1, 3.0), (1, 0, 5.0), (1, 2, 7.0), (2, 2, 11.0)];
+    let volumes = || Volumes::from_edges(3, edges).unwrap();
+    let costs = || Costs::from_fn(4, |from, to| (7 * from.0 + 3 * to.0 * to.0) as f64).unwrap();
+    let free = Problem::builder(volumes(), costs()).build().unwrap();
+    let bound = Problem::builder(volumes(), costs())
+        .fix(Task(1), Place(2))
+        .forbid(Place(0))
+        .build()
+        .unwrap();
+    for problem in [free, bound] {
+        let (average, all) = (problem.average_cost(), average_of_all(&problem, 3, 4));
+        assert!((average - all).abs() < 1e-9 * all, "{average} {all}");
+    }
+}

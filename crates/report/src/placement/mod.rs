@@ -35,7 +35,8 @@ pub struct PlacementReport {
     /// After how many seconds the search had to end.
     pub time_limit_s: f64,
     /// `cost`: what the placement costs. `bound`: no placement costs less. `gap`: which part of the
-    /// cost is not proven to be necessary, 0 to 1. `time_to_best`: when the search found it.
+    /// cost is not proven to be necessary, 0 to 1. `average`: what a placement by chance costs on
+    /// average. `time_to_best`: when the search found it.
     /// `time`: when the search ended. `iterations`: how many exchanges of two tasks it did. Where a
     /// command was run, `time_unbound` and `time_bound` are the medians of its times without a
     /// binding and with the placement; `gain` is the median of the first divided by the second, and
@@ -58,7 +59,7 @@ pub struct PlacementReport {
 /// What was to be placed where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementProblem {
-    /// The file with the tasks, as it was named.
+    /// The file with the tasks, as it was named, or the name of a pattern.
     pub file: String,
     /// The file with the costs; `None` if the first file has them, too.
     pub costs: Option<String>,

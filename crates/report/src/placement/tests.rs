@@ -36,11 +36,25 @@ fn an_optimal_placement_says_so_and_one_without_cpus_has_no_binding() {
 }
 
 #[test]
+fn what_a_command_took_is_shown_for_each_way() {
+    let plain = super::table(&made_up::placement());
+    for part in [
+        "Tried",
+        "`./program 10` ran 3 times in each way, in turn; without a binding it takes 1.24 times as long",
+        "no binding             13.0 ms  12.0 ms  14.0 ms",
+        "6 4 2 (kept)  1,234.5  10.5 ms  10.0 ms  11.0 ms",
+    ] {
+        assert!(plain.contains(part), "{part}: {plain}");
+    }
+    assert!(super::html(&made_up::placement()).contains("6 4 2 (kept)"));
+}
+
+#[test]
 fn csv_is_one_line() {
     assert_eq!(
         super::csv(&made_up::placement()),
-        "file,costs,tasks,places,seed,cost,bound,gap,optimal,time_to_best_ns,time_ns,iterations,placement,cpus\n\
-         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,12500000,10000000000,54321,3 2 1,6 4 2\n"
+        "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,time_to_best_ns,time_ns,iterations,placement,cpus\n\
+         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,2469,12500000,10000000000,54321,3 2 1,6 4 2\n"
     );
 }
 
@@ -66,5 +80,5 @@ fn an_interrupted_search_shows_what_it_had() {
     report.binding = None;
     let plain = super::table(&report);
     assert!(plain.contains("The run ended early"), "{plain}");
-    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,\n"));
+    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,,\n"));
 }

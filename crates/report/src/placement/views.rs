@@ -13,7 +13,7 @@ use crate::html::{Page, Part, circumstances, notices};
 use crate::table::section;
 use crate::text::{bold, count, doubts, figures, whole, wrapped};
 
-pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,\
+pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
 time_to_best_ns,time_ns,iterations,placement,cpus\n";
 
 /// The placement for people at a terminal; titles carry ANSI styles.
@@ -92,7 +92,16 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         whole(iterations as usize),
         report.seed
     );
-    let rows: [(&str, Option<String>, &str); 5] = [
+    let average = report.result("average");
+    let times = average.zip(report.result("cost"));
+    let times = times.filter(|(_, cost)| *cost > 0.0);
+    let by_chance = times.map_or_else(String::new, |(average, cost)| {
+        format!(
+            "what a placement by chance costs on average: {} times as much",
+            figures(average / cost)
+        )
+    });
+    let rows: [(&str, Option<String>, &str); 6] = [
         ("cost", report.result("cost").map(amount), ""),
         ("bound", report.result("bound").map(amount), meaning),
         (
@@ -102,6 +111,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
                 .map(|gap| format!("{} %", figures(gap * 100.0))),
             "of the cost is not proven to be necessary",
         ),
+        ("by chance", average.map(amount), &by_chance),
         ("found after", report.result("time_to_best").map(time), ""),
         ("searched for", report.result("time").map(time), &of_search),
     ];
@@ -172,6 +182,7 @@ pub fn csv(report: &PlacementReport) -> String {
         or_empty(report.result("bound")),
         or_empty(report.result("gap")),
         report.optimal.to_string(),
+        or_empty(report.result("average")),
         or_empty(report.result("time_to_best")),
         or_empty(report.result("time")),
         or_empty(report.result("iterations")),

@@ -83,6 +83,7 @@ pub fn placement() -> PlacementReport {
             result("cost", 1_234.5, "1"),
             result("bound", 1_000.0, "1"),
             result("gap", 0.19, "1"),
+            result("average", 2_469.0, "1"),
             result("time_to_best", 12.5e6, "ns"),
             result("time", 10e9, "ns"),
             result("iterations", 54_321.0, "1"),

@@ -1,0 +1,193 @@
+//! Graphs of tasks that are common in parallel programs.
+
+use crate::{ProblemError, Volumes};
+
+/// Which tasks communicate. Each of them sends a volume of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Each task sends to the next and to the one before; the last and the first are neighbours.
+    Ring,
+    /// Tasks 0 and 1 send to each other, tasks 2 and 3, and so on.
+    Pairs,
+    /// Each task sends to each other one.
+    AllToAll,
+    /// Tasks on a grid, row after row, send to those above, below, left and right of them. The grid
+    /// is as near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
+    Stencil,
+    /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 has the sum.
+    Tree,
+    /// In step k each task sends to the one whose number differs in bit k, as in a Fourier
+    /// transform.
+    Butterfly,
+}
+
+impl Pattern {
+    /// All patterns.
+    pub const ALL: [Self; 6] = [
+        Self::Ring,
+        Self::Pairs,
+        Self::AllToAll,
+        Self::Stencil,
+        Self::Tree,
+        Self::Butterfly,
+    ];
+
+    /// What it is called: `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Pairs => "pairs",
+            Self::AllToAll => "all-to-all",
+            Self::Stencil => "stencil",
+            Self::Tree => "tree",
+            Self::Butterfly => "butterfly",
+        }
+    }
+
+    /// The volumes between this number of tasks.
+    ///
+    /// ```
+    /// use cellworks_mapping::{Pattern, Task};
+    ///
+    /// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
+    /// let volumes = Pattern::Tree.volumes(4)?;
+    /// let edges: Vec<_> = volumes.pairs().map(|(from, to, _)| (from.0, to.0)).collect();
+    /// assert_eq!(edges, [(1, 0), (2, 0), (3, 1)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Pairs of an odd number of tasks, and a butterfly of a number that is no power of two.
+    pub fn volumes(self, tasks: usize) -> Result<Volumes, ProblemError> {
+        let refused = |rule| ProblemError::Pattern {
+            pattern: self.name(),
+            tasks,
+            rule,
+        };
+        let mut edges = Vec::new();
+        match self {
+            Self::Ring => {
+                for task in 0..tasks {
+                    edges.push((task, (task + 1) % tasks));
+                    edges.push((task, (task + tasks - 1) % tasks));
+                }
+                // The ring of one task, and each pair of the ring of two, is there twice.
+                edges.retain(|(from, to)| from != to);
+                edges.sort_unstable();
+                edges.dedup();
+            }
+            Self::Pairs if !tasks.is_multiple_of(2) => {
+                return Err(refused("an even number of them"));
+            }
+            Self::Pairs => edges.extend((0..tasks).map(|task| (task, task ^ 1))),
+            Self::AllToAll => {
+                let others = |from| (0..tasks).filter(move |to| *to != from);
+                edges.extend((0..tasks).flat_map(|from| others(from).map(move |to| (from, to))));
+            }
+            Self::Stencil => {
+                let mut rows = tasks.isqrt().max(1);
+                while !tasks.is_multiple_of(rows) {
+                    rows -= 1;
+                }
+                let columns = tasks / rows;
+                for task in 0..tasks {
+                    if task % columns + 1 < columns {
+                        edges.extend([(task, task + 1), (task + 1, task)]);
+                    }
+                    if task + columns < tasks {
+                        edges.extend([(task, task + columns), (task + columns, task)]);
+                    }
+                }
+            }
+            Self::Tree => edges.extend((1..tasks).map(|task| (task, (task - 1) / 2))),
+            Self::Butterfly if tasks > 0 && !tasks.is_power_of_two() => {
+                return Err(refused("a power of two"));
+            }
+            Self::Butterfly => {
+                let bits = tasks.checked_ilog2().unwrap_or(0);
+                let partners = |task| (0..bits).map(move |bit| (task, task ^ (1 << bit)));
+                edges.extend((0..tasks).flat_map(partners));
+            }
+        }
+        Volumes::from_edges(tasks, edges.into_iter().map(|(from, to)| (from, to, 1.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(pattern: Pattern, tasks: usize) -> Vec<(usize, usize)> {
+        let volumes = pattern.volumes(tasks).unwrap();
+        assert_eq!(volumes.tasks(), tasks);
+        let mut pairs = volumes.pairs();
+        assert!(pairs.all(|(from, to, volume)| from != to && volume == 1.0));
+        volumes
+            .pairs()
+            .map(|(from, to, _)| (from.0, to.0))
+            .collect()
+    }
+
+    #[test]
+    fn patterns_are_what_their_names_say() {
+        assert_eq!(
+            edges(Pattern::Ring, 4),
+            [
+                (0, 1),
+                (0, 3),
+                (1, 0),
+                (1, 2),
+                (2, 1),
+                (2, 3),
+                (3, 0),
+                (3, 2)
+            ]
+        );
+        assert_eq!(edges(Pattern::Ring, 2), [(0, 1), (1, 0)]);
+        assert_eq!(edges(Pattern::Pairs, 4), [(0, 1), (1, 0), (2, 3), (3, 2)]);
+        assert_eq!(edges(Pattern::AllToAll, 5).len(), 20);
+        // 2 rows of 3: 3 pairs above each other, and 4 beside each other.
+        let stencil = edges(Pattern::Stencil, 6);
+        assert_eq!(stencil.len(), 14);
+        assert!(stencil.contains(&(2, 5)) && !stencil.contains(&(2, 3)));
+        assert_eq!(edges(Pattern::Tree, 5), [(1, 0), (2, 0), (3, 1), (4, 1)]);
+        assert_eq!(
+            edges(Pattern::Butterfly, 4),
+            [
+                (0, 1),
+                (0, 2),
+                (1, 0),
+                (1, 3),
+                (2, 0),
+                (2, 3),
+                (3, 1),
+                (3, 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn one_task_sends_nothing() {
+        for pattern in Pattern::ALL {
+            if pattern != Pattern::Pairs {
+                assert_eq!(edges(pattern, 1), []);
+            }
+            assert_eq!(pattern.volumes(0).unwrap().tasks(), 0, "{}", pattern.name());
+        }
+    }
+
+    #[test]
+    fn numbers_of_tasks_that_a_pattern_does_not_have() {
+        let refused = |pattern: Pattern, tasks| pattern.volumes(tasks).unwrap_err().to_string();
+        assert_eq!(
+            refused(Pattern::Pairs, 3),
+            "the pattern pairs with 3 tasks: it takes an even number of them"
+        );
+        assert_eq!(
+            refused(Pattern::Butterfly, 12),
+            "the pattern butterfly with 12 tasks: it takes a power of two"
+        );
+    }
+}
