@@ -64,8 +64,8 @@ pub(crate) trait Job {
     /// Nothing yet of this plan.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
-    /// Which steps of the plan this process does on a simulated machine, and where their results are
-    /// kept. `machine` is all that says what the machine does.
+    /// Which steps of the plan this process does on a simulated machine, and where their results
+    /// are kept. `machine` is all that says what the machine does.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }

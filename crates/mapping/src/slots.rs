@@ -148,8 +148,8 @@ impl Slots {
         self.constant + costs.sum::<f64>()
     }
 
-    /// What all assignments cost on average. What is skew takes no part: there and back it adds up to
-    /// nothing.
+    /// What all assignments cost on average. What is skew takes no part: there and back it adds up
+    /// to nothing.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;

@@ -68,9 +68,9 @@ impl Plan {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Simulates those whose number, from 0 on, is wanted, on all cores of this computer. `found` is
-    /// told what each has found, from any thread, and says whether to go on: if not, those that run
-    /// are the last.
+    /// Simulates those whose number, from 0 on, is wanted, on all cores of this computer. `found`
+    /// is told what each has found, from any thread, and says whether to go on: if not, those that
+    /// run are the last.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,

@@ -52,8 +52,8 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Runs it in turn without a binding and with each of these placements, [`ROUNDS`] times. `go_on`
-    /// is told how many runs are done, and says whether there is to be another one.
+    /// Runs it in turn without a binding and with each of these placements, [`ROUNDS`] times.
+    /// `go_on` is told how many runs are done, and says whether there is to be another one.
     ///
     /// The message says why a run has failed. `None` if it was not to go on.
     pub fn run(

@@ -68,8 +68,8 @@ pub(crate) struct SolveArgs {
     #[arg(value_name = "FILE", required_unless_present = "pattern")]
     pub file: Option<PathBuf>,
 
-    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of a
-    /// file
+    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of
+    /// a file
     #[arg(
         long,
         value_name = "PATTERN",
@@ -123,8 +123,8 @@ pub(crate) struct SolveArgs {
     pub quiet: bool,
 
     /// A command that is run on the CPUs of the best three placements, and without a binding, ten
-    /// times each in turn: the placement that it is fastest with is kept. What it prints to standard
-    /// output is dropped
+    /// times each in turn: the placement that it is fastest with is kept. What it prints to
+    /// standard output is dropped
     #[arg(last = true)]
     pub command: Vec<OsString>,
 }

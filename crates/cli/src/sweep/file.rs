@@ -1,7 +1,8 @@
 //! Files of results: a line about the sweep, then one for each step that is done.
 //!
 //! ```text
-//!   {"cellworks_results":1,"cellworks_version":"0.1.0","arguments":["run", ...],"machine":"...","steps":[...]}
+//!   {"cellworks_results":1,"cellworks_version":"0.1.0","arguments":["run", ...],"machine":"...",
+//!    "steps":[...]}
 //!   {"step":0,"found":[["run_time",1200.5]]}
 //!   {"step":3,"found":[["run_time",1300.5]]}
 //! ```

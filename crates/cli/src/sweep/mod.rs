@@ -129,8 +129,8 @@ pub(crate) enum Step<T> {
 }
 
 impl Sweep {
-    /// What is to be done about a step, where `read` makes its result of what a file has. The message
-    /// says that a file has no such result.
+    /// What is to be done about a step, where `read` makes its result of what a file has. The
+    /// message says that a file has no such result.
     pub fn step<T: DeserializeOwned, R>(
         &self,
         step: usize,
@@ -157,8 +157,8 @@ impl Sweep {
         })
     }
 
-    /// Keeps what a step has found, if there is a file for it. The message says that the file cannot
-    /// be written.
+    /// Keeps what a step has found, if there is a file for it. The message says that the file
+    /// cannot be written.
     pub fn keep(&self, step: usize, found: &impl Serialize) -> Result<(), String> {
         let Some(file) = &self.file else {
             return Ok(());

@@ -225,7 +225,8 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     is_clean(&shown);
 }
 
-/// A search for a placement shows the cost so far, and prints the best placement when it ends early.
+/// A search for a placement shows the cost so far, and prints the best placement when it ends
+/// early.
 #[test]
 fn ctrl_c_in_a_search_keeps_the_best_placement() {
     let folder = tempfile::tempdir().unwrap();
