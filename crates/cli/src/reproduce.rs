@@ -1,6 +1,5 @@
 //! `cellworks reproduce`: published numbers beside simulated ones.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
@@ -13,7 +12,7 @@ use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
-use crate::sweep::{Header, Step, Sweep};
+use crate::sweep::{Header, Sweep};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
@@ -21,13 +20,26 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         None => Paper::all(),
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],
     };
-    // Curves take many times as long as the numbers, and only a page shows them.
-    let extent = Extent {
-        figures: page.is_some(),
-        takes_long: arguments.all,
+    let of_extent = |figures| {
+        let extent = Extent {
+            figures,
+            takes_long: arguments.all,
+        };
+        Reproducing::of(papers.clone(), extent, &built_in)
+            .map_err(|error| Failure::Run(error.to_string()))
     };
-    let reproducing = Reproducing::of(papers, extent, &built_in)
-        .map_err(|error| Failure::Run(error.to_string()))?;
+    let reproducing = match arguments.sweep.merged_steps() {
+        // Curves take many times as long as the numbers, and only a page shows them.
+        None => of_extent(page.is_some())?,
+        // Files have the steps that they have.
+        Some(steps) => {
+            let numbers = of_extent(false)?;
+            match numbers.planned() == steps {
+                true => numbers,
+                false => of_extent(true)?,
+            }
+        }
+    };
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
     // The machines are built in.
@@ -49,19 +61,10 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     .with(sweep)?;
     let session = Session::begin(machine, None, reproducing, shown);
     session.progress().about("simulations".to_owned());
-    let mut to_do = HashSet::new();
-    for step in 0..planned {
-        match session.sweep().step(step, Ok::<Simulated, _>) {
-            Ok(Step::Known(simulated)) => {
-                session.update(|reproducing| reproducing.take_down(step, simulated));
-            }
-            Ok(Step::ToDo) => {
-                to_do.insert(step);
-            }
-            Ok(Step::Elsewhere) => {}
-            Err(message) => return session.conclude(End::Refused(message)),
-        }
-    }
+    let to_do = match session.to_do(planned, Ok::<Simulated, _>, Reproducing::take_down) {
+        Ok(to_do) => to_do,
+        Err(end) => return session.conclude(end),
+    };
     let failed = OnceLock::new();
     plan.simulate(
         &built_in,

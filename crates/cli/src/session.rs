@@ -11,6 +11,7 @@
 //! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
 //! concludes in its place if that takes long.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
+use serde::de::DeserializeOwned;
 
 use crate::args::{CommonArgs, Format};
 use crate::failure::{Failure, exit_code};
@@ -26,7 +28,7 @@ use crate::output::{Printed, Views, both, show};
 use crate::output_file::OutputFile;
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
-use crate::sweep::Sweep;
+use crate::sweep::{Step, Sweep};
 
 /// How long Ctrl-C waits for the present step to end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -50,6 +52,16 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// Why a step has no result, where the run ends so.
+    pub fn why_missing(&self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted",
+            // Only a merge ends well without it.
+            Self::Done => "no file has it",
+            _ => "the run ended before",
+        }
+    }
+
     /// The end of the command, where its numbers can be trusted.
     fn of_the_command(self) -> Result<(), Failure> {
         match self {
@@ -212,6 +224,37 @@ impl<S: Steps> Session<S> {
     /// Which steps are done, and where their results are kept.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
+    }
+
+    /// The steps of this many that this process is to do. What files have of the others is made a
+    /// result by `read`, and taken down by `known`.
+    ///
+    /// # Errors
+    ///
+    /// How the run ends if a file has something else than a result.
+    pub fn to_do<T: DeserializeOwned, R>(
+        &self,
+        planned: usize,
+        read: impl Fn(T) -> Result<R, String>,
+        known: impl Fn(&mut S, usize, R),
+    ) -> Result<HashSet<usize>, End> {
+        // Nothing is taken down, and so nothing printed, if one of them is wrong.
+        let (mut results, mut to_do) = (Vec::new(), HashSet::new());
+        for step in 0..planned {
+            match self.sweep.step(step, &read).map_err(End::Refused)? {
+                Step::Known(found) => results.push((step, found)),
+                Step::ToDo => {
+                    to_do.insert(step);
+                }
+                Step::Elsewhere => {}
+            }
+        }
+        self.update(|steps| {
+            for (step, found) in results {
+                known(steps, step, found);
+            }
+        });
+        Ok(to_do)
     }
 
     /// Where progress is shown.

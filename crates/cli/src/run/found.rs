@@ -63,17 +63,12 @@ impl<P: Program> Steps for Found<P> {
             reasons,
             counters,
         } = circumstances;
-        let why = match end {
-            End::Interrupted => "interrupted",
-            End::Done => "no file has it",
-            _ => "the run ended before",
-        };
         let titles = self.titles.into_iter().enumerate();
         let not_measured: Vec<_> = titles
             .filter(|(step, _)| !self.done.contains_key(step))
             .map(|(_, what)| NotMeasured {
                 what,
-                why: why.to_owned(),
+                why: end.why_missing().to_owned(),
             })
             .collect();
         let done: Vec<Done<P>> = self.done.into_values().collect();

@@ -3,26 +3,20 @@
 use cellworks_apps::{Program, Quantity};
 
 use crate::session::Session;
-use crate::sweep::Step;
 
 use super::found::Found;
 
-/// What is to be done about a run; its results, if a file has them.
+/// The results of a run as a file has them.
 ///
-/// The message says what is wrong with the file.
-pub(super) fn known<P: Program>(
-    session: &Session<Found<P>>,
-    step: usize,
-) -> Result<Step<Vec<Quantity>>, String> {
-    session.sweep().step(step, |values: Vec<(String, f64)>| {
-        let quantities = values.iter().map(|(name, value)| {
-            let mut metrics = P::METRICS.iter();
-            let metric = metrics.find(|metric| metric.name == name);
-            let metric = metric.ok_or_else(|| format!("{} does not find any `{name}`", P::NAME))?;
-            Ok(metric.measured(*value))
-        });
-        quantities.collect()
-    })
+/// The message says which of them the program does not find.
+pub(super) fn read<P: Program>(values: Vec<(String, f64)>) -> Result<Vec<Quantity>, String> {
+    let quantities = values.iter().map(|(name, value)| {
+        let mut metrics = P::METRICS.iter();
+        let metric = metrics.find(|metric| metric.name == name);
+        let metric = metric.ok_or_else(|| format!("{} does not find any `{name}`", P::NAME))?;
+        Ok(metric.measured(*value))
+    });
+    quantities.collect()
 }
 
 /// Keeps what a run has found, if there is a file for it.

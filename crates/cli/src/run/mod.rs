@@ -21,10 +21,10 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, Kind, on_machine};
 use crate::session::{End, Session};
-use crate::sweep::{Header, Step, Sweep};
+use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
 use found::Found;
-use kept::{keep, known};
+use kept::{keep, read};
 use pictures::Pictures;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
@@ -142,20 +142,21 @@ fn run_all<M: Machine, P: Program>(
     session: &Session<Found<P>>,
     after: &mut dyn FnMut(&str),
 ) -> End {
+    let known = |found: &mut Found<P>, step: usize, quantities| {
+        found.ran(step, programs[step].clone(), quantities);
+    };
+    let to_do = match session.to_do(programs.len(), read::<P>, known) {
+        Ok(to_do) => to_do,
+        Err(end) => return end,
+    };
     for (step, program) in programs.iter().enumerate() {
         if let Some(end) = session.has_to_end() {
             return end;
         }
-        let title = program.title();
-        match known(session, step) {
-            Ok(Step::Known(quantities)) => {
-                session.update(|found| found.ran(step, program.clone(), quantities));
-                continue;
-            }
-            Ok(Step::Elsewhere) => continue,
-            Ok(Step::ToDo) => {}
-            Err(message) => return End::Refused(message),
+        if !to_do.contains(&step) {
+            continue;
         }
+        let title = program.title();
         session.progress().at(step, programs.len());
         session.progress().about(title.clone());
         let result = match &mut pictures {

@@ -56,6 +56,11 @@ impl SweepArgs {
         share.or(self.results.as_ref().map(|_| "--results"))
     }
 
+    /// How many steps the sweep has whose files are merged; `None` if none are.
+    pub fn merged_steps(&self) -> Option<usize> {
+        self.merged.first().map(|file| file.header.steps.len())
+    }
+
     /// What is done of a sweep of these steps, and where it is kept. `name` is what its files are
     /// called where no flag says it.
     ///

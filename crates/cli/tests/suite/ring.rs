@@ -349,6 +349,20 @@ fn merged_shares_are_what_one_process_finds() {
     merge.args(["merge", "map-ring.1-of-2.jsonl", "map-ring.2-of-2.jsonl"]);
     let run = Run::of(merge.args(["--format", "json"]).current_dir(&folder));
     assert_eq!(without_environment(run.json()), without_environment(whole));
+
+    let mut half = cellworks();
+    half.args(["merge", "map-ring.1-of-2.jsonl", "--format", "json"]);
+    let half = Run::of(half.current_dir(&folder));
+    assert_eq!(half.code, Some(1));
+    assert!(
+        half.err.contains("are in none of the files"),
+        "{}",
+        half.err
+    );
+    let report = half.report();
+    let missing = &list(&report, "not_measured")[0];
+    assert_eq!(missing["what"], "packets of 512 B, [0132]");
+    assert_eq!(missing["why"], "no file has it");
 }
 
 #[test]

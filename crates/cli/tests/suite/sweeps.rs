@@ -88,6 +88,8 @@ fn shares_of_a_reproduction_are_merged() {
         "reproduce-cellmt.1-of-3.jsonl reproduce-cellmt.2-of-3.jsonl reproduce-cellmt.3-of-3.jsonl";
     let merged = run(&folder, &format!("merge {all} --format json"));
     assert_eq!(whole(&merged), expected);
+    let page = run(&folder, &format!("merge {all} --html page.html"));
+    assert_eq!((page.code, page.err.as_str()), (Some(0), ""));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use cellworks_mapping::experiment::{Mapping, Sweep, SweepPlan, Threads, Times, mapping_share};
 use cellworks_report::{
-    Envelope, FigureAxis, FigureCurve, MappingTimes, ProgramFigure, ProgramReport, SweepInfo,
-    SweepReport, Trust, json, size, sweep,
+    Envelope, FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport,
+    SweepInfo, SweepReport, Trust, json, size, sweep,
 };
 use cellworks_stats::Finding;
 use serde_json::Value;
@@ -75,6 +75,20 @@ impl Found {
     /// Takes down how long a round took in each run of a step.
     pub fn ran(&mut self, step: usize, runs_ns: Vec<f64>) {
         self.times.insert(step, runs_ns);
+    }
+
+    /// The mappings that were not run, where the run ends so.
+    fn missing(&self, end: &End) -> Vec<NotMeasured> {
+        let steps = 0..self.plan.steps();
+        let missing = steps.filter(|step| !self.times.contains_key(step));
+        let named = missing.map(|step| {
+            let (packet_bytes, mapping) = self.plan.of_step(step);
+            NotMeasured {
+                what: format!("packets of {}, [{mapping}]", size(packet_bytes as usize)),
+                why: end.why_missing().to_owned(),
+            }
+        });
+        named.collect()
     }
 
     fn by_size(&self) -> Vec<OfSize<'_>> {
@@ -271,7 +285,7 @@ impl Steps for Found {
             found: ProgramReport {
                 envelope: Envelope::new("map ring", machine, environment, reasons, is_complete),
                 program: "ring".to_owned(),
-                not_measured: Vec::new(),
+                not_measured: self.missing(end),
                 results: sizes.iter().flat_map(|one| one.results(sweep)).collect(),
                 figures: figures(&sizes),
                 counters,

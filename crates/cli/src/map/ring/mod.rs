@@ -2,7 +2,6 @@
 
 mod found;
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
@@ -22,7 +21,7 @@ use crate::output_file::OutputFile;
 use crate::run::sizes;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{Simulated, identity, load};
-use crate::sweep::{Header, Step, Sweep, SweepArgs};
+use crate::sweep::{Header, Sweep, SweepArgs};
 use found::{Found, placement};
 
 const AFTER_HELP: &str = "\
@@ -179,23 +178,11 @@ fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failur
     .with(arguments.sweep.begin("map-ring", header)?)?;
     let session = machine.session(Found::nothing_of(plan.clone()), shown);
     session.progress().about("mappings".to_owned());
-    let (mut known, mut to_do) = (Vec::new(), HashSet::new());
-    for step in 0..plan.steps() {
-        match session
-            .sweep()
-            .step(step, |runs_ns| times(runs_ns, plan.sweep().runs))
-        {
-            Ok(Step::Known(runs_ns)) => known.push((step, runs_ns)),
-            Ok(Step::ToDo) => {
-                to_do.insert(step);
-            }
-            Ok(Step::Elsewhere) => {}
-            Err(message) => return session.conclude(End::Refused(message)),
-        }
-    }
-    for (step, runs_ns) in known {
-        session.update(|found| found.ran(step, runs_ns));
-    }
+    let read = |runs_ns| times(runs_ns, plan.sweep().runs);
+    let to_do = match session.to_do(plan.steps(), read, Found::ran) {
+        Ok(to_do) => to_do,
+        Err(end) => return session.conclude(end),
+    };
     let failed = OnceLock::new();
     simulate_rings(
         &arguments.machine,
