@@ -63,6 +63,7 @@ mod spe;
 mod threads;
 mod time;
 mod watchdog;
+mod ways;
 mod words;
 mod world;
 
@@ -74,6 +75,7 @@ pub use ppe::SimPpe;
 pub use setup::PpeAccess;
 pub use sim::{Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
+pub use ways::Ways;
 
 /// Reads traces back: for tests of programs that run on a simulated machine.
 pub mod trace {

@@ -56,6 +56,22 @@ enum Direction {
 
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
+
+    /// The tile next to one, both by column and row; `None` before the first column or row.
+    fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
+        Some(match self {
+            Self::East => [column + 1, row],
+            Self::West => [column.checked_sub(1)?, row],
+            Self::North => [column, row + 1],
+            Self::South => [column, row.checked_sub(1)?],
+        })
+    }
+}
+
+/// What the link from a tile to the next one is called, both by column and row.
+fn link_name(from: [usize; 2], to: [usize; 2]) -> String {
+    let [[column, row], [to_column, to_row]] = [from, to];
+    format!("link from tile {column},{row} to {to_column},{to_row}")
 }
 
 impl Mesh {
@@ -141,6 +157,18 @@ impl Mesh {
         }
     }
 
+    /// The names of the links that a packet takes, by the indices of the elements.
+    pub fn links_passed(&mut self, from: usize, to: usize) -> Vec<String> {
+        self.find_way(self.elements[from].tile, self.elements[to].tile);
+        let columns = self.columns;
+        let name = |(tile, direction): &(usize, Direction)| {
+            let from = [tile % columns, tile / columns];
+            let to = direction.next_to(from);
+            link_name(from, to.expect("the way stays on the mesh"))
+        };
+        self.way.iter().map(name).collect()
+    }
+
     /// What each link from tile to tile has carried. It is busy while a packet holds it, also while
     /// the packet waits.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
@@ -149,17 +177,12 @@ impl Mesh {
             .iter()
             .enumerate()
             .flat_map(move |(tile, links)| {
-                let (column, row) = (tile % columns, tile / columns);
+                let from = [tile % columns, tile / columns];
                 Direction::ALL.into_iter().filter_map(move |direction| {
-                    let (to_column, to_row) = match direction {
-                        Direction::East => (column + 1, row),
-                        Direction::West => (column.checked_sub(1)?, row),
-                        Direction::North => (column, row + 1),
-                        Direction::South => (column, row.checked_sub(1)?),
-                    };
-                    let name = format!("link from tile {column},{row} to {to_column},{to_row}");
+                    let to = direction.next_to(from)?;
+                    let [to_column, to_row] = to;
                     (to_column < columns && to_row < rows)
-                        .then(|| links[direction as usize].counters(name))
+                        .then(|| links[direction as usize].counters(link_name(from, to)))
                 })
             })
     }

@@ -70,6 +70,7 @@ mod rings;
 mod tests;
 mod transaction;
 mod usage;
+mod way;
 
 use crate::description::{Description, Quantity};
 use crate::observe::ResourceCounters;

@@ -200,6 +200,17 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
+    /// The elements that a packet passes on the way that is tried first, with both ends.
+    pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
+        let count = self.elements.len();
+        let [first, _] = self.ways[from * count + to];
+        let way = first.expect("a way from each element to each other");
+        (0..=way.hops).map(move |hop| match way.clockwise {
+            true => (from + hop) % count,
+            false => (from + count - hop) % count,
+        })
+    }
+
     /// What each ring carried.
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();

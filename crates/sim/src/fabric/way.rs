@@ -1,0 +1,75 @@
+//! The names of the links that data takes where nothing else is under way.
+
+use std::iter;
+
+use super::network::{Element, Network};
+use super::{Fabric, Node, Port};
+use crate::description::{Description, Interconnect};
+
+impl Fabric {
+    /// The links from SPE to SPE, from the first to the last.
+    pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<String> {
+        let [from, to] = [from, to].map(|spe| self.port(Node::Spe(spe)));
+        if from.cell == to.cell {
+            return self.way_within(description, from, to.element);
+        }
+        let [near, far] = [from, to].map(|end| self.link_ports[usize::from(end.cell)]);
+        let mut names = self.way_within(description, from, near.element);
+        names.push(format!("link from Cell {} to Cell {}", from.cell, to.cell));
+        names.extend(self.way_within(description, far, to.element));
+        names
+    }
+
+    fn way_within(&mut self, description: &Description, from: Port, to: u16) -> Vec<String> {
+        let cell = usize::from(from.cell);
+        let (from, to) = (usize::from(from.element), usize::from(to));
+        match &mut self.networks[cell] {
+            Network::Rings(rings) => {
+                let names = elements(description, cell);
+                let segments = rings.elements_passed(from, to);
+                let follow = iter::zip(segments.clone(), segments.skip(1));
+                follow
+                    .map(|(from, to)| format!("link from {} to {}", names[from], names[to]))
+                    .collect()
+            }
+            Network::Mesh(mesh) => mesh.links_passed(from, to),
+            Network::Crossbar(_) | Network::Matrix(_) => Vec::new(),
+        }
+    }
+
+    /// The SPEs of each Cell in the order of the elements on its rings; elsewhere by their numbers.
+    pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
+        let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
+        if let Interconnect::Rings(_) = description.interconnect {
+            spes.sort_by_key(|spe| {
+                let Port { cell, element } = self.spe_ports[usize::from(*spe)];
+                (cell, element)
+            });
+        }
+        spes.into_iter()
+    }
+}
+
+/// What the elements of a Cell's rings are called, in their order.
+fn elements(description: &Description, cell: usize) -> Vec<String> {
+    let Interconnect::Rings(rings) = &description.interconnect else {
+        return Vec::new();
+    };
+    let mut names = rings.elements.clone();
+    for name in &mut names {
+        if name.starts_with("SPE") {
+            *name = format!("unused {name}");
+        }
+        if description.cells.len() > 1 {
+            *name = format!("{name} of Cell {cell}");
+        }
+    }
+    for (id, (of, number)) in description.spes().enumerate() {
+        if usize::from(of) == cell {
+            let spe = Element::Spe { number, index: 0 };
+            let at = Network::port(description, cell, spe);
+            names[usize::from(at)] = format!("SPE {id}");
+        }
+    }
+    names
+}

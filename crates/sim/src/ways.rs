@@ -1,0 +1,220 @@
+//! Which links data takes from SPE to SPE, and how long it takes, where nothing else is under way.
+
+use std::collections::HashMap;
+
+use cellworks_machine::{Span, SpeId};
+
+use crate::description::Description;
+use crate::fabric::{Access, Fabric, Node, Place, Token, Transaction};
+use crate::queue::Queue;
+use crate::time::Moment;
+
+/// A line, the most that one request moves.
+const LINE_BYTES: u32 = 128;
+
+/// The links of a machine, and for each pair of SPEs those that data takes, in its order.
+///
+/// A link is what carries one packet after another in one direction: a segment of the rings between
+/// two elements (of each direction by itself; rings of one direction share the name), a link between
+/// two tiles of a mesh, or the link between two Cells. A crossbar and a measured matrix have none.
+/// Where both ways around a ring are equally short, this is the one that the arbiter tries first.
+///
+/// ```
+/// use cellworks_machine::SpeId;
+/// use cellworks_sim::{Description, Ways};
+///
+/// let description = Description::built_in("qs22").unwrap();
+/// let ways = Ways::of(&description);
+/// let way = ways.links_between(SpeId::new(0), SpeId::new(1));
+/// let names: Vec<&str> = way.iter().map(|link| ways.links()[*link].as_str()).collect();
+/// assert_eq!(
+///     names,
+///     [
+///         "link from SPE 0 to MIC of Cell 0",
+///         "link from MIC of Cell 0 to PPE of Cell 0",
+///         "link from PPE of Cell 0 to SPE 1"
+///     ]
+/// );
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ways {
+    links: Vec<String>,
+    spes: usize,
+    /// By the sending SPE and then by the receiving one.
+    ways: Vec<Way>,
+    around: Vec<SpeId>,
+}
+
+#[derive(Clone, Debug)]
+struct Way {
+    /// Indices into the names of the links.
+    links: Vec<usize>,
+    line: Span,
+}
+
+impl Ways {
+    /// The ways of a machine.
+    ///
+    /// # Panics
+    ///
+    /// If the description does not pass the checks of [`Description::load`].
+    pub fn of(description: &Description) -> Self {
+        let mut fabric = Fabric::new(description);
+        let spes = description.spes().count();
+        let (mut links, mut numbers) = (Vec::new(), HashMap::new());
+        let mut number = |name: String| {
+            *numbers.entry(name).or_insert_with_key(|name| {
+                links.push(name.clone());
+                links.len() - 1
+            })
+        };
+        // Each line sets out when the one before has long arrived.
+        let mut now = Moment::START;
+        let mut ways = Vec::with_capacity(spes * spes);
+        for from in 0..spes as u16 {
+            for to in 0..spes as u16 {
+                let names = fabric.way(description, from, to);
+                let (line, arrived) = line(&mut fabric, now, from, to);
+                now = arrived;
+                ways.push(Way {
+                    links: names.into_iter().map(&mut number).collect(),
+                    line,
+                });
+            }
+        }
+        Self {
+            links,
+            spes,
+            ways,
+            around: fabric.around(description).map(SpeId::new).collect(),
+        }
+    }
+
+    /// The names of the links that data takes between SPEs, such as `link from SPE 1 to SPE 3`.
+    pub fn links(&self) -> &[String] {
+        &self.links
+    }
+
+    /// The links that data takes from one SPE to another, as indices into
+    /// [`links`](Self::links), from the first to the last.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn links_between(&self, from: SpeId, to: SpeId) -> &[usize] {
+        &self.way(from, to).links
+    }
+
+    /// How long an SPE takes to write a line of 128 bytes into the local store of another one, from
+    /// the request on the bus to the last byte in place, where nothing else is under way.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn line(&self, from: SpeId, to: SpeId) -> Span {
+        self.way(from, to).line
+    }
+
+    /// All SPEs in an order in which neighbours are near: around the rings, one Cell after the
+    /// other; elsewhere by their numbers.
+    pub fn around(&self) -> &[SpeId] {
+        &self.around
+    }
+
+    fn way(&self, from: SpeId, to: SpeId) -> &Way {
+        assert!(to.index() < self.spes, "{to} of {} SPEs", self.spes);
+        &self.ways[from.index() * self.spes + to.index()]
+    }
+}
+
+/// How long a line takes that sets out at a time, and when the fabric is idle again.
+fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
+    let mut queue = Queue::new(0);
+    let write = Transaction {
+        requester: Node::Spe(from),
+        target: Node::Spe(to),
+        place: Place::LocalStore,
+        access: Access::Write,
+        bytes: LINE_BYTES,
+        token: Token(0),
+    };
+    fabric.begin(now, write, &mut queue);
+    let (mut done, mut arrived, mut idle) = (Vec::new(), now, now);
+    while let Some((at, event)) = queue.pop() {
+        fabric.handle(at, event.index, &mut queue, &mut done);
+        if !done.is_empty() {
+            done.clear();
+            arrived = at;
+        }
+        idle = at;
+    }
+    ((arrived - now).into(), idle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ways(name: &str) -> Ways {
+        Ways::of(&Description::built_in(name).unwrap())
+    }
+
+    fn names(ways: &Ways, from: u16, to: u16) -> Vec<&str> {
+        let links = ways.links_between(SpeId::new(from), SpeId::new(to));
+        links
+            .iter()
+            .map(|link| ways.links[*link].as_str())
+            .collect()
+    }
+
+    fn ns(ways: &Ways, from: u16, to: u16) -> f64 {
+        ways.line(SpeId::new(from), SpeId::new(to))
+            .as_nanoseconds_f64()
+    }
+
+    #[test]
+    fn on_rings_data_takes_the_shorter_way_around() {
+        // PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+        let ways = ways("qs20");
+        assert_eq!(
+            names(&ways, 1, 5),
+            ["link from SPE 1 to SPE 3", "link from SPE 3 to SPE 5"]
+        );
+        assert_eq!(
+            names(&ways, 5, 1),
+            ["link from SPE 5 to SPE 3", "link from SPE 3 to SPE 1"]
+        );
+        assert_eq!(names(&ways, 0, 0), [""; 0]);
+        assert_eq!(
+            names(&ways, 6, 8 + 4),
+            [
+                "link from SPE 6 to IOIF0 of Cell 0",
+                "link from Cell 0 to Cell 1",
+                "link from IOIF0 of Cell 1 to SPE 14",
+                "link from SPE 14 to SPE 12"
+            ]
+        );
+        let around: Vec<usize> = ways.around().iter().map(|spe| spe.index()).collect();
+        assert_eq!(around[..8], [1, 3, 5, 7, 6, 4, 2, 0]);
+        assert_eq!(around[8..], [9, 11, 13, 15, 14, 12, 10, 8]);
+    }
+
+    #[test]
+    fn a_line_takes_a_hop_longer_for_each_element_that_it_passes() {
+        let ways = ways("qs20");
+        // A hop is a bus cycle of 1.6 GHz.
+        assert!((ns(&ways, 1, 5) - ns(&ways, 1, 3) - 0.625).abs() < 1e-9);
+        assert_eq!(ns(&ways, 1, 3), ns(&ways, 3, 1));
+        assert!(ns(&ways, 1, 9) > ns(&ways, 1, 3) + 200.0, "over the link");
+    }
+
+    #[test]
+    fn on_a_mesh_data_goes_along_the_row_first() {
+        let ways = ways("scc");
+        assert_eq!(
+            names(&ways, 0, 7),
+            ["link from tile 0,0 to 1,0", "link from tile 1,0 to 1,1"],
+            "6 columns"
+        );
+    }
+}
