@@ -147,6 +147,7 @@ mod tests {
             MATRIX_HEADER,
             crate::compare::CSV_HEADER,
             crate::placement::CSV_HEADER,
+            crate::explanation::CSV_HEADER,
             crate::reproduction::CSV_HEADER,
         ] {
             assert!(described.contains(&format!("```\n{header}```")), "{header}");

@@ -8,9 +8,10 @@
 //! ```
 //!
 //! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is
-//! what programs found, and a [`PlacementReport`] where tasks are to be. [`read()`] takes each back
-//! from its JSON, and [`Comparison`] sets two of a kind side by side. A [`Reproduction`] sets
-//! simulated numbers beside published ones. All of them have one [`Envelope`].
+//! what programs found, a [`PlacementReport`] where tasks are to be, and an [`ExplanationReport`]
+//! what two placements differ in. [`read()`] takes each back from its JSON, and [`Comparison`] sets
+//! two of a kind side by side. A [`Reproduction`] sets simulated numbers beside published ones. All
+//! of them have one [`Envelope`].
 
 // Test data is shared with the tests beside this crate, which see it from outside.
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod columns;
 pub mod compare;
 mod counters;
 pub mod csv;
+pub mod explanation;
 pub mod heat_map;
 pub mod html;
 pub mod json;
@@ -46,6 +48,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
+pub use explanation::{ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad};
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
     CpuBinding, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,

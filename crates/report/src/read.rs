@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::{Envelope, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
+use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
 /// What to do about a file that is no report.
 const NAME_A_REPORT: &str =
@@ -32,6 +32,8 @@ pub enum Measured {
     Program(ProgramReport),
     /// Found by `cellworks map solve`.
     Placement(PlacementReport),
+    /// By `cellworks map explain`, of two placements.
+    Explanation(ExplanationReport),
 }
 
 impl Measured {
@@ -41,6 +43,7 @@ impl Measured {
             Self::Stats(report) => &report.envelope,
             Self::Program(report) => &report.envelope,
             Self::Placement(report) => &report.envelope,
+            Self::Explanation(report) => &report.envelope,
         }
     }
 
@@ -52,7 +55,7 @@ impl Measured {
                 format!("run {}", report.program)
             }
             Self::Program(report) => report.envelope.command.clone(),
-            Self::Placement(report) => report.envelope.command.clone(),
+            Self::Placement(_) | Self::Explanation(_) => self.envelope().command.clone(),
         }
     }
 
@@ -65,6 +68,7 @@ impl Measured {
             }
             Self::Program(report) => report.results.is_empty(),
             Self::Placement(report) => report.results.is_empty(),
+            Self::Explanation(report) => report.results.is_empty(),
         }
     }
 }
@@ -136,6 +140,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
     let measured = match head.command.as_str() {
         "run" | "map ring" => parsed(&text).map(Measured::Program),
         "map solve" => parsed(&text).map(Measured::Placement),
+        "map explain" => parsed(&text).map(Measured::Explanation),
         other if head.measurements.is_none() && other != "stats" => {
             return Err(format!(
                 "is what `cellworks {}` printed, which has no measurements; {NAME_A_REPORT}",

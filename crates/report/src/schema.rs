@@ -4,8 +4,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use crate::{
-    Comparison, Machines, PlacementReport, ProgramReport, Report, Reproduction, SCHEMA_VERSION,
-    SweepReport,
+    Comparison, ExplanationReport, Machines, PlacementReport, ProgramReport, Report, Reproduction,
+    SCHEMA_VERSION, SweepReport,
 };
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
@@ -25,6 +25,7 @@ pub fn published() -> Value {
     let machines = generator.subschema_for::<Machines>();
     let program = generator.subschema_for::<ProgramReport>();
     let placement = generator.subschema_for::<PlacementReport>();
+    let explanation = generator.subschema_for::<ExplanationReport>();
     let sweep = generator.subschema_for::<SweepReport>();
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -34,7 +35,9 @@ pub fn published() -> Value {
                         `cellworks reproduce --format json` prints if it is `reproduce`, what \
                         `cellworks machines --format json` prints if it is `machines`, what `cellworks run \
                         --format json` prints if it is `run`, what `cellworks map solve --format json` prints if it is \
-                        `map solve`, what `cellworks map ring --format json` prints if it is `map ring`, and what `cellworks stats --format json` prints otherwise. Units are in the names of fields. \
+                        `map solve`, what `cellworks map explain --format json` prints if it is `map explain`, what \
+                        `cellworks map ring --format json` prints if it is `map ring`, and what `cellworks stats \
+                        --format json` prints otherwise. Units are in the names of fields. \
                         What has no meaning or was not measured is null.",
         "type": "object",
         "required": ["schema_version", "command"],
@@ -59,7 +62,11 @@ pub fn published() -> Value {
                         "else": {
                             "if": {"properties": {"command": {"const": "map ring"}}},
                             "then": sweep,
-                            "else": report,
+                            "else": {
+                                "if": {"properties": {"command": {"const": "map explain"}}},
+                                "then": explanation,
+                                "else": report,
+                            },
                         },
                     },
                 },
@@ -155,6 +162,10 @@ mod tests {
         serde_json::to_value(made_up::placement()).unwrap()
     }
 
+    fn explanation() -> Value {
+        serde_json::to_value(made_up::explanation()).unwrap()
+    }
+
     fn machines() -> Value {
         serde_json::to_value(made_up::machines()).unwrap()
     }
@@ -191,6 +202,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            explanation(),
             sweep(),
         ] {
             assert_eq!(complaints(&published(), &object), [""; 0]);
@@ -206,6 +218,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            explanation(),
             sweep(),
         ] {
             object["machine"]["colour"] = json!("grey");
@@ -253,6 +266,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            explanation(),
             sweep(),
         ] {
             for (break_it, expected) in broken {
@@ -331,6 +345,7 @@ mod tests {
             reproduction(),
             program(),
             placement(),
+            explanation(),
             sweep(),
         ] {
             for field in object.as_object().unwrap().keys() {

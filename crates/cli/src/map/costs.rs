@@ -2,26 +2,33 @@
 
 use std::path::Path;
 
+use cellworks_machine::SpeId;
 use cellworks_mapping::{Costs, Place, read};
 use cellworks_report::{MachineInfo, Measured, Report};
+use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
 /// Places for tasks.
-pub(super) struct Places {
+pub(crate) struct Places {
     pub costs: Costs,
     pub machine: MachineInfo,
     /// The CPU of each place, where places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
+    /// The links between places, where they are SPEs of a machine that a file describes.
+    pub ways: Option<Ways>,
     /// Why the costs cannot be relied upon, in sentences.
     pub warnings: Vec<String>,
 }
 
 impl Places {
     /// Reads what communication costs between the cores of a machine. What the name of the file
-    /// ends with says what is in it.
+    /// ends with says what is in it. The name of a simulated machine is no file.
     pub fn read(file: &Path) -> Result<Self, Failure> {
+        let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
         match file.extension() {
+            None if file.to_str().is_some_and(is_name) => described(file),
+            Some(extension) if extension.eq_ignore_ascii_case("toml") => described(file),
             Some(extension) if extension.eq_ignore_ascii_case("json") => measured(file),
             Some(extension) if extension.eq_ignore_ascii_case("xml") => topology(file),
             _ => latencies(file),
@@ -48,8 +55,14 @@ impl Places {
             costs,
             machine,
             cpus,
+            ways: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// What a place is called: the CPU or SPE that it is, or its number.
+    pub fn called(&self, place: usize) -> &str {
+        &self.machine.spe_places[place]
     }
 }
 
@@ -64,6 +77,26 @@ fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
     Ok(Places::of(costs, Some(cpus), file))
+}
+
+/// A simulated machine. A unit of volume costs what a line of 128 bytes takes, in nanoseconds,
+/// where nothing else is under way.
+fn described(machine: &Path) -> Result<Places, Failure> {
+    let name = machine.to_str().unwrap_or_default();
+    let description =
+        Description::load(name).map_err(|error| Failure::Usage(format!("--costs: {error}")))?;
+    let ways = Ways::of(&description);
+    let spe = |place: Place| SpeId::new(place.0 as u16);
+    let costs = Costs::from_fn(ways.around().len(), |from, to| {
+        ways.line(spe(from), spe(to)).as_nanoseconds_f64()
+    });
+    let costs = costs.map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    let mut places = Places::of(costs, None, machine);
+    for (spe, name) in places.machine.spe_places.iter_mut().enumerate() {
+        *name = format!("SPE {spe}");
+    }
+    places.ways = Some(ways);
+    Ok(places)
 }
 
 /// Distances in XML of hwloc.
@@ -135,6 +168,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
         cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
         costs,
         machine,
+        ways: None,
         warnings,
     })
 }

@@ -3,8 +3,10 @@
 mod binding;
 mod costs;
 mod exec;
+mod explain;
 mod hwloc;
 mod measure;
+mod problem;
 pub(crate) mod ring;
 mod solve;
 
@@ -22,6 +24,7 @@ pub(crate) struct MapArgs {
 #[derive(Subcommand)]
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),
+    Explain(explain::ExplainArgs),
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
     Ring(ring::RingArgs),
@@ -30,6 +33,7 @@ pub(crate) enum MapCommand {
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {
     match &arguments.command {
         MapCommand::Solve(arguments) => solve::run(arguments),
+        MapCommand::Explain(arguments) => explain::run(arguments),
         MapCommand::Exec(arguments) => exec::run(arguments),
         MapCommand::Hwloc(arguments) => hwloc::run(arguments),
         MapCommand::Ring(arguments) => ring::run(arguments),

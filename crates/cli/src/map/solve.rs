@@ -8,9 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cellworks_mapping::read::{self, ReadError};
 use cellworks_mapping::{
-    Binding, Costs, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task, Volumes,
+    Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Trust,
@@ -18,12 +17,12 @@ use cellworks_report::{
 };
 use cellworks_stats::Finding;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::binding::in_reports;
 use super::costs::{Places, name_of};
 use super::measure::{Measured, ROUNDS};
+use super::problem::{ProblemArgs, number};
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
@@ -68,26 +67,8 @@ pub(crate) struct SolveArgs {
     #[arg(value_name = "FILE", required_unless_present = "pattern")]
     pub file: Option<PathBuf>,
 
-    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of
-    /// a file
-    #[arg(
-        long,
-        value_name = "PATTERN",
-        value_parser = pattern_parser(),
-        requires = "costs",
-        conflicts_with = "file"
-    )]
-    pub pattern: Option<Pattern>,
-
-    /// How many tasks the pattern has [default: as many as places]
-    #[arg(long, value_name = "TASKS", value_parser = number, requires = "pattern")]
-    pub tasks: Option<usize>,
-
-    /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
-    /// printed with --format json; in .xml: distances of hwloc; otherwise a table of latencies with
-    /// a line for each CPU and commas between, as core-to-core-latency writes it
-    #[arg(long, value_name = "FILE")]
-    pub costs: Option<PathBuf>,
+    #[command(flatten)]
+    pub problem: ProblemArgs,
 
     /// For how many seconds to search, such as 10 or 0.5
     #[arg(
@@ -129,35 +110,10 @@ pub(crate) struct SolveArgs {
     pub command: Vec<OsString>,
 }
 
-fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
-    let names = PossibleValuesParser::new(Pattern::ALL.map(Pattern::name));
-    names.map(|name| {
-        let mut patterns = Pattern::ALL.into_iter();
-        let of_name = patterns.find(|pattern| pattern.name() == name);
-        of_name.expect("clap lets only names of patterns pass")
-    })
-}
-
-impl SolveArgs {
-    /// What the tasks are, in messages and reports.
-    fn name(&self) -> String {
-        match (&self.file, self.pattern) {
-            (Some(file), _) => file.display().to_string(),
-            (None, Some(pattern)) => format!("the pattern {}", pattern.name()),
-            (None, None) => String::new(),
-        }
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a time is a number of seconds, 0 or more, such as 10 or 0.5";
     let seconds: f64 = text.parse().map_err(|_| RULE.to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|_| RULE.to_owned())
-}
-
-fn number(text: &str) -> Result<usize, String> {
-    let number = text.parse();
-    number.map_err(|_| "tasks and places are whole numbers, from 0 on".to_owned())
 }
 
 fn fixed(text: &str) -> Result<(Task, Place), String> {
@@ -169,12 +125,13 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
-    let (volumes, places) = read(arguments)?;
+    let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,
         machine,
         cpus,
         warnings,
+        ..
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     let measured = measured(arguments, cpus.as_deref())?;
@@ -265,35 +222,6 @@ fn solve(
     }
 }
 
-/// Reads how much tasks communicate, and what that costs.
-fn read(arguments: &SolveArgs) -> Result<(Volumes, Places), Failure> {
-    let usage = |error: ReadError| Failure::Usage(error.to_string());
-    if let (Some(pattern), Some(costs)) = (arguments.pattern, &arguments.costs) {
-        let places = Places::read(costs)?;
-        let tasks = arguments.tasks.unwrap_or(places.costs.places());
-        let volumes = pattern.volumes(tasks);
-        return match volumes {
-            Ok(volumes) => Ok((volumes, places)),
-            Err(error) => Err(Failure::Usage(format!("{error}; choose it with --tasks"))),
-        };
-    }
-    let file = arguments.file.as_deref().expect("clap asks for one");
-    if let Some(costs) = &arguments.costs {
-        return Ok((read::edges(file).map_err(usage)?, Places::read(costs)?));
-    }
-    match read::qaplib(file) {
-        Ok(problem) => Ok((
-            problem.volumes().clone(),
-            Places::of(problem.costs().clone(), None, file),
-        )),
-        Err(ReadError::Line { .. }) if read::edges(file).is_ok() => Err(Failure::Usage(format!(
-            "{}: it is a graph, which says nothing of places; name the costs between them with --costs",
-            file.display()
-        ))),
-        Err(error) => Err(usage(error)),
-    }
-}
-
 /// The problem, with what flags say besides.
 fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
@@ -304,11 +232,8 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
         builder = builder.forbid(Place(*place));
     }
     builder.build().map_err(|error| {
-        let file = arguments.name();
-        Failure::Usage(match &arguments.costs {
-            Some(costs) => format!("{file} on {}: {error}", costs.display()),
-            None => format!("{file}: {error}"),
-        })
+        let files = arguments.problem.files(arguments.file.as_deref());
+        Failure::Usage(format!("{files}: {error}"))
     })
 }
 
@@ -318,9 +243,9 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
         task: task.0,
         place: place.0,
     });
-    let costs = arguments.costs.as_ref();
+    let costs = arguments.problem.costs.as_ref();
     PlacementProblem {
-        file: arguments.name(),
+        file: arguments.problem.name(arguments.file.as_deref()),
         costs: costs.map(|costs| costs.display().to_string()),
         tasks: problem.volumes().tasks(),
         places: problem.costs().places(),

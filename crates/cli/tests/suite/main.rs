@@ -5,6 +5,7 @@
 mod common;
 mod compare;
 mod everything;
+mod explain;
 mod machines;
 mod manual;
 mod map;

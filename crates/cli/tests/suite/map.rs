@@ -27,7 +27,7 @@ fn printed(arguments: &[&str]) -> String {
     run.out
 }
 
-fn result(report: &Value, name: &str) -> f64 {
+pub(crate) fn result(report: &Value, name: &str) -> f64 {
     let mut results = list(report, "results").iter();
     let found = results.find(|result| result["name"] == name);
     found.unwrap_or_else(|| panic!("{name}: {report}"))["value"]
@@ -36,7 +36,7 @@ fn result(report: &Value, name: &str) -> f64 {
 }
 
 /// Files with these names and texts in a folder of their own.
-fn files(of: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
+pub(crate) fn files(of: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let paths = of.iter().map(|(name, text)| {
         let path = folder.path().join(name);

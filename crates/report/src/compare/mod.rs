@@ -262,6 +262,7 @@ fn values_of(measured: &Measured) -> Vec<Compare> {
         Measured::Stats(report) => values_of_stats(report),
         Measured::Program(report) => values_of_results(&report.results),
         Measured::Placement(report) => values_of_results(&report.results),
+        Measured::Explanation(report) => values_of_results(&report.results),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::Envelope;
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
+pub(crate) use views::{amount, listed};
 pub use views::{csv, html, table};
 
 /// The best placement that a search has found, and how good it is.

@@ -121,7 +121,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
 }
 
 /// A cost. Whole ones are shown to the last digit, because they are compared with published ones.
-fn amount(cost: f64) -> String {
+pub(crate) fn amount(cost: f64) -> String {
     match cost {
         _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
         1_000.0.. => {
@@ -133,7 +133,8 @@ fn amount(cost: f64) -> String {
     }
 }
 
-fn listed(numbers: &[usize], between: &str) -> String {
+/// Numbers with something between them.
+pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     numbers.join(between)
 }

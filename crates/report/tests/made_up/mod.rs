@@ -21,7 +21,7 @@ use cellworks_stats::{
 use serde_json::json;
 
 pub use matrices::{captured, matrix, pair, times};
-pub use programs::{counters, machines, placement, program, sweep};
+pub use programs::{counters, explanation, machines, placement, program, sweep};
 pub use reproductions::{reproduction, speed_ups, two_papers};
 
 /// A report with something in every field.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::{
-    Counters, CpuBinding, Envelope, FigureAxis, FigureCurve, FixedTask, Machines, MappingTimes,
-    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure,
-    ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo, SweepReport,
+    Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport,
+    FigureAxis, FigureCurve, FixedTask, LinkLoad, Machines, MappingTimes, PlacementProblem,
+    PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure, ProgramReport,
+    ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo, SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -107,6 +108,60 @@ pub fn placement() -> PlacementReport {
                 ns: vec![10.0e6, 11.0e6, 10.5e6],
             }],
         }),
+    }
+}
+
+/// Three tasks in a chain on two of the ways in which they fit on three CPUs.
+pub fn explanation() -> ExplanationReport {
+    let parameters = || serde_json::json!({"problem": "graph.txt", "tasks": 3, "places": 3});
+    let result = |name, value| finding(name, value, "1", parameters());
+    let placement = |name: &str, placement: [usize; 3]| ExplainedPlacement {
+        name: name.to_owned(),
+        placement: placement.to_vec(),
+    };
+    let pair = |from, to, volume, costs: [f64; 2]| ExplainedPair {
+        from,
+        to,
+        volume,
+        cost_a: costs[0],
+        cost_b: costs[1],
+    };
+    let link = |name: &str, loads: [f64; 2]| LinkLoad {
+        name: name.to_owned(),
+        load_a: loads[0],
+        load_b: loads[1],
+    };
+    let mut envelope = Envelope {
+        command: "map explain".to_owned(),
+        complete: true,
+        ..bare().envelope
+    };
+    envelope.machine.spes = 3;
+    envelope.machine.spe_places = ["CPU 0", "CPU 1", "CPU 2"].map(str::to_owned).to_vec();
+    ExplanationReport {
+        envelope,
+        file: "graph.txt".to_owned(),
+        costs: Some("today.csv".to_owned()),
+        results: vec![
+            result("cost_a", 3_000.0),
+            result("cost_b", 4_500.0),
+            result("difference", 1_500.0),
+            result("ratio", 1.5),
+        ],
+        placements: vec![
+            placement("0,1,2", [0, 1, 2]),
+            placement("best.json", [0, 2, 1]),
+        ],
+        pairs: vec![
+            pair(0, 1, 20.0, [1_000.0, 2_500.0]),
+            pair(1, 2, 40.0, [2_000.0, 2_000.0]),
+        ],
+        links: vec![
+            link("into CPU 1", [20.0, 40.0]),
+            link("into CPU 2", [40.0, 20.0]),
+            link("out of CPU 0", [20.0, 20.0]),
+        ],
+        around: vec![0, 2, 1],
     }
 }
 

@@ -1,0 +1,315 @@
+//! `cellworks map explain`: what two placements differ in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cellworks_machine::SpeId;
+use cellworks_mapping::experiment::Mapping;
+use cellworks_mapping::{Place, Placement, Problem};
+use cellworks_report::{
+    Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Measured, Trust,
+    explanation, json,
+};
+use cellworks_sim::Ways;
+use cellworks_stats::Finding;
+use clap::Args;
+
+use super::costs::{Places, name_of};
+use super::problem::ProblemArgs;
+use crate::args::OutputArgs;
+use crate::failure::Failure;
+use crate::output::{Printed, Views};
+use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::sweep::Sweep;
+
+const AFTER_HELP: &str = "\
+Examples:
+  cellworks map explain '[01234567]' '[02467531]' --pattern ring --tasks 8 --costs qs22
+      A ring of 8 tasks in two mappings to one Cell of a blade: the links of the rings that they load.
+  cellworks map explain 0,1,2,3 best.json --problem graph.txt --costs matrix.json --html why.html
+      Tasks in order beside what `map solve` found, on the CPUs of this computer, with a picture.
+
+Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
+
+/// Says what two placements of the same tasks differ in: which pairs of tasks, links and ports.
+///
+/// What two tasks send to each other costs its volume times what a unit costs between their places,
+/// as for `map solve`. On a simulated machine the volume on each link of its rings or mesh is
+/// shown, too. The page has a picture.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ExplainArgs {
+    /// A placement: what `map solve` printed with --format json; or the place of task 0, of task 1
+    /// and so on, such as 0,2,4,3; or, between brackets, the task of place 0, of place 1 and so on,
+    /// as `map ring` names mappings: [0213]
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The placement that it is compared with, in the same words
+    #[arg(value_name = "B")]
+    pub b: String,
+
+    /// The tasks: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
+    /// communicates: the sending task, the receiving task and the volume
+    #[arg(
+        id = "file",
+        long = "problem",
+        value_name = "FILE",
+        required_unless_present = "pattern"
+    )]
+    pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// No warnings
+    #[arg(long, help_heading = "Options")]
+    pub quiet: bool,
+}
+
+pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
+    let page = arguments.output.page()?;
+    let file = arguments.file.as_deref();
+    let (volumes, places) = arguments.problem.read(file)?;
+    let tasks = volumes.tasks();
+    // Any number of tasks at a place: what a placement may have is for `map solve` to say.
+    let problem = Problem::builder(volumes, places.costs.clone()).capacity(tasks);
+    let problem = problem.build().map_err(|error| {
+        let files = arguments.problem.files(file);
+        Failure::Usage(format!("{files}: {error}"))
+    })?;
+    let (a, b) = (&arguments.a, &arguments.b);
+    let placements = [placement(a, &problem)?, placement(b, &problem)?];
+    let costs = arguments.problem.costs.as_deref();
+    let explained = Explained {
+        file: arguments.problem.name(file),
+        costs: costs.map(|costs| costs.display().to_string()),
+        results: results(&problem, &placements, file, costs, &arguments.problem),
+        pairs: pairs(&problem, &placements),
+        links: links(&problem, &placements, &places),
+        around: around(&places),
+        placements: [(a, &placements[0]), (b, &placements[1])].map(|(name, placement)| {
+            ExplainedPlacement {
+                name: name.clone(),
+                placement: placement.places().iter().map(|place| place.0).collect(),
+            }
+        }),
+    };
+    let shown = Shown {
+        format: arguments.output.format,
+        printed: Printed::ToStandardOutput,
+        page,
+        quiet: arguments.quiet,
+        sweep: Sweep::default(),
+    };
+    let session = Session::begin(places.machine, None, explained, shown);
+    session.warned(places.warnings);
+    session.conclude(End::Done)
+}
+
+/// A placement by what names it.
+fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
+    let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
+    let wrong = |why: String| Failure::Usage(format!("{name}: {why}"));
+    let of_tasks = if name.trim_start().starts_with('[') {
+        // Places after those of the tasks may be left out.
+        let bare = name.trim().trim_matches(['[', ']']);
+        let named = match bare.split_whitespace().count() {
+            1 => bare.chars().count(),
+            words => words,
+        };
+        let mapping = Mapping::parse(name, tasks, if named == tasks { tasks } else { places });
+        let mapping = mapping.map_err(|error| Failure::Usage(error.to_string()))?;
+        let spes = mapping.spe_of_each_task();
+        spes.iter().map(|spe| spe.index()).collect()
+    } else if let Some(places) = listed(name) {
+        places
+    } else {
+        of_file(Path::new(name))?
+    };
+    problem
+        .placement(of_tasks)
+        .map_err(|error| wrong(error.to_string()))
+}
+
+/// The numbers of a list such as `0,2,4`, if it is one.
+fn listed(text: &str) -> Option<Vec<usize>> {
+    let number = |part: &str| part.trim().parse().ok();
+    text.split(',').map(number).collect()
+}
+
+/// The placement that `map solve` has found.
+fn of_file(file: &Path) -> Result<Vec<usize>, Failure> {
+    let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
+    if !file.exists() {
+        return Err(wrong(
+            "it is no list of places, such as 0,2,4, no mapping, such as [021], and there is no such file; name \
+             what `cellworks map solve` printed with --format json"
+                .to_owned(),
+        ));
+    }
+    match cellworks_report::read(file) {
+        Ok(Measured::Placement(report)) => Ok(report.placement),
+        Ok(other) => Err(wrong(format!(
+            "`cellworks {}` printed it, and it has no placement; name what `cellworks map solve` printed with \
+             --format json",
+            other.printed_by()
+        ))),
+        Err(error) => Err(Failure::Usage(error.to_string())),
+    }
+}
+
+/// What the placements cost.
+fn results(
+    problem: &Problem,
+    placements: &[Placement; 2],
+    file: Option<&Path>,
+    costs: Option<&Path>,
+    arguments: &ProblemArgs,
+) -> Vec<Finding> {
+    let [a, b] = placements.each_ref().map(|one| problem.cost(one));
+    let mut parameters = BTreeMap::from([
+        (
+            "problem".to_owned(),
+            name_of(Path::new(&arguments.name(file))).into(),
+        ),
+        ("tasks".to_owned(), problem.volumes().tasks().into()),
+        ("places".to_owned(), problem.costs().places().into()),
+    ]);
+    if let Some(costs) = costs {
+        parameters.insert("costs".to_owned(), name_of(costs).into());
+    }
+    let numbers = [
+        ("cost_a", Some(a)),
+        ("cost_b", Some(b)),
+        ("difference", Some(b - a)),
+        ("ratio", (a > 0.0).then(|| b / a)),
+    ];
+    let known = numbers.into_iter().filter_map(|(name, value)| {
+        Some(Finding {
+            name: name.to_owned(),
+            value: value?,
+            unit: "1".to_owned(),
+            parameters: parameters.clone(),
+        })
+    });
+    known.collect()
+}
+
+fn pairs(problem: &Problem, [a, b]: &[Placement; 2]) -> Vec<ExplainedPair> {
+    let pairs = problem.compared([a, b]).into_iter();
+    pairs
+        .map(|pair| ExplainedPair {
+            from: pair.from.0,
+            to: pair.to.0,
+            volume: pair.volume,
+            cost_a: pair.costs[0],
+            cost_b: pair.costs[1],
+        })
+        .collect()
+}
+
+/// The volume on each link, and that which leaves and enters each place.
+fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec<LinkLoad> {
+    let count = problem.costs().places();
+    let links = places.ways.as_ref().map_or(&[][..], Ways::links);
+    let out_of = |place: usize| links.len() + place;
+    let into = |place: usize| links.len() + count + place;
+    let way = |from: Place, to: Place| {
+        let mut way = Vec::new();
+        if from != to {
+            if let Some(ways) = &places.ways {
+                let [from, to] = [from, to].map(|place| SpeId::new(place.0 as u16));
+                way.extend_from_slice(ways.links_between(from, to));
+            }
+            way.extend([out_of(from.0), into(to.0)]);
+        }
+        way
+    };
+    let [a, b] = placements
+        .each_ref()
+        .map(|placement| problem.loads(placement, links.len() + 2 * count, way));
+    let names = links
+        .iter()
+        .cloned()
+        .chain((0..count).map(|place| format!("out of {}", places.called(place))))
+        .chain((0..count).map(|place| format!("into {}", places.called(place))));
+    let mut loads: Vec<LinkLoad> = names
+        .zip(a.into_iter().zip(b))
+        .filter(|(_, loads)| *loads != (0.0, 0.0))
+        .map(|(name, (load_a, load_b))| LinkLoad {
+            name,
+            load_a,
+            load_b,
+        })
+        .collect();
+    let difference = |link: &LinkLoad| (link.load_b - link.load_a).abs();
+    loads.sort_by(|one, other| difference(other).total_cmp(&difference(one)));
+    loads
+}
+
+/// All places, neighbours beside each other where that is known.
+fn around(places: &Places) -> Vec<usize> {
+    match &places.ways {
+        Some(ways) => ways.around().iter().map(|spe| spe.index()).collect(),
+        None => (0..places.costs.places()).collect(),
+    }
+}
+
+/// The explanation, complete from the beginning.
+struct Explained {
+    file: String,
+    costs: Option<String>,
+    results: Vec<Finding>,
+    placements: [ExplainedPlacement; 2],
+    pairs: Vec<ExplainedPair>,
+    links: Vec<LinkLoad>,
+    around: Vec<usize>,
+}
+
+impl Steps for Explained {
+    type Report = ExplanationReport;
+
+    const NAME: &'static str = "explanations";
+    const VIEWS: Views<ExplanationReport> = Views {
+        table: explanation::table,
+        csv: explanation::csv,
+        json: json::render,
+        html: explanation::html,
+    };
+
+    fn planned(&self) -> usize {
+        1
+    }
+
+    fn done(&self) -> usize {
+        1
+    }
+
+    fn report(self, circumstances: Circumstances, end: &End) -> ExplanationReport {
+        let Circumstances {
+            machine,
+            environment,
+            reasons,
+            ..
+        } = circumstances;
+        let is_complete = matches!(end, End::Done);
+        ExplanationReport {
+            envelope: Envelope::new("map explain", machine, environment, reasons, is_complete),
+            file: self.file,
+            costs: self.costs,
+            results: self.results,
+            placements: self.placements.into(),
+            pairs: self.pairs,
+            links: self.links,
+            around: self.around,
+        }
+    }
+
+    fn trust(report: &ExplanationReport) -> &Trust {
+        &report.envelope.trust
+    }
+}

@@ -1,0 +1,103 @@
+//! The flags that say what is to be placed where.
+
+use std::path::{Path, PathBuf};
+
+use cellworks_mapping::read::{self, ReadError};
+use cellworks_mapping::{Pattern, Volumes};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::costs::Places;
+use crate::failure::Failure;
+
+/// How much tasks communicate and what that costs between places. A command has besides the flag
+/// `file`, for tasks that are those of a file.
+#[derive(Args)]
+pub(crate) struct ProblemArgs {
+    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of
+    /// a file
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        value_parser = pattern_parser(),
+        requires = "costs",
+        conflicts_with = "file"
+    )]
+    pub pattern: Option<Pattern>,
+
+    /// How many tasks the pattern has [default: as many as places]
+    #[arg(long, value_name = "TASKS", value_parser = number, requires = "pattern")]
+    pub tasks: Option<usize>,
+
+    /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
+    /// printed with --format json; in .xml: distances of hwloc; in .toml, or a name such as qs22: a
+    /// simulated machine, between whose SPEs a unit is a line of 128 bytes; otherwise a table of
+    /// latencies with a line for each CPU and commas between, as core-to-core-latency writes it
+    #[arg(long, value_name = "FILE")]
+    pub costs: Option<PathBuf>,
+}
+
+fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
+    let names = PossibleValuesParser::new(Pattern::ALL.map(Pattern::name));
+    names.map(|name| {
+        let mut patterns = Pattern::ALL.into_iter();
+        let of_name = patterns.find(|pattern| pattern.name() == name);
+        of_name.expect("clap lets only names of patterns pass")
+    })
+}
+
+pub(super) fn number(text: &str) -> Result<usize, String> {
+    let number = text.parse();
+    number.map_err(|_| "tasks and places are whole numbers, from 0 on".to_owned())
+}
+
+impl ProblemArgs {
+    /// What the tasks are, in messages and reports; they are those of a file, or of the pattern.
+    pub fn name(&self, file: Option<&Path>) -> String {
+        match (file, self.pattern) {
+            (Some(file), _) => file.display().to_string(),
+            (None, Some(pattern)) => format!("the pattern {}", pattern.name()),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Reads how much tasks communicate, and what that costs.
+    pub fn read(&self, file: Option<&Path>) -> Result<(Volumes, Places), Failure> {
+        let usage = |error: ReadError| Failure::Usage(error.to_string());
+        if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
+            let places = Places::read(costs)?;
+            let tasks = self.tasks.unwrap_or(places.costs.places());
+            let volumes = pattern.volumes(tasks);
+            return match volumes {
+                Ok(volumes) => Ok((volumes, places)),
+                Err(error) => Err(Failure::Usage(format!("{error}; choose it with --tasks"))),
+            };
+        }
+        let file = file.expect("clap asks for one");
+        if let Some(costs) = &self.costs {
+            return Ok((read::edges(file).map_err(usage)?, Places::read(costs)?));
+        }
+        match read::qaplib(file) {
+            Ok(problem) => Ok((
+                problem.volumes().clone(),
+                Places::of(problem.costs().clone(), None, file),
+            )),
+            Err(ReadError::Line { .. }) if read::edges(file).is_ok() => {
+                Err(Failure::Usage(format!(
+                    "{}: it is a graph, which says nothing of places; name the costs between them with --costs",
+                    file.display()
+                )))
+            }
+            Err(error) => Err(usage(error)),
+        }
+    }
+
+    /// The files of the problem, in messages.
+    pub fn files(&self, file: Option<&Path>) -> String {
+        let name = self.name(file);
+        match &self.costs {
+            Some(costs) => format!("{name} on {}", costs.display()),
+            None => name,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What two placements differ in.
+
+use crate::{Place, Placement, Problem, Task};
+
+/// What one task sends to another, and what that costs with each of two placements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairCosts {
+    /// The task that sends.
+    pub from: Task,
+    /// The task that receives.
+    pub to: Task,
+    /// How much it sends.
+    pub volume: f64,
+    /// Volume times cost, with the first and with the second placement.
+    pub costs: [f64; 2],
+}
+
+impl PairCosts {
+    /// How much more it costs with the second placement.
+    pub fn difference(&self) -> f64 {
+        self.costs[1] - self.costs[0]
+    }
+}
+
+impl Problem {
+    /// What each pair of tasks that communicates costs with two placements: first those pairs of
+    /// which the costs differ most. Together they cost what [`cost`](Self::cost) says.
+    ///
+    /// ```
+    /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
+    ///
+    /// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
+    /// let volumes = Volumes::from_edges(3, [(0, 1, 10.0), (1, 2, 20.0)])?;
+    /// let costs = Costs::from_fn(3, |from, to| from.0.abs_diff(to.0) as f64)?;
+    /// let problem = Problem::builder(volumes, costs).build()?;
+    /// let [in_order, swapped] = [problem.placement([0, 1, 2])?, problem.placement([1, 0, 2])?];
+    /// let pairs = problem.compared([&in_order, &swapped]);
+    /// assert_eq!((pairs[0].from, pairs[0].to), (Task(1), Task(2)));
+    /// assert_eq!(pairs[0].difference(), 20.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`cost`](Self::cost).
+    pub fn compared(&self, placements: [&Placement; 2]) -> Vec<PairCosts> {
+        let compared = |(from, to, volume): (Task, Task, f64)| {
+            let cost = |placement: &Placement| {
+                let [from, to] = [from, to].map(|task| placement.place_of(task));
+                volume * self.costs().between(from, to)
+            };
+            PairCosts {
+                from,
+                to,
+                volume,
+                costs: placements.map(cost),
+            }
+        };
+        let mut pairs: Vec<PairCosts> = self.volumes().pairs().map(compared).collect();
+        pairs.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
+        pairs
+    }
+
+    /// How much each of some links carries with a placement: the sum of the volumes of all pairs
+    /// whose way has the link. `way` names the links from one place to another as indices below
+    /// `links`.
+    ///
+    /// # Panics
+    ///
+    /// As [`cost`](Self::cost), and if a way has another link.
+    pub fn loads<W: IntoIterator<Item = usize>>(
+        &self,
+        placement: &Placement,
+        links: usize,
+        mut way: impl FnMut(Place, Place) -> W,
+    ) -> Vec<f64> {
+        let mut loads = vec![0.0; links];
+        for (from, to, volume) in self.volumes().pairs() {
+            for link in way(placement.place_of(from), placement.place_of(to)) {
+                loads[link] += volume;
+            }
+        }
+        loads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Costs, Pattern, Problem};
+
+    /// A ring of 4 tasks on 4 places in a row.
+    fn ring() -> Problem {
+        let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64).unwrap();
+        let volumes = Pattern::Ring.volumes(4).unwrap();
+        Problem::builder(volumes, costs).build().unwrap()
+    }
+
+    #[test]
+    fn the_pairs_add_up_to_the_cost() {
+        let problem = ring();
+        let placements = [[0, 1, 2, 3], [0, 2, 3, 1]].map(|at| problem.placement(at).unwrap());
+        let pairs = problem.compared([&placements[0], &placements[1]]);
+        for (number, placement) in placements.iter().enumerate() {
+            let sum: f64 = pairs.iter().map(|pair| pair.costs[number]).sum();
+            assert_eq!(sum, problem.cost(placement));
+        }
+        let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference()).collect();
+        // 3 and 0 are at the ends of the row in the first placement, and neighbours in the second.
+        assert_eq!(differences, [-2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_link_carries_what_passes_it() {
+        let problem = ring();
+        let in_order = problem.placement([0, 1, 2, 3]).unwrap();
+        // The links of the row, each for both directions.
+        let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
+        assert_eq!(problem.loads(&in_order, 3, way), [4.0; 3]);
+    }
+}

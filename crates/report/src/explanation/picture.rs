@@ -1,0 +1,171 @@
+//! Two placements as drawings: the places in a circle, with lines between those whose tasks
+//! communicate.
+//!
+//! ```text
+//!        ( 1 )───( 3 )          in a circle: the place, and below it the tasks that it has
+//!       /     \      \          a line: what both directions carry; its colour is what a unit
+//!     ( 0 )    \    ( 5 )       of volume costs there, its width the volume
+//! ```
+
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+use colorous::VIRIDIS;
+use maud::{Markup, html};
+
+use super::{ExplainedPlacement, ExplanationReport};
+use crate::placement::{amount, listed};
+use crate::scale::Scale;
+use crate::text::figures;
+
+/// The width and the height of a drawing.
+const SIZE: f64 = 360.0;
+/// The radius of the circle on which places are.
+const RADIUS: f64 = 138.0;
+/// The width of the line with the largest volume, and of that with the least.
+const WIDEST: f64 = 7.0;
+const THINNEST: f64 = 1.5;
+/// More places than this do not fit beside each other.
+const PLACES_MAX: usize = 128;
+
+/// What passes between two places, in both directions.
+#[derive(Clone, Copy, Default)]
+struct Between {
+    volume: f64,
+    cost: f64,
+}
+
+/// The drawings of both placements; `None` if there are too many places, or no two communicate.
+pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
+    let lines: Vec<_> = (0..2).map(|letter| between(report, letter)).collect();
+    let all = || lines.iter().flat_map(BTreeMap::values);
+    let unit_costs = || all().map(|line| line.cost / line.volume);
+    let scale = Scale {
+        low_ns: unit_costs().fold(f64::INFINITY, f64::min),
+        high_ns: unit_costs().fold(0.0, f64::max),
+        below: false,
+        above: false,
+    };
+    let most = all().map(|line| line.volume).fold(0.0, f64::max);
+    if report.around.len() > PLACES_MAX || most == 0.0 {
+        return None;
+    }
+    Some(html! {
+        p {
+            "Circles are places, and t0 is task 0. A line joins two places whose tasks communicate. The wider it is, the larger the volume, both \
+             directions together. Its colour says what a unit of volume costs there: "
+            (swatch(VIRIDIS.eval_continuous(0.0))) " " (figures(scale.low_ns)) " to "
+            (swatch(VIRIDIS.eval_continuous(1.0))) " " (figures(scale.high_ns)) "."
+        }
+        div.charts {
+            @for (letter, placement) in report.placements.iter().enumerate() {
+                (drawing(report, letter, placement, &lines[letter], &scale, most))
+            }
+        }
+    })
+}
+
+fn swatch(colour: colorous::Color) -> Markup {
+    let fill = format!("#{colour:x}");
+    html! {
+        svg.key viewBox="0 0 28 10" aria-hidden="true" {
+            line x1="1" y1="5" x2="27" y2="5" stroke=(fill) stroke-width="5" {}
+        }
+    }
+}
+
+/// What passes between each two places.
+fn between(report: &ExplanationReport, letter: usize) -> BTreeMap<(usize, usize), Between> {
+    let place = |task: usize| report.placements[letter].placement[task];
+    let mut lines: BTreeMap<_, Between> = BTreeMap::new();
+    for pair in &report.pairs {
+        let (from, to) = (place(pair.from), place(pair.to));
+        if from != to {
+            let line = lines.entry((from.min(to), from.max(to))).or_default();
+            line.volume += pair.volume;
+            line.cost += [pair.cost_a, pair.cost_b][letter];
+        }
+    }
+    lines
+}
+
+fn drawing(
+    report: &ExplanationReport,
+    letter: usize,
+    placement: &ExplainedPlacement,
+    lines: &BTreeMap<(usize, usize), Between>,
+    scale: &Scale,
+    most: f64,
+) -> Markup {
+    let places = report.around.len();
+    let mut at = vec![(0.0, 0.0); places];
+    for (number, place) in report.around.iter().enumerate() {
+        let angle = TAU * number as f64 / places as f64;
+        let middle = SIZE / 2.0;
+        at[*place] = (middle + RADIUS * angle.sin(), middle - RADIUS * angle.cos());
+    }
+    let mut tasks = vec![Vec::new(); places];
+    for (task, place) in placement.placement.iter().enumerate() {
+        tasks[*place].push(task);
+    }
+    let name = |place: usize| &report.envelope.machine.spe_places[place];
+    // Room for the names of neighbours.
+    let radius = (RADIUS * TAU / places as f64 / 2.4).min(19.0);
+    let title = format!("{}: {}", ["A", "B"][letter], placement.name);
+    html! {
+        figure.chart {
+            figcaption { (title) }
+            svg viewBox={ "0 0 " (SIZE) " " (SIZE) } role="img" aria-label=(title) {
+                @for ((from, to), line) in lines {
+                    @let width = THINNEST + (WIDEST - THINNEST) * line.volume / most;
+                    @let colour = format!("#{:x}", scale.colour(line.cost / line.volume));
+                    line x1=(px(at[*from].0)) y1=(px(at[*from].1)) x2=(px(at[*to].0))
+                        y2=(px(at[*to].1)) stroke=(colour) stroke-width=(px(width))
+                        data-hover={
+                            (name(*from)) " and " (name(*to)) ": volume " (amount(line.volume))
+                            ", cost " (amount(line.cost))
+                        } {}
+                }
+                @for (place, (x, y)) in at.iter().enumerate() {
+                    g.place data-hover={
+                        (name(place)) ": "
+                        @if tasks[place].is_empty() { "no task" }
+                        @else { "task " (listed(&tasks[place], ", ")) }
+                    } {
+                        circle cx=(px(*x)) cy=(px(*y)) r=(px(radius)) {}
+                        @if radius > 9.0 {
+                            text x=(px(*x)) y=(px(*y + 4.0)) text-anchor="middle" {
+                                (short(name(place)))
+                            }
+                        }
+                        @if let [task, ..] = tasks[place][..] && radius > 9.0 {
+                            @let (out_x, out_y) = outside(*x, *y, radius + 9.0);
+                            text.label x=(px(out_x)) y=(px(out_y + 4.0)) text-anchor="middle" {
+                                "t" (task) @if tasks[place].len() > 1 { "+" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A point farther from the middle than another one, by some units.
+fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
+    let middle = SIZE / 2.0;
+    let factor = (RADIUS + by) / RADIUS;
+    (
+        middle + (x - middle) * factor,
+        middle + (y - middle) * factor,
+    )
+}
+
+/// The number of a place, which its name ends with.
+fn short(name: &str) -> &str {
+    name.rsplit(' ').next().unwrap_or(name)
+}
+
+fn px(number: f64) -> String {
+    format!("{number:.1}")
+}

@@ -1,0 +1,271 @@
+//! The difference of two placements as a table, as CSV and as a page.
+
+use std::iter;
+
+use maud::{Markup, html};
+
+use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
+use crate::columns::columns;
+use crate::csv::quoted;
+use crate::html::{Page, Part, circumstances, notices};
+use crate::placement::{amount, listed};
+use crate::table::section;
+use crate::text::{bold, count, doubts, figures, whole, wrapped};
+
+pub(crate) const CSV_HEADER: &str =
+    "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
+
+/// How many rows of each kind people are shown: the others differ less.
+const SHOWN: usize = 20;
+
+/// The difference for people at a terminal; titles carry ANSI styles.
+pub fn table(report: &ExplanationReport) -> String {
+    let mut text = wrapped(
+        &format!("{}: {}", bold(&names(report)), sizes(report)),
+        "  ",
+    );
+    for (heading, sentences) in doubts(&report.envelope) {
+        text += &section(heading, sentences);
+    }
+    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    text.push('\n');
+    text += &columns(numbers(report), |at| at != 1);
+    for part in parts(report) {
+        text += &format!("\n{}: ", bold(part.title));
+        text += &wrapped(&part.about, "");
+        let headings = part.headings.iter().map(|one| (*one).to_owned()).collect();
+        let rows: Vec<Vec<String>> = iter::once(headings).chain(part.rows).collect();
+        text += &columns(rows, |at| part.is_text[at]);
+    }
+    text
+}
+
+/// The files of the problem.
+fn names(report: &ExplanationReport) -> String {
+    match &report.costs {
+        Some(costs) => format!("{} on {costs}", report.file),
+        None => report.file.clone(),
+    }
+}
+
+fn sizes(report: &ExplanationReport) -> String {
+    let tasks = report
+        .placements
+        .first()
+        .map_or(0, |one| one.placement.len());
+    let places = report.envelope.machine.spes;
+    format!("{}, {}", count(tasks, "task"), count(places, "place"))
+}
+
+/// What each placement costs, with its name and the places of its tasks.
+fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
+    let placements = ["A", "B"].into_iter().zip(&report.placements);
+    let costs = [report.result("cost_a"), report.result("cost_b")];
+    let mut rows: Vec<[String; 3]> = placements
+        .zip(costs)
+        .map(|((letter, placement), cost)| {
+            let places = listed(&placement.placement, " ");
+            let about = match placement.name.replace(',', " ") == places {
+                true => places,
+                false => format!("{}: {places}", placement.name),
+            };
+            [
+                format!("cost of {letter}"),
+                cost.map(amount).unwrap_or_default(),
+                about,
+            ]
+        })
+        .collect();
+    if let Some(difference) = report.result("difference") {
+        let times = report.result("ratio").map_or_else(String::new, |ratio| {
+            format!("B costs {} times as much as A", figures(ratio))
+        });
+        rows.push(["difference".to_owned(), signed(difference), times]);
+    }
+    rows
+}
+
+/// A number with its sign.
+fn signed(number: f64) -> String {
+    match number {
+        0.0 => "0".to_owned(),
+        _ if number < 0.0 => format!("-{}", amount(-number)),
+        _ => format!("+{}", amount(number)),
+    }
+}
+
+/// A table of the explanation.
+struct Rows {
+    id: &'static str,
+    title: &'static str,
+    /// How many rows there are, and how many are not shown.
+    about: String,
+    headings: &'static [&'static str],
+    /// Of each column, whether it holds text.
+    is_text: &'static [bool],
+    rows: Vec<Vec<String>>,
+}
+
+/// The pairs and links that make the difference.
+fn parts(report: &ExplanationReport) -> Vec<Rows> {
+    let pairs = report
+        .pairs
+        .iter()
+        .filter(|pair| pair.cost_a != pair.cost_b);
+    let links = report
+        .links
+        .iter()
+        .filter(|link| link.load_a != link.load_b);
+    let place = |letter: usize, task: usize| place_of(report, letter, task);
+    let pair = |pair: &ExplainedPair| {
+        let way = |letter| format!("{} to {}", place(letter, pair.from), place(letter, pair.to));
+        vec![
+            format!("{} to {}", pair.from, pair.to),
+            amount(pair.volume),
+            way(0),
+            amount(pair.cost_a),
+            way(1),
+            amount(pair.cost_b),
+            signed(pair.cost_b - pair.cost_a),
+        ]
+    };
+    let link = |link: &LinkLoad| {
+        vec![
+            link.name.clone(),
+            amount(link.load_a),
+            amount(link.load_b),
+            signed(link.load_b - link.load_a),
+        ]
+    };
+    let about = |differ: usize, all: &str, verb: &str| match differ {
+        0 => format!("all {all} {verb} the same with both placements"),
+        1..=SHOWN => format!("{differ} of {all} differ"),
+        _ => format!(
+            "{} of {all} differ; the {SHOWN} that differ most, JSON has all",
+            whole(differ)
+        ),
+    };
+    let (differ, carry) = (pairs.clone().count(), links.clone().count());
+    vec![
+        Rows {
+            id: "pairs",
+            title: "Pairs of tasks",
+            about: about(differ, &count(report.pairs.len(), "pair"), "cost"),
+            headings: &[
+                "tasks",
+                "volume",
+                "in A",
+                "cost",
+                "in B",
+                "cost",
+                "difference",
+            ],
+            is_text: &[true, false, true, false, true, false, false],
+            rows: pairs.take(SHOWN).map(pair).collect(),
+        },
+        Rows {
+            id: "links",
+            title: "Links and ports",
+            about: about(
+                carry,
+                &format!("{} links and ports", report.links.len()),
+                "carry",
+            ),
+            headings: &["", "volume in A", "volume in B", "difference"],
+            is_text: &[true, false, false, false],
+            rows: links.take(SHOWN).map(link).collect(),
+        },
+    ]
+}
+
+/// What the place of a task is called, in placement A (0) or B (1).
+fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
+    let place = report.placements[letter].placement[task];
+    let names = &report.envelope.machine.spe_places;
+    names
+        .get(place)
+        .cloned()
+        .unwrap_or_else(|| format!("place {place}"))
+}
+
+/// The difference as CSV: a header, and a line for each pair of tasks. docs/csv.md describes it.
+pub fn csv(report: &ExplanationReport) -> String {
+    let mut text = CSV_HEADER.to_owned();
+    for pair in &report.pairs {
+        let place = |letter, task| quoted(&place_of(report, letter, task));
+        let fields = [
+            pair.from.to_string(),
+            pair.to.to_string(),
+            pair.volume.to_string(),
+            place(0, pair.from),
+            place(0, pair.to),
+            place(1, pair.from),
+            place(1, pair.to),
+            pair.cost_a.to_string(),
+            pair.cost_b.to_string(),
+            (pair.cost_b - pair.cost_a).to_string(),
+        ];
+        text += &fields.join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// The difference as an HTML page that needs no other file and no network.
+pub fn html(report: &ExplanationReport) -> String {
+    let mut all = vec![
+        Part::new("results", "Results", Some(results(report))),
+        Part::new("picture", "Picture", picture::picture(report)),
+    ];
+    all.extend(parts(report).into_iter().map(|part| {
+        let (id, title) = (part.id, part.title);
+        Part::new(id, title, Some(on_page(part)))
+    }));
+    all.push(circumstances(&report.envelope));
+    Page {
+        command: &report.envelope.command,
+        heading: &names(report),
+        about: html! { (sizes(report)) },
+        notices: notices(&report.envelope),
+        parts: all,
+    }
+    .render()
+}
+
+fn results(report: &ExplanationReport) -> Markup {
+    html! {
+        div.wide {
+            table {
+                tbody {
+                    @for [name, value, about] in numbers(report) {
+                        tr { td.left { (name) } td { (value) } td.left { (about) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn on_page(part: Rows) -> Markup {
+    html! {
+        p { (part.about) }
+        @if !part.rows.is_empty() {
+            div.wide {
+                table {
+                    thead {
+                        tr { @for heading in part.headings { th scope="col" { (heading) } } }
+                    }
+                    tbody {
+                        @for row in part.rows {
+                            tr {
+                                @for (cell, is_text) in row.iter().zip(part.is_text) {
+                                    @if *is_text { td.left { (cell) } } @else { td { (cell) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
