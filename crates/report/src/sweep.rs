@@ -32,14 +32,17 @@ pub struct SweepReport {
 /// What a sweep runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepInfo {
+    /// Which tasks exchange packets: `ring`, another pattern, or the name of a file with a graph.
+    #[serde(default = "ring")]
+    pub pattern: String,
     /// How many tasks there are.
     pub tasks: usize,
     /// To how many SPEs they are mapped.
     pub spes: usize,
     /// The sizes of packets.
     pub packet_bytes: Vec<u32>,
-    /// In how many directions packets go around, 1 or 2.
-    pub directions: usize,
+    /// In how many directions packets go around, 1 or 2; `None` where there is no ring.
+    pub directions: Option<usize>,
     /// In how many rounds the time counts.
     pub rounds: u32,
     /// How many runs each mapping has.
@@ -50,6 +53,11 @@ pub struct SweepInfo {
     pub placement: String,
     /// How many mappings at random were to be run; `None` if all.
     pub sample: Option<usize>,
+}
+
+/// What files of older versions do not say.
+fn ring() -> String {
+    "ring".to_owned()
 }
 
 /// The times of a mapping.

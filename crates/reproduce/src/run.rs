@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use cellworks_mapping::experiment::RingRun;
+use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 pub fn simulate_rings(
     machine: &str,
     number: usize,
-    runs: &(dyn Fn(usize) -> Vec<RingRun> + Sync),
+    runs: &(dyn Fn(usize) -> Vec<ExchangeRun> + Sync),
     descriptions: Descriptions<'_>,
     wanted: &(dyn Fn(usize) -> bool + Sync),
     found: &(dyn Fn(usize, Result<Vec<f64>, String>) -> ControlFlow<()> + Sync),

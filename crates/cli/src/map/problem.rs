@@ -37,7 +37,7 @@ pub(crate) struct ProblemArgs {
     pub costs: Option<PathBuf>,
 }
 
-fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
+pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
     let names = PossibleValuesParser::new(Pattern::ALL.map(Pattern::name));
     names.map(|name| {
         let mut patterns = Pattern::ALL.into_iter();

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::common::terminal::{interrupt, wait_for_handler};
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, cellworks, list};
+use crate::common::{Run, cellworks, list, skipped};
 use serde_json::{Value, json};
 
 /// A ring that is simulated in a moment.
@@ -237,8 +237,8 @@ fn flags_that_make_no_sense() {
 fn packets_for_which_a_local_store_has_no_room() {
     let run = ring("--machine scc --tasks 3 --packet 4k --runs 1");
     assert_eq!(run.code, Some(1), "{}", run.err);
-    let said = "error: SPE 0: the local store of SPE 0 is full: 16576 bytes aligned to 128 are needed for the buffers \
-                of the ring";
+    let said = "error: SPE 0: the local store of SPE 0 is full: 16576 bytes aligned to 128 are needed for the packets \
+                of a task";
     assert!(run.err.starts_with(said), "{}", run.err);
 }
 
@@ -443,4 +443,122 @@ fn ctrl_c_keeps_what_was_run_and_the_next_call_goes_on() {
     let (first, second) = (interrupted(), interrupted());
     assert!(second.len() >= first.len());
     assert!(first.iter().all(|one| second.contains(one)));
+}
+
+#[test]
+fn each_pattern_has_its_exchange() {
+    let mut best = Vec::new();
+    for pattern in ["pairs", "all-to-all", "stencil", "tree", "butterfly"] {
+        let report = ring_json(&format!("{SMALL} --pattern {pattern}"));
+        assert_eq!(report["program"], pattern);
+        assert_eq!(report["sweep"]["pattern"], pattern);
+        assert_eq!(report["sweep"]["directions"], json!(null));
+        assert_eq!(list(&report, "mappings").len(), 6);
+        best.push(value(&report, "best"));
+    }
+    // Of four tasks each has one partner, or three.
+    assert!(best[0] < best[1], "{best:?}");
+}
+
+#[test]
+fn a_graph_is_run_with_packets_of_its_volumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let run = |graph: &str, packet: &str| {
+        let machine = "--machine ps3 --runs 1 --rounds 20";
+        ring_json(&format!("{machine} --graph {graph} --packet {packet}"))
+    };
+    let chain = graph("chain.txt", "0 1 1000\n1 2 10\n2 3 10\n");
+    let report = run(&chain, "16k");
+    assert_eq!(report["program"], "chain.txt");
+    assert_eq!(report["sweep"]["tasks"], 4);
+    assert_eq!(list(&report, "mappings").len(), 6);
+    // The large packets alone take as long.
+    let pair = graph("pair.txt", "0 1 5\n");
+    let [chain_ns, pair_ns] = [&report, &run(&pair, "16k")].map(|report| value(report, "best"));
+    assert!(
+        (0.9..1.3).contains(&(chain_ns / pair_ns)),
+        "{chain_ns} {pair_ns}"
+    );
+    let small = value(&run(&pair, "512"), "best");
+    assert!(small * 1.5 < pair_ns, "{small} {pair_ns}");
+
+    let refused = |flags: &str, message: &str| ring(flags).refused(&format!("error: {message}\n"));
+    let large = graph("large.txt", "tasks 17\n0 1\n");
+    refused(
+        &format!("--machine qs22 --graph {large}"),
+        &format!(
+            "{large}, tasks 17: each task takes an SPE, and qs22 has 16; use fewer, or another machine"
+        ),
+    );
+    let wrong = graph("wrong.txt", "0 1\n1 x\n");
+    refused(
+        &format!("--machine ps3 --graph {wrong}"),
+        &format!(
+            "{wrong}, line 2: \"1 x\" is no edge: a line has a sending task, a receiving task and a volume, as in \
+             `0 1 4096`; only the first may be `tasks N`"
+        ),
+    );
+    let alone = graph("alone.txt", "tasks 2\n0 0 4\n");
+    refused(
+        &format!("--machine ps3 --graph {alone}"),
+        "0 pairs of tasks that communicate: give 1 at least",
+    );
+    refused(
+        "--machine ps3 --tasks 3 --pattern pairs",
+        "the pattern pairs with 3 tasks: it takes an even number of them; choose it with --tasks",
+    );
+    let both = ring(&format!("--machine ps3 --graph {pair} --pattern tree"));
+    assert_eq!(both.code, Some(2));
+    assert!(both.err.contains("cannot be used with"), "{}", both.err);
+}
+
+#[test]
+fn a_pattern_runs_on_this_computer() {
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        return skipped("two tasks take two CPUs");
+    }
+    let report = ring("--tasks 2 --pattern pairs --runs 2 --rounds 50 --format json").report();
+    assert_eq!(report["program"], "pairs");
+    assert_eq!(list(&report, "mappings").len(), 1);
+    assert!(value(&report, "best") > 0.0);
+}
+
+#[test]
+fn a_placement_that_was_found_is_faster_than_most_at_random() {
+    let matrix = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../mapping/tests/data/apple-m1-pro.csv"
+    );
+    for pattern in ["stencil", "butterfly"] {
+        let mut command = cellworks();
+        command.args([
+            "map",
+            "solve",
+            "--pattern",
+            pattern,
+            "--costs",
+            matrix,
+            "--fix",
+            "0=0",
+        ]);
+        let solved = Run::of(command.args(["--format", "json"])).json();
+        let mut mapping = vec!["-".to_owned(); 8];
+        for (task, place) in list(&solved, "placement").iter().enumerate() {
+            mapping[place.as_u64().unwrap() as usize] = task.to_string();
+        }
+        let mapping = mapping.concat();
+        let flags = "--packet 1k --sample 30 --runs 2 --rounds 20";
+        let report = ring_json(&format!(
+            "--machine {matrix} --pattern {pattern} --mapping {mapping} {flags}"
+        ));
+        let median = value(&report, "best") * value(&report, "median_to_best");
+        let times = values(&report, "time");
+        let found = times.iter().find(|one| one.0 == mapping).unwrap().1;
+        assert!(found < median, "{pattern}: {found} {median}");
+    }
 }

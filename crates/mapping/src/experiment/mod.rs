@@ -1,18 +1,21 @@
 //! How much a mapping of tasks to SPEs matters: programs that communicate, run with many mappings.
 //!
 //! ```text
-//!   Sweep ── plan ──► SweepPlan ── runs ──► RingRun, each with a mapping and a start
+//!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start
 //!                                             │ run on a machine, each for itself
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```
 
+mod exchange;
 pub mod gather;
+mod graph;
 mod permutation;
-mod program;
+mod ring;
+mod run;
 mod statistics;
 mod sweep;
 
+pub use exchange::{Edge, Exchange, ExchangeRun};
 pub use permutation::{Mapping, MappingError};
-pub use program::RingRun;
 pub use statistics::{Times, mapping_share};
-pub use sweep::{Sweep, SweepError, SweepPlan, Threads};
+pub use sweep::{Sweep, SweepError, SweepPlan, Threads, Traffic};

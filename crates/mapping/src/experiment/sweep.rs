@@ -4,11 +4,15 @@ use std::collections::HashSet;
 
 use cellworks_machine::SpeId;
 
+use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
-use super::program::RingRun;
+use crate::Volumes;
 
 /// The most mappings of which all are run.
 const EXHAUSTIVE_MAX: u64 = 50_000;
+
+/// For so many tasks a row of notifications has room.
+const TASKS_MAX: usize = 16;
 
 /// The largest packet that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
@@ -17,19 +21,19 @@ const PACKET_BYTES_MAX: u32 = 16 << 10;
 /// a round takes on a Cell.
 const START_CYCLES: u64 = 4_096;
 
-/// A ring of tasks that pass packets to their neighbours, run with many mappings of tasks to SPEs
-/// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
-/// A4MMC 2010). [`SweepPlan`] has its runs, which are the same for every machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Tasks that exchange packets, run with many mappings of tasks to SPEs: a ring (Keller,
+/// Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor, A4MMC 2010),
+/// or any other graph. [`SweepPlan`] has its runs, which are the same for every machine.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// How many tasks, 3 to 16.
+    /// How many tasks: 3 to 16 in a ring, 2 to 16 in a graph.
     pub tasks: usize,
     /// How many SPEs, the first ones of the machine: at least one for each task.
     pub spes: usize,
     /// Bytes of a packet, each a multiple of 16 up to 16,384. Each size is a sweep of its own.
     pub packet_bytes: Vec<u32>,
-    /// Whether packets go around in one direction only.
-    pub one_way: bool,
+    /// Which tasks exchange packets.
+    pub traffic: Traffic,
     /// In how many rounds the time counts; at least 1.
     pub rounds: u32,
     /// How many runs of each mapping; at least 1.
@@ -42,6 +46,43 @@ pub struct Sweep {
     pub sample: Option<usize>,
     /// Mappings that are run in any case.
     pub named: Vec<Mapping>,
+}
+
+/// Which tasks exchange packets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// Neighbours in a ring, each of which passes on what comes from the other one.
+    Ring {
+        /// Whether packets go around in one direction only.
+        one_way: bool,
+    },
+    /// Those that communicate in a graph. In a round a packet goes over each edge. Where the volume
+    /// is largest it has the size of the sweep, and elsewhere its share of that, in whole quadwords.
+    Graph(Volumes),
+}
+
+impl Traffic {
+    /// What is exchanged with packets of this size.
+    fn exchange(&self, packet_bytes: u32) -> Exchange {
+        match self {
+            Self::Ring { one_way } => Exchange::Ring {
+                packet_bytes,
+                one_way: *one_way,
+            },
+            Self::Graph(volumes) => {
+                // What a task sends to itself goes nowhere.
+                let pairs = || volumes.pairs().filter(|(from, to, _)| from != to);
+                let largest = pairs().map(|(.., volume)| volume).fold(0.0, f64::max);
+                let quadwords = f64::from(packet_bytes / 16);
+                let edge = pairs().map(|(from, to, volume)| Edge {
+                    from: from.0 as u8,
+                    to: to.0 as u8,
+                    bytes: (volume / largest * quadwords).ceil().max(1.0) as u32 * 16,
+                });
+                Exchange::Graph(edge.collect())
+            }
+        }
+    }
 }
 
 /// On which SPEs the threads are that tasks are mapped to.
@@ -58,8 +99,21 @@ pub enum Threads {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
     /// Too few tasks, or more than a row of notifications has room for.
-    #[error("a ring takes 3 to 16 tasks, not {0}")]
-    Tasks(usize),
+    #[error("{} takes {least} to {TASKS_MAX} tasks, not {tasks}", if *least == 3 { "a ring" } else { "a graph" })]
+    Tasks {
+        /// How many tasks.
+        tasks: usize,
+        /// How many it takes at least.
+        least: usize,
+    },
+    /// The graph is one of another number of tasks.
+    #[error("the graph has {graph} tasks, and {tasks} are to be mapped: map as many")]
+    Graph {
+        /// How many tasks the graph has.
+        graph: usize,
+        /// How many are to be mapped.
+        tasks: usize,
+    },
     /// More tasks than SPEs.
     #[error("{tasks} tasks on {spes} SPEs: each task takes an SPE; use fewer tasks or more SPEs")]
     Spes {
@@ -100,7 +154,7 @@ impl Sweep {
             tasks,
             spes,
             packet_bytes,
-            one_way: false,
+            traffic: Traffic::Ring { one_way: false },
             rounds: 50,
             runs: 3,
             seed: 0,
@@ -153,8 +207,21 @@ impl Sweep {
 
     fn check(&self) -> Result<(), SweepError> {
         let (tasks, spes) = (self.tasks, self.spes);
-        if !(3..=16).contains(&tasks) {
-            return Err(SweepError::Tasks(tasks));
+        let least = match &self.traffic {
+            Traffic::Ring { .. } => 3,
+            Traffic::Graph(_) => 2,
+        };
+        if !(least..=TASKS_MAX).contains(&tasks) {
+            return Err(SweepError::Tasks { tasks, least });
+        }
+        if let Traffic::Graph(volumes) = &self.traffic {
+            let graph = volumes.tasks();
+            if graph != tasks {
+                return Err(SweepError::Graph { graph, tasks });
+            }
+            if volumes.pairs().all(|(from, to, _)| from == to) {
+                return Err(SweepError::Nothing("pairs of tasks that communicate"));
+            }
         }
         if tasks > spes {
             return Err(SweepError::Spes { tasks, spes });
@@ -267,12 +334,12 @@ impl SweepPlan {
     /// # Panics
     ///
     /// If there is no such step.
-    pub fn runs(&self, step: usize) -> Vec<RingRun> {
+    pub fn runs(&self, step: usize) -> Vec<ExchangeRun> {
         let (packet_bytes, mapping) = self.of_step(step);
         let threads = mapping.spe_of_each_task();
-        let run = |start: &Start| RingRun {
-            packet_bytes,
-            one_way: self.sweep.one_way,
+        let exchange = self.sweep.traffic.exchange(packet_bytes);
+        let run = |start: &Start| ExchangeRun {
+            exchange: exchange.clone(),
             rounds: self.sweep.rounds,
             spes: threads
                 .iter()
@@ -299,14 +366,18 @@ mod tests {
         let plan = plan(|_| {}).unwrap();
         assert_eq!(plan.steps(), 2 * 6);
         let all = (0..plan.steps()).flat_map(|step| plan.runs(step));
-        let different: HashSet<RingRun> = all.collect();
+        let different: HashSet<ExchangeRun> = all.collect();
         assert_eq!(different.len(), 2 * 6 * 3);
         let step = plan.step(1, 2);
         let (bytes, mapping) = plan.of_step(step);
         assert_eq!((bytes, mapping.to_string().as_str()), (1_024, "0213"));
         let runs = plan.runs(step);
         for (run, first) in runs.iter().zip(plan.runs(0)) {
-            assert_eq!(run.packet_bytes, 1_024);
+            let ring = Exchange::Ring {
+                packet_bytes: 1_024,
+                one_way: false,
+            };
+            assert_eq!(run.exchange, ring);
             assert_eq!(run.spes, [0, 2, 1, 3].map(SpeId::new));
             assert_eq!(run.start_cycles, first.start_cycles, "of one run");
         }
@@ -359,11 +430,41 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_volume_has_the_size_of_packets() {
+        let edges = [(0, 1, 100.0), (1, 0, 50.0), (2, 3, 1.0), (3, 3, 900.0)];
+        let volumes = Volumes::from_edges(4, edges).unwrap();
+        let plan = plan(|sweep| sweep.traffic = Traffic::Graph(volumes)).unwrap();
+        let sent = |step: usize| match &plan.runs(step)[0].exchange {
+            Exchange::Graph(edges) => Vec::from_iter(edges.iter().map(|edge| edge.bytes)),
+            ring => panic!("{ring:?}"),
+        };
+        assert_eq!(sent(plan.step(0, 0)), [512, 256, 16]);
+        assert_eq!(sent(plan.step(1, 0)), [1_024, 512, 16]);
+    }
+
+    #[test]
     fn what_makes_no_sense_says_why() {
         let said = |change: fn(&mut Sweep)| plan(change).unwrap_err().to_string();
         assert_eq!(
             said(|sweep| sweep.tasks = 2),
             "a ring takes 3 to 16 tasks, not 2"
+        );
+        assert_eq!(
+            said(|sweep| sweep.traffic = Traffic::Graph(Volumes::from_edges(3, []).unwrap())),
+            "the graph has 3 tasks, and 4 are to be mapped: map as many"
+        );
+        assert_eq!(
+            said(|sweep| {
+                sweep.traffic = Traffic::Graph(Volumes::from_edges(4, [(1, 1, 5.0)]).unwrap());
+            }),
+            "0 pairs of tasks that communicate: give 1 at least"
+        );
+        assert_eq!(
+            said(|sweep| {
+                sweep.traffic = Traffic::Graph(Volumes::from_edges(17, []).unwrap());
+                (sweep.tasks, sweep.spes) = (17, 17);
+            }),
+            "a graph takes 2 to 16 tasks, not 17"
         );
         assert_eq!(
             said(|sweep| sweep.spes = 3),

@@ -207,10 +207,11 @@ pub fn sweep() -> SweepReport {
             counters: None,
         },
         sweep: SweepInfo {
+            pattern: "ring".to_owned(),
             tasks: 4,
             spes: 4,
             packet_bytes: vec![2_048],
-            directions: 2,
+            directions: Some(2),
             rounds: 100,
             runs: 3,
             seed: 0,

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use cellworks_mapping::experiment::{Mapping, RingRun, Times};
+use cellworks_mapping::experiment::{Exchange, ExchangeRun, Mapping, Times};
 use serde::Deserialize;
 
 use super::Dimension;
@@ -111,13 +111,15 @@ impl Ring {
     }
 
     /// A run for each mapping, then one for each with packets of the other size, if there is one.
-    pub(super) fn runs(&self) -> impl Iterator<Item = RingRun> + use<> {
+    pub(super) fn runs(&self) -> impl Iterator<Item = ExchangeRun> + use<> {
         let (spes, one_way) = (usize::from(self.spes), self.one_way);
         let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
         sizes.flat_map(move |packet_bytes| {
-            Mapping::all(spes, spes).map(move |mapping| RingRun {
-                packet_bytes,
-                one_way,
+            Mapping::all(spes, spes).map(move |mapping| ExchangeRun {
+                exchange: Exchange::Ring {
+                    packet_bytes,
+                    one_way,
+                },
                 rounds: ROUNDS,
                 spes: mapping.spe_of_each_task(),
                 start_cycles: Vec::new(),

@@ -14,7 +14,7 @@ use std::iter;
 use std::sync::Arc;
 
 use cellworks_machine::CellMachine;
-use cellworks_mapping::experiment::RingRun;
+use cellworks_mapping::experiment::ExchangeRun;
 use serde::Deserialize;
 
 pub use bounce::Bounce;
@@ -127,7 +127,7 @@ pub(crate) struct Simulation {
 pub(crate) enum Program {
     Stats(Stats),
     Tick,
-    Ring(RingRun),
+    Ring(ExchangeRun),
     Stream(Stream),
     Bounce(Bounce),
     PpeCommunication,

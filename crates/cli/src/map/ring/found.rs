@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_mapping::experiment::{Mapping, Sweep, SweepPlan, Threads, Times, mapping_share};
+use cellworks_mapping::experiment::{
+    Mapping, Sweep, SweepPlan, Threads, Times, Traffic, mapping_share,
+};
 use cellworks_report::{
     Envelope, FigureAxis, FigureCurve, MappingTimes, NotMeasured, ProgramFigure, ProgramReport,
     SweepInfo, SweepReport, Trust, json, size, sweep,
@@ -19,6 +21,8 @@ const POINTS_MAX: usize = 600;
 /// The times of the runs of a sweep.
 pub(super) struct Found {
     plan: SweepPlan,
+    /// What the graph of the tasks is called.
+    pattern: String,
     /// In nanoseconds: of each step its runs.
     times: BTreeMap<usize, Vec<f64>>,
 }
@@ -37,8 +41,9 @@ struct Timed<'a> {
 }
 
 /// A sweep as reports have it.
-pub(super) fn info(sweep: &Sweep) -> SweepInfo {
+fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     SweepInfo {
+        pattern: pattern.to_owned(),
         tasks: sweep.tasks,
         spes: sweep.spes,
         packet_bytes: sweep.packet_bytes.clone(),
@@ -51,8 +56,13 @@ pub(super) fn info(sweep: &Sweep) -> SweepInfo {
     }
 }
 
-fn directions(sweep: &Sweep) -> usize {
-    if sweep.one_way { 1 } else { 2 }
+/// In how many directions packets go around; `None` where there is no ring.
+fn directions(sweep: &Sweep) -> Option<usize> {
+    match sweep.traffic {
+        Traffic::Ring { one_way: true } => Some(1),
+        Traffic::Ring { one_way: false } => Some(2),
+        Traffic::Graph(_) => None,
+    }
 }
 
 /// How the flag says where threads are.
@@ -65,9 +75,10 @@ pub(super) fn placement(sweep: &Sweep) -> &'static str {
 
 impl Found {
     /// Nothing yet of this plan.
-    pub fn nothing_of(plan: SweepPlan) -> Self {
+    pub fn nothing_of(plan: SweepPlan, pattern: String) -> Self {
         Self {
             plan,
+            pattern,
             times: BTreeMap::new(),
         }
     }
@@ -140,7 +151,6 @@ impl OfSize<'_> {
                     ("tasks", sweep.tasks.into()),
                     ("spes", sweep.spes.into()),
                     ("packet_bytes", self.packet_bytes.into()),
-                    ("directions", directions(sweep).into()),
                     ("rounds", sweep.rounds.into()),
                     ("runs", sweep.runs.into()),
                     ("placement", placement(sweep).into()),
@@ -148,6 +158,9 @@ impl OfSize<'_> {
                 ]
                 .map(|(name, value): (&str, Value)| (name.to_owned(), value)),
             );
+            if let Some(directions) = directions(sweep) {
+                parameters.insert("directions".to_owned(), directions.into());
+            }
             if let Some(mapping) = mapping {
                 parameters.insert("mapping".to_owned(), mapping.to_string().into());
             }
@@ -284,13 +297,13 @@ impl Steps for Found {
         SweepReport {
             found: ProgramReport {
                 envelope: Envelope::new("map ring", machine, environment, reasons, is_complete),
-                program: "ring".to_owned(),
+                program: self.pattern.clone(),
                 not_measured: self.missing(end),
                 results: sizes.iter().flat_map(|one| one.results(sweep)).collect(),
                 figures: figures(&sizes),
                 counters,
             },
-            sweep: info(sweep),
+            sweep: info(sweep, &self.pattern),
             mappings: mappings.collect(),
         }
     }

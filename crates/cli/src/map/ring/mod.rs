@@ -1,18 +1,24 @@
-//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring are.
+//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring, or of another graph,
+//! are.
 
 mod found;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cellworks_machine::{CellId, CellMachine, Machine, Topology};
-use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads};
+use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
+use cellworks_mapping::read::edges;
+use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
+use super::costs::name_of;
+use super::problem::pattern_parser;
 use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
@@ -32,6 +38,8 @@ Examples:
       6 tasks in all 120 mappings with three sizes of packets, and the curves of sorted times.
   cellworks map ring --machine qs22 --packet 2k --results ring.jsonl
       Keeps the times of each mapping: after Ctrl-C the same command goes on where it was.
+  cellworks map ring --machine qs22 --pattern butterfly --packet 2k
+      8 tasks that exchange packets as in a Fourier transform, in place of a ring.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130
 interrupted: then the mappings so far are printed.";
@@ -41,7 +49,8 @@ const TASKS: usize = 8;
 
 /// Measures how much it matters on which SPEs the tasks of a ring are.
 ///
-/// Each task passes packets to both neighbours in the ring. All mappings of tasks to SPEs are run
+/// Each task passes packets to both neighbours in the ring; with --pattern or --graph tasks send to
+/// others. All mappings of tasks to SPEs are run
 /// in which SPE 0 has task 0, several times each: in each run every task first computes for a
 /// while, chosen at random, because how tasks start changes a single run as much as the mapping
 /// may. The time of a mapping is the average of its runs, and `mapping share` says how far runs of
@@ -70,6 +79,23 @@ pub(crate) struct RingArgs {
     /// Packets go around in one direction only
     #[arg(long)]
     pub one_way: bool,
+
+    /// The tasks communicate in this pattern. In a round each task sends a packet to each of its
+    /// partners, and it sends the next ones when it has theirs
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        default_value = "ring",
+        value_parser = pattern_parser(),
+        conflicts_with = "one_way"
+    )]
+    pub pattern: Pattern,
+
+    /// The tasks communicate as this file says: a line for each pair of tasks, with the sending
+    /// task, the receiving task and the volume. The largest volume has packets of the size that
+    /// --packet says, others have smaller ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["one_way", "pattern", "tasks"])]
+    pub graph: Option<PathBuf>,
 
     /// Runs this many mappings at random and the named ones, and not all
     #[arg(long, value_name = "MAPPINGS")]
@@ -176,7 +202,7 @@ fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failur
         sweep: Sweep::default(),
     }
     .with(arguments.sweep.begin("map-ring", header)?)?;
-    let session = machine.session(Found::nothing_of(plan.clone()), shown);
+    let session = machine.session(Found::nothing_of(plan.clone(), pattern(arguments)), shown);
     session.progress().about("mappings".to_owned());
     let read = |runs_ns| times(runs_ns, plan.sweep().runs);
     let to_do = match session.to_do(plan.steps(), read, Found::ran) {
@@ -215,14 +241,20 @@ fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failur
 /// All that says what each step does.
 fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
-    let of_all = json!({
-        "one_way": sweep.one_way,
+    let mut of_all = json!({
+        "one_way": sweep.traffic == Traffic::Ring { one_way: true },
         "placement": placement(sweep),
         "rounds": sweep.rounds,
         "runs": sweep.runs,
         "seed": sweep.seed,
         "tasks": sweep.tasks,
     });
+    if let Traffic::Graph(volumes) = &sweep.traffic {
+        let edges = volumes.pairs();
+        of_all["edges"] = edges
+            .map(|(from, to, volume)| json!([from.0, to.0, volume]))
+            .collect();
+    }
     let step = |step: usize| {
         let (packet_bytes, mapping) = plan.of_step(step);
         let mut value = of_all.clone();
@@ -256,7 +288,7 @@ impl Job for OneByOne<'_> {
     }
 
     fn steps(&self, plan: &SweepPlan, _: &Topology) -> Found {
-        Found::nothing_of(plan.clone())
+        Found::nothing_of(plan.clone(), pattern(self.0))
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -286,25 +318,51 @@ impl Job for OneByOne<'_> {
     }
 }
 
+/// What the graph of the tasks is called, in reports.
+fn pattern(arguments: &RingArgs) -> String {
+    match &arguments.graph {
+        Some(file) => name_of(file),
+        None => arguments.pattern.name().to_owned(),
+    }
+}
+
 /// What the flags ask for on a machine with these SPEs.
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
     let spes = arguments.spes.or(arguments.tasks).unwrap_or_else(one_cell);
-    let tasks = arguments.tasks.unwrap_or(spes);
+    let graph = arguments.graph.as_deref();
+    let graph = graph
+        .map(edges)
+        .transpose()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let of_graph = graph.as_ref().map(Volumes::tasks);
+    let spes = arguments.spes.or(of_graph).unwrap_or(spes);
+    let tasks = arguments.tasks.or(of_graph).unwrap_or(spes);
     if spes > has {
-        let flag = if arguments.spes.is_some() {
-            "--spes"
-        } else {
-            "--tasks"
+        let flag = match (arguments.spes, &arguments.graph) {
+            (Some(_), _) => "--spes".to_owned(),
+            (None, Some(file)) => format!("{}, tasks", file.display()),
+            (None, None) => "--tasks".to_owned(),
         };
         return Err(Failure::Usage(format!(
             "{flag} {spes}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
             topology.name()
         )));
     }
+    let traffic = match (graph, arguments.pattern) {
+        (Some(volumes), _) => Traffic::Graph(volumes),
+        (None, Pattern::Ring) => Traffic::Ring {
+            one_way: arguments.one_way,
+        },
+        (None, pattern) => {
+            let volumes = pattern.volumes(tasks);
+            let chosen = |error| Failure::Usage(format!("{error}; choose it with --tasks"));
+            Traffic::Graph(volumes.map_err(chosen)?)
+        }
+    };
     let mut sweep = experiment::Sweep {
-        one_way: arguments.one_way,
+        traffic,
         rounds: arguments.rounds,
         runs: arguments.runs,
         seed: arguments.seed,
@@ -317,15 +375,18 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     };
     let refused = |error: SweepError| {
         let flag = match &error {
-            SweepError::Tasks(_) if arguments.spes.or(arguments.tasks).is_none() => {
+            SweepError::Tasks { .. } | SweepError::Graph { .. } if arguments.graph.is_some() => {
+                "--graph"
+            }
+            SweepError::Tasks { .. } if arguments.spes.or(arguments.tasks).is_none() => {
                 return Failure::Usage(format!(
                     "{error}, and {} has {has} {}; use another machine",
                     topology.name(),
                     if has == 1 { "SPE" } else { "SPEs" }
                 ));
             }
-            SweepError::Tasks(_) if arguments.tasks.is_none() => "--spes",
-            SweepError::Tasks(_) => "--tasks",
+            SweepError::Tasks { .. } if arguments.tasks.is_none() => "--spes",
+            SweepError::Tasks { .. } | SweepError::Graph { .. } => "--tasks",
             SweepError::Spes { .. } => "--spes",
             SweepError::Packet(_) => "--packet",
             SweepError::TooMany { .. } => "--sample",
@@ -336,7 +397,10 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
     };
     // Without named mappings, which exist only where the numbers make sense.
     sweep.clone().plan().map_err(refused)?;
-    sweep.named = experiment::Sweep::of_the_paper(tasks, spes);
+    sweep.named = match sweep.traffic {
+        Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
+        Traffic::Graph(_) => vec![Mapping::identity(tasks, spes)],
+    };
     for text in &arguments.mapping {
         let named = Mapping::parse(text, tasks, spes).map_err(|error| refused(error.into()))?;
         if !sweep.named.contains(&named) {

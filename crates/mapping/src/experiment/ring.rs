@@ -1,7 +1,7 @@
 //! The ring of Keller and Varbanescu: tasks that pass packets to both neighbours (section 2.2).
 //!
 //! ```text
-//!   sender                main memory: a row for each task             receiver
+//!   sender                main memory: a row for each thread           receiver
 //!   packet in its buffer
 //!   put notification ──────────► row of the receiver ◄──────────────── get of its row, again and again
 //!                     ◄──────────────────────────────────────────────── get of the packet
@@ -10,37 +10,30 @@
 //! ```
 //!
 //! A packet that has arrived from one neighbour is copied to the buffer for the other one, as soon
-//! as that is free.
+//! as that is free. Threads are numbered as their SPEs: the paper's library knows them, and no
+//! tasks.
 
 use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
 
+use super::exchange::{ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
 
 /// A ring with one mapping.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RingRun {
+pub(super) struct Ring<'a> {
     /// Bytes of a packet: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
     /// Whether packets go around in one direction only.
     pub one_way: bool,
-    /// In how many rounds the time counts.
-    pub rounds: u32,
-    /// The SPE of task 0, of task 1 and so on: 3 to 16 different ones.
-    pub spes: Vec<SpeId>,
-    /// For how many cycles each task computes before its first packet; for none where it is empty.
-    pub start_cycles: Vec<u64>,
+    pub of: &'a ExchangeRun,
 }
 
-/// Packets that each task has from each neighbour before the time counts.
-const WARM_UP: u32 = 10;
-
-/// Where a task's row begins in main memory, from the one before: rows have lines of their own.
+/// Where a thread's row begins in main memory, from the one before: rows have lines of their own.
 const ROW_STRIDE: usize = 128;
-/// What a row has of each other task: how many packets it has sent here, and how many it has taken
-/// from here.
+/// What a row has of each other thread: how many packets it has sent here, and how many it has
+/// taken from here.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -53,34 +46,32 @@ const PACKET: [Tag; DIRECTIONS] = [Tag::of::<1>(), Tag::of::<2>()];
 const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
-impl RingRun {
-    /// The time of a round, in which each task gets a packet from each neighbour, in nanoseconds.
-    ///
-    /// # Errors
-    ///
-    /// Why the machine gave no number.
-    ///
-    /// # Panics
-    ///
-    /// If there are no tasks.
+impl Ring<'_> {
+    /// See [`ExchangeRun::run`].
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
-        let number = self.spes.len();
-        let last = self.spes.iter().max().expect("a ring has tasks");
+        let number = self.of.spes.len();
+        let last = self.of.spes.iter().max().expect("a ring has tasks");
         check_spes(machine, last.index() + 1)?;
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
         // The PPE begins with the first SPE, whichever task it has.
-        let mut tasks: Vec<u8> = (0..number as u8).collect();
-        tasks.sort_by_key(|task| self.spe_of(*task));
-        let spes: Vec<SpeId> = tasks.iter().map(|task| self.spe_of(*task)).collect();
+        let tasks = self.of.tasks();
+        let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
+        let mut threads = vec![0; number];
+        for (thread, task) in (0..).zip(&tasks) {
+            threads[usize::from(*task)] = thread;
+        }
+        let threads = &threads;
         let rows = rows.at(0);
         machine
             .run(|ppe| {
                 let programs = tasks
                     .iter()
                     .map(|&task| {
-                        ppe.spawn(self.spe_of(task), move |spe| self.task(spe, task, rows))
+                        ppe.spawn(self.of.spe_of(task), move |spe| {
+                            self.task(spe, task, threads, rows)
+                        })
                     })
                     .collect();
                 let mut buffers = vec![EffectiveAddress(0); number];
@@ -89,7 +80,7 @@ impl RingRun {
                 }
                 for task in &tasks {
                     for neighbour in self.neighbours(*task) {
-                        tell(ppe, self.spe_of(*task), buffers[usize::from(neighbour)]);
+                        tell(ppe, self.of.spe_of(*task), buffers[usize::from(neighbour)]);
                     }
                 }
                 let ns: Vec<f64> = join(programs)?;
@@ -98,36 +89,40 @@ impl RingRun {
             .map_err(failed)?
     }
 
-    fn spe_of(&self, task: u8) -> SpeId {
-        self.spes[usize::from(task)]
-    }
-
     /// The next task and the one before.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
-        let number = self.spes.len() as u8;
+        let number = self.of.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
     /// The program of an SPE: the time of a round, in nanoseconds.
-    fn task<S: CellSpe>(&self, spe: &S, task: u8, rows: EffectiveAddress) -> Result<f64, String> {
+    fn task<S: CellSpe>(
+        &self,
+        spe: &S,
+        task: u8,
+        threads: &[u8],
+        rows: EffectiveAddress,
+    ) -> Result<f64, String> {
         let size = 2 * DIRECTIONS as u32 * self.packet_bytes + Buffers::WORDS_BYTES;
         let room = spe
             .local_store()
-            .reserve(size as usize, 128, "the buffers of the ring");
+            .reserve(size as usize, 128, "the packets of a task");
         let room = prepare(spe, room, |room: &LocalBuffer| {
             spe.local_store().effective(room.address())
         })?;
         let neighbours = self.neighbours(task);
         let buffers_of = [address(spe), address(spe)];
-        if let Some(cycles) = self.start_cycles.get(usize::from(task)) {
-            spe.compute(Cycles(*cycles));
+        if let Some(cycles) = self.of.start(task) {
+            spe.compute(Cycles(cycles));
         }
+        let thread = |task: u8| threads[usize::from(task)];
         let mut task = Task {
             spe,
             task,
-            tasks: self.spes.len() as u8,
+            thread: thread(task),
+            tasks: self.of.spes.len() as u8,
             packet_bytes: self.packet_bytes,
-            packets: WARM_UP + self.rounds,
+            packets: WARM_UP + self.of.rounds,
             rows,
             buffers: Buffers {
                 start: room.address(),
@@ -135,8 +130,8 @@ impl RingRun {
             },
             way: [0, 1].map(|direction| Way {
                 // What comes in this direction comes from the neighbour on the other side.
-                next: neighbours[direction],
-                previous: neighbours[1 - direction],
+                next: thread(neighbours[direction]),
+                previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
                 sent: 0,
                 acknowledged: 0,
@@ -186,6 +181,7 @@ impl Buffers {
 /// The packets that go around in one direction, as a task sees them.
 #[derive(Clone, Copy)]
 struct Way {
+    /// The threads of the next task and of the one before.
     next: u8,
     previous: u8,
     buffers_of_previous: EffectiveAddress,
@@ -199,6 +195,7 @@ struct Way {
 struct Task<'a, S> {
     spe: &'a S,
     task: u8,
+    thread: u8,
     tasks: u8,
     packet_bytes: u32,
     /// How many go out, and come in, in each direction.
@@ -221,11 +218,11 @@ impl<S: CellSpe> Task<'_, S> {
             self.send(direction)?;
         }
         while !self.is_done() {
-            let before = self.way[0].received;
+            let before = self.received();
             if !self.step()? {
                 self.spe.yield_now();
             }
-            let received = self.way[0].received;
+            let received = self.received();
             if before < WARM_UP && received >= WARM_UP {
                 begin = self.spe.now();
             }
@@ -235,6 +232,12 @@ impl<S: CellSpe> Task<'_, S> {
         }
         self.verify()?;
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
+    }
+
+    /// How many packets have come from each neighbour at least.
+    fn received(&self) -> u32 {
+        let received = self.way[..self.directions].iter().map(|way| way.received);
+        received.min().expect("there is a direction")
     }
 
     fn is_done(&self) -> bool {
@@ -292,9 +295,9 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(did)
     }
 
-    /// Gets the task's row.
+    /// Gets the row of the task's thread.
     fn poll(&self) -> Result<(), String> {
-        let row = self.rows + u64::from(self.task) * ROW_STRIDE as u64;
+        let row = self.rows + u64::from(self.thread) * ROW_STRIDE as u64;
         let to = self.buffers.at(self.buffers.row());
         let bytes = (u32::from(self.tasks) * ENTRY_BYTES).next_multiple_of(16);
         let get = RawCommand::get(to, row, bytes, POLL);
@@ -304,8 +307,8 @@ impl<S: CellSpe> Task<'_, S> {
     }
 
     /// A number of the row, as it was when it was got.
-    fn entry(&self, of: u8, field: u32) -> u32 {
-        let offset = self.buffers.row() + u32::from(of) * ENTRY_BYTES + field;
+    fn entry(&self, thread: u8, field: u32) -> u32 {
+        let offset = self.buffers.row() + u32::from(thread) * ENTRY_BYTES + field;
         self.spe.local_store().read_word(self.buffers.at(offset))
     }
 
@@ -331,11 +334,11 @@ impl<S: CellSpe> Task<'_, S> {
         self.put(direction, next, 0, sent, NOTIFY[direction])
     }
 
-    /// Writes a number into the row of another task; does not wait for it to be there.
+    /// Writes a number into the row of another thread; does not wait for it to be there.
     fn put(&self, word: usize, row: u8, field: u32, number: u32, tag: Tag) -> Result<(), String> {
         // The word may still be on its way from the last time.
         self.spe.mfc().wait_all(tag.mask());
-        let offset = u32::from(self.task) * ENTRY_BYTES + field;
+        let offset = u32::from(self.thread) * ENTRY_BYTES + field;
         let from = self.buffers.at(self.buffers.word(word) + offset % 16);
         self.spe.local_store().write_word(from, number);
         let to = self.rows + u64::from(row) * ROW_STRIDE as u64 + u64::from(offset);

@@ -1,0 +1,348 @@
+//! A graph of tasks that send packets to each other.
+//!
+//! ```text
+//!   sender                                          receiver
+//!   packet in its buffer  ─── put ────────────────► buffer of the edge
+//!                         ─── sndsigf, a bit ─────► signal register 1
+//!                                                   reads the packet
+//!   signal register 1 ◄────── sndsig, a bit ─────── the buffer is free
+//! ```
+//!
+//! A task sends the packets of the next round as soon as it has all of this round, each when the
+//! buffer at the receiver is free. Data and signals go from local store to local store, so only the
+//! way between the two SPEs matters.
+
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
+use cellworks_machine::{
+    CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ProblemStateRegister, SignalMode,
+    SignalRegister, SpeId,
+};
+
+use super::exchange::{Edge, ExchangeRun, WARM_UP};
+use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
+
+/// The signal's first bit for packets that were read; those below it are for packets that arrive.
+const READ: usize = 16;
+
+/// Tags of packets, each with its signal, and of signals alone.
+const PACKETS: usize = 0;
+const SIGNALS: usize = 16;
+
+/// A graph of tasks with one mapping.
+pub(super) struct Graph<'a> {
+    pub edges: &'a [Edge],
+    pub of: &'a ExchangeRun,
+}
+
+impl Graph<'_> {
+    /// See [`ExchangeRun::run`].
+    pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
+        let run = self.of;
+        let last = run.spes.iter().max().expect("there are tasks");
+        check_spes(machine, last.index() + 1)?;
+        let tasks = run.tasks();
+        let spes: Vec<SpeId> = tasks.iter().map(|task| run.spe_of(*task)).collect();
+        let numbers = 0..run.spes.len() as u8;
+        let plans: Vec<Plan> = numbers.map(|task| Plan::of(task, self.edges)).collect();
+        let plans = &plans;
+        machine
+            .run(|ppe| {
+                for spe in &spes {
+                    ppe.set_signal_mode(*spe, SignalRegister::One, SignalMode::Or);
+                }
+                let programs = tasks
+                    .iter()
+                    .map(|&task| {
+                        let plan = &plans[usize::from(task)];
+                        ppe.spawn(run.spe_of(task), move |spe| self.task(spe, plan))
+                    })
+                    .collect();
+                let mut buffers = vec![EffectiveAddress(0); spes.len()];
+                for (task, address) in tasks.iter().zip(gather(ppe, &spes)) {
+                    buffers[usize::from(*task)] = address;
+                }
+                for task in &tasks {
+                    for output in &plans[usize::from(*task)].outputs {
+                        tell(ppe, run.spe_of(*task), buffers[usize::from(output.task)]);
+                    }
+                    // The first packet may arrive when all tasks have their buffers: now.
+                    ppe.write_in_mbox(run.spe_of(*task), 0);
+                }
+                let ns: Vec<f64> = join(programs)?;
+                Ok(ns.into_iter().fold(0.0, f64::max))
+            })
+            .map_err(failed)?
+    }
+
+    /// The program of an SPE: the time of a round, in nanoseconds.
+    fn task<S: CellSpe>(&self, spe: &S, plan: &Plan) -> Result<f64, String> {
+        let size = plan.buffers_bytes() as usize;
+        let room = spe
+            .local_store()
+            .reserve(size, 128, "the packets of a task");
+        let room = prepare(spe, room, |room: &LocalBuffer| {
+            spe.local_store().effective(room.address())
+        })?;
+        let output = |end: &End| Output {
+            end: *end,
+            target: address(spe) + u64::from(end.at_other),
+            signal: ProblemStateRegister::SigNotify1.of(self.of.spe_of(end.task)),
+            sent: 0,
+            read: 0,
+        };
+        let outputs = plan.outputs.iter().map(output).collect();
+        spe.read_in_mbox();
+        let input = |end: &End| Input {
+            end: *end,
+            signal: ProblemStateRegister::SigNotify1.of(self.of.spe_of(end.task)),
+            received: 0,
+        };
+        if let Some(cycles) = self.of.start(plan.task) {
+            spe.compute(Cycles(cycles));
+        }
+        let mut task = Task {
+            spe,
+            plan,
+            packets: WARM_UP + self.of.rounds,
+            start: room.address(),
+            inputs: plan.inputs.iter().map(input).collect(),
+            outputs,
+        };
+        task.run()
+    }
+}
+
+/// One end of an edge, in the task that sends or in the one that receives.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// The other task.
+    task: u8,
+    bytes: u32,
+    /// Where its buffer is among those of this task.
+    at: u32,
+    /// Where the buffer of the other end is among those of the other task.
+    at_other: u32,
+    /// The number of the edge among the inputs or outputs of the other task.
+    number_there: usize,
+}
+
+/// The edges of a task, and where their buffers are: first those of packets that it sends, then
+/// those of packets that arrive.
+#[derive(Clone, Debug)]
+struct Plan {
+    task: u8,
+    outputs: Vec<End>,
+    inputs: Vec<End>,
+}
+
+impl Plan {
+    fn of(task: u8, edges: &[Edge]) -> Self {
+        let before = |edge: &Edge, is_of: &dyn Fn(&&Edge) -> bool| -> (usize, u32) {
+            let same = edges.iter().take_while(|other| *other != edge);
+            same.filter(is_of).fold((0, 0), |(number, bytes), other| {
+                (number + 1, bytes + other.bytes)
+            })
+        };
+        // The number and the place of an edge among those of the task that sends, and of the one
+        // that receives.
+        let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
+        let at_receiver = |edge: &Edge| {
+            let outgoing = edges.iter().filter(|other| other.from == edge.to);
+            let (number, bytes) = before(edge, &|other| other.to == edge.to);
+            (number, bytes + outgoing.map(|edge| edge.bytes).sum::<u32>())
+        };
+        let end = |edge: &Edge, sends: bool| {
+            let (sender, receiver) = (at_sender(edge), at_receiver(edge));
+            let (here, there) = match sends {
+                true => (sender, receiver),
+                false => (receiver, sender),
+            };
+            End {
+                task: if sends { edge.to } else { edge.from },
+                bytes: edge.bytes,
+                at: here.1,
+                at_other: there.1,
+                number_there: there.0,
+            }
+        };
+        let outputs = edges.iter().filter(|edge| edge.from == task);
+        let inputs = edges.iter().filter(|edge| edge.to == task);
+        Self {
+            task,
+            outputs: outputs.map(|edge| end(edge, true)).collect(),
+            inputs: inputs.map(|edge| end(edge, false)).collect(),
+        }
+    }
+
+    fn packets_bytes(&self) -> u32 {
+        let ends = self.outputs.iter().chain(&self.inputs);
+        ends.map(|end| end.bytes).sum()
+    }
+
+    /// The word of a signal: first those of outputs, then those of inputs. It is at 12 in its
+    /// quadword, as signal registers are.
+    fn word(&self, number: usize) -> u32 {
+        self.packets_bytes() + number as u32 * 16 + 12
+    }
+
+    fn buffers_bytes(&self) -> u32 {
+        self.packets_bytes() + (self.outputs.len() + self.inputs.len()).max(1) as u32 * 16
+    }
+}
+
+/// Packets that arrive over an edge.
+struct Input {
+    end: End,
+    /// The signal register of the sender.
+    signal: EffectiveAddress,
+    received: u32,
+}
+
+/// Packets that leave over an edge.
+struct Output {
+    end: End,
+    /// The buffer of the receiver.
+    target: EffectiveAddress,
+    /// The signal register of the receiver.
+    signal: EffectiveAddress,
+    sent: u32,
+    /// How many the receiver has read.
+    read: u32,
+}
+
+struct Task<'a, S> {
+    spe: &'a S,
+    plan: &'a Plan,
+    /// How many go over each edge.
+    packets: u32,
+    /// Where the buffers begin.
+    start: LsAddr,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+}
+
+impl<S: CellSpe> Task<'_, S> {
+    fn run(&mut self) -> Result<f64, String> {
+        let mut begin = self.spe.now();
+        let mut end = begin;
+        self.write_words();
+        self.send()?;
+        while !self.is_done() {
+            let before = self.rounds();
+            let signals = self.spe.read_signal(SignalRegister::One);
+            self.receive(signals)?;
+            self.send()?;
+            let rounds = self.rounds();
+            if before < WARM_UP && rounds >= WARM_UP {
+                begin = self.spe.now();
+            }
+            if before < self.packets && rounds == self.packets {
+                end = self.spe.now();
+            }
+        }
+        self.spe.mfc().wait_all(TagMask::ALL);
+        Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
+    }
+
+    /// How many packets have come from each other task at least; where none come, how many were
+    /// read.
+    fn rounds(&self) -> u32 {
+        let received = self.inputs.iter().map(|input| input.received).min();
+        let read = || self.outputs.iter().map(|output| output.read).min();
+        received.or_else(read).unwrap_or(self.packets)
+    }
+
+    fn is_done(&self) -> bool {
+        let all = self.packets;
+        self.inputs.iter().all(|input| input.received == all)
+            && self.outputs.iter().all(|output| output.read == all)
+    }
+
+    /// The words of all signals, which never change.
+    fn write_words(&self) {
+        let outputs = self.outputs.iter();
+        let outputs = outputs.map(|output| 1 << output.end.number_there);
+        let inputs = self.inputs.iter();
+        let inputs = inputs.map(|input| 1 << (READ + input.end.number_there));
+        for (number, bits) in outputs.chain(inputs).enumerate() {
+            let at = self.at(self.plan.word(number));
+            self.spe.local_store().write_word(at, bits);
+        }
+    }
+
+    /// Takes what signals say: reads packets that have arrived, and tells their senders.
+    fn receive(&mut self, signals: u32) -> Result<(), String> {
+        let is_set = |bit: usize| signals >> bit & 1 == 1;
+        for (number, output) in self.outputs.iter_mut().enumerate() {
+            output.read += u32::from(is_set(READ + number));
+        }
+        for number in (0..self.inputs.len()).filter(|number| is_set(*number)) {
+            self.check(number)?;
+            self.inputs[number].received += 1;
+            let word = self.at(self.plan.word(self.outputs.len() + number));
+            let signal = self.inputs[number].signal;
+            let tag = Tag::new((SIGNALS + number) as u32).expect("16 tags from there on");
+            let told = RawCommand::sndsig(word, signal, tag);
+            self.spe.mfc().issue(told).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a packet: all of it is the mark of its sender.
+    fn check(&self, number: usize) -> Result<(), String> {
+        let Input { end, received, .. } = self.inputs[number];
+        let mut packet = vec![0; end.bytes as usize];
+        self.spe.local_store().read(self.at(end.at), &mut packet);
+        // A load for each quadword, at one access of the local store a cycle.
+        self.spe.compute(Cycles(u64::from(end.bytes / 16)));
+        let mark = mark(end.task, received);
+        match packet.iter().find(|byte| **byte != mark) {
+            None => Ok(()),
+            Some(byte) => Err(format!(
+                "packet {received} of task {} from task {} should be full of {mark}, and has {byte}: packets were \
+                 mixed up",
+                self.plan.task, end.task
+            )),
+        }
+    }
+
+    /// Sends each packet that can be sent.
+    fn send(&mut self) -> Result<(), String> {
+        for number in 0..self.outputs.len() {
+            let Output {
+                end,
+                target,
+                signal,
+                sent,
+                read,
+            } = self.outputs[number];
+            let has_come = |input: &Input| input.received >= sent;
+            if sent == self.packets || sent > read || !self.inputs.iter().all(has_come) {
+                continue;
+            }
+            let packet = vec![mark(self.plan.task, sent); end.bytes as usize];
+            let at = self.at(end.at);
+            self.spe.local_store().write(at, &packet);
+            // A store for each quadword.
+            self.spe.compute(Cycles(u64::from(end.bytes / 16)));
+            let tag = Tag::new((PACKETS + number) as u32).expect("16 tags from there on");
+            let put = RawCommand::put(at, target, end.bytes, tag);
+            self.spe.mfc().issue(put).map_err(failed)?;
+            // With a fence: the packet is there before the signal.
+            let word = self.at(self.plan.word(number));
+            let arrived = RawCommand::sndsigf(word, signal, tag);
+            self.spe.mfc().issue(arrived).map_err(failed)?;
+            self.outputs[number].sent += 1;
+        }
+        Ok(())
+    }
+
+    fn at(&self, offset: u32) -> LsAddr {
+        LsAddr(self.start.0 + offset)
+    }
+}
+
+/// What all bytes of a packet are: its task, and the last bits of its number.
+fn mark(task: u8, number: u32) -> u8 {
+    task << 4 | (number & 0xf) as u8
+}

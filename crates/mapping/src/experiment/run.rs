@@ -1,0 +1,34 @@
+//! A run of tasks that exchange packets.
+
+use cellworks_machine::CellMachine;
+
+use super::exchange::{Exchange, ExchangeRun};
+use super::graph::Graph;
+use super::ring::Ring;
+
+impl ExchangeRun {
+    /// The time of a round, in which each packet arrives once, in nanoseconds: that of the slowest
+    /// task.
+    ///
+    /// # Errors
+    ///
+    /// Why the machine gave no number.
+    ///
+    /// # Panics
+    ///
+    /// If there are no tasks.
+    pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
+        match &self.exchange {
+            Exchange::Ring {
+                packet_bytes,
+                one_way,
+            } => Ring {
+                packet_bytes: *packet_bytes,
+                one_way: *one_way,
+                of: self,
+            }
+            .run(machine),
+            Exchange::Graph(edges) => Graph { edges, of: self }.run(machine),
+        }
+    }
+}
