@@ -18,6 +18,7 @@
 //!   network, by an id.
 //! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
 //!   by it. [`Process::spread_poison`] passes poison on.
+//! - [`Network::starter`] is for processes that start others while the network runs.
 //! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
 //!   processes of it.
@@ -58,6 +59,8 @@ mod queue;
 mod raw;
 mod shared;
 mod side;
+mod start;
+mod starting;
 mod sync;
 mod transport;
 mod waiting;
@@ -77,4 +80,5 @@ pub use open::OpenNetwork;
 pub use place::{Place, PpePlace};
 pub use process::Process;
 pub use process_error::ProcessError;
+pub use start::{Started, Starter};
 pub use transport::{NoRoomForItem, Traffic, Transport};

@@ -12,6 +12,7 @@ mod networks;
 mod processes;
 mod ring;
 mod schedules;
+mod starts;
 mod streams;
 mod stress;
 mod transports;
