@@ -2,6 +2,7 @@
 
 mod alternation;
 mod channels;
+mod classics;
 mod defects;
 mod ends;
 mod failures;

@@ -9,7 +9,8 @@ use cellworks_csp::{
 };
 use cellworks_machine::{Machine, Span, Spe, SpeId};
 
-use crate::{by, network, on_every_machine, qs22, spe};
+use crate::schedules::SEEDS;
+use crate::{by, network, on_every_machine, qs22, qs22_with_seed, spe};
 
 on_every_machine![
     a_started_process_returns_its_value_from_any_spe,
@@ -23,7 +24,7 @@ on_every_machine![
     a_panic_of_a_started_process_is_named,
     an_error_of_a_started_process_is_named,
     a_started_process_that_a_channel_ended_is_no_error,
-    poison_spreads_to_who_joins,
+    poison_spreads_to_the_process_that_joins,
     a_deadlock_names_started_processes,
     a_process_that_is_joined_by_its_own_partner_is_a_deadlock,
     what_was_not_started_is_dropped,
@@ -137,16 +138,39 @@ fn count_tree<S: Spe>(
 }
 
 fn started_processes_start_others<M: Machine>(machine: &M) {
+    check_tree(machine, 4);
+}
+
+fn check_tree<M: Machine>(machine: &M, depth: u32) {
     let (mut result, mut count) = Channel::new().one_to_one();
     let mut network = network(machine);
     let starter = network.starter();
     network.group(spe(1), |_| {});
     network.process("root", spe(0), move |process| {
-        let count = count_tree(&starter, process, 4)?;
+        let count = count_tree(&starter, process, depth)?;
         Ok(result.write(process, count)?)
     });
     let count = network.run_with(|process| count.read(process));
-    assert_eq!(count.unwrap(), Ok(31));
+    assert_eq!(count.unwrap(), Ok((2 << depth) - 1));
+}
+
+#[test]
+fn processes_are_started_in_any_order_of_events() {
+    for seed in 0..SEEDS {
+        by(match seed % 2 {
+            0 => Transport::Direct,
+            _ => Transport::Coordinator,
+        });
+        check_tree(&qs22_with_seed(seed), 2);
+    }
+}
+
+#[test]
+fn processes_are_started_again_and_again_on_the_host() {
+    let machine = crate::host();
+    for _ in 0..300 {
+        check_tree(&machine, 3);
+    }
 }
 
 fn started_processes_borrow_what_outlives_the_network<M: Machine>(machine: &M) {
@@ -264,7 +288,7 @@ fn a_started_process_that_a_channel_ended_is_no_error<M: Machine>(machine: &M) {
     failure.unwrap();
 }
 
-fn poison_spreads_to_who_joins<M: Machine>(machine: &M) {
+fn poison_spreads_to_the_process_that_joins<M: Machine>(machine: &M) {
     let (joined, failure) = failure_of(machine, |process| {
         let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
         writer.poison(process);
