@@ -177,10 +177,15 @@ impl<'env, S: Spe> Group<'env, S> {
             };
             drop(program);
             starts.serve(spe, shared, carrier, |started| {
-                let NewStarted { name, body, living } = started;
+                let NewStarted {
+                    name,
+                    stack_bytes,
+                    body,
+                    living,
+                } = started;
                 let process = NewProcess {
                     name,
-                    stack_bytes: None,
+                    stack_bytes,
                     body,
                 };
                 if let Err((before, process, source)) = spawn(process, Some(living)) {
@@ -578,7 +583,8 @@ pub enum NetworkError {
     /// The local store of an SPE has no room for the stack of a process that another one
     /// [started](Starter::start). It has not run.
     #[error(
-        "the process `{process}` cannot start on {}: {source}",
+        "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
+         `start_with_stack`: {source}",
         .source.spe()
     )]
     NoRoomToStart {

@@ -105,6 +105,7 @@ struct QueueOfSpe<'env, S: Spe> {
 /// A process that is to be started.
 pub(crate) struct NewStarted<'env, S: Spe> {
     pub name: String,
+    pub stack_bytes: Option<usize>,
     pub body: Body<'env, S>,
     pub living: Living,
 }
@@ -148,7 +149,36 @@ impl<'env, S: Spe> Starter<'env, S> {
         at: SpeId,
         body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
     ) -> Started<R> {
-        let name = name.into();
+        self.add(process, name.into(), at, None, body)
+    }
+
+    /// As [`start`](Self::start), with a stack of its own size: see
+    /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[track_caller]
+    pub fn start_with_stack<P: Place, R: Item + 'env>(
+        &self,
+        process: &Process<'_, P>,
+        name: impl Into<String>,
+        at: SpeId,
+        stack_bytes: usize,
+        body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
+    ) -> Started<R> {
+        self.add(process, name.into(), at, Some(stack_bytes), body)
+    }
+
+    #[track_caller]
+    fn add<P: Place, R: Item + 'env>(
+        &self,
+        process: &Process<'_, P>,
+        name: String,
+        at: SpeId,
+        stack_bytes: Option<usize>,
+        body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
+    ) -> Started<R> {
         let (mut value, result) = Channel::new()
             .named(format!("result of {name}"))
             .buffered(1)
@@ -171,6 +201,7 @@ impl<'env, S: Spe> Starter<'env, S> {
         let travels = is_elsewhere && !process.shares_memory();
         let started = NewStarted {
             name,
+            stack_bytes,
             body,
             living: Living::new(&shared.starting),
         };

@@ -4,10 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_csp::{
-    Channel, Ended, Network, NetworkError, Process, ProcessError, Reader, Started, Starter,
-    Transport,
+    Any, Channel, Ended, Network, NetworkError, PpePlace, Process, ProcessError, Reader, Started,
+    Starter, Transport,
 };
 use cellworks_machine::{Machine, Span, Spe, SpeId};
+use cellworks_sim::Sim;
 
 use crate::schedules::SEEDS;
 use crate::{by, network, on_every_machine, qs22, qs22_with_seed, spe};
@@ -468,32 +469,58 @@ fn starting_on_another_spe_takes_longer_and_the_same_each_time() {
     }
 }
 
+/// A network of which the main process starts 70 on SPE 3 that live at once.
+fn start_70(
+    transport: Transport,
+    start: impl for<'env> Fn(
+        &Starter<'env, <Sim as Machine>::Spe>,
+        &Process<'_, PpePlace<'_, <Sim as Machine>::Core>>,
+        String,
+        Reader<u32, Any>,
+    ),
+) -> Result<(), NetworkError> {
+    by(transport);
+    let machine = qs22();
+    let mut network = network(&machine);
+    let starter = network.starter();
+    network.group(spe(3), |_| {});
+    network.run_with(|process| {
+        let (writer, reader) = Channel::new().one_to_any::<u32>();
+        for number in 0..70 {
+            start(&starter, process, format!("child {number}"), reader.clone());
+        }
+        drop(writer);
+    })
+}
+
 #[test]
 fn a_full_local_store_names_the_process_the_spe_and_the_bytes() {
     for transport in [Transport::Direct, Transport::Coordinator] {
-        by(transport);
-        let machine = qs22();
-        let mut network = network(&machine);
-        let starter = network.starter();
-        network.group(spe(3), |_| {});
-        let result = network.run_with(|process| {
-            let (writer, reader) = Channel::new().one_to_any::<u32>();
-            for number in 0..70 {
-                let mut reader: Reader<_, _> = reader.clone();
-                drop(
-                    starter.start(process, format!("child {number}"), spe(3), move |process| {
-                        Ok(reader.read(process)?)
-                    }),
-                );
-            }
-            drop(writer);
+        let result = start_70(transport, |starter, process, name, mut reader| {
+            drop(starter.start(process, name, spe(3), move |process| {
+                Ok(reader.read(process)?)
+            }));
         });
         let error = result.unwrap_err();
         assert!(matches!(error, NetworkError::NoRoomToStart { .. }));
         let text = error.to_string();
-        let begins =
-            "the process `child 64` cannot start on SPE 3: no room for the 4096-byte stack";
+        let begins = "the process `child 64` cannot start on SPE 3; start it elsewhere, or give it a smaller stack by \
+                      `start_with_stack`: no room for the 4096-byte stack of a cooperative thread: ";
         assert!(text.starts_with(begins), "{text}");
+    }
+}
+
+#[test]
+fn more_started_processes_fit_with_smaller_stacks() {
+    for transport in [Transport::Direct, Transport::Coordinator] {
+        let result = start_70(transport, |starter, process, name, mut reader| {
+            drop(
+                starter.start_with_stack(process, name, spe(3), 2_048, move |process| {
+                    Ok(reader.read(process)?)
+                }),
+            );
+        });
+        result.unwrap();
     }
 }
 
