@@ -18,6 +18,7 @@
 //!   network, by an id.
 //! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
 //!   by it. [`Process::spread_poison`] passes poison on.
+//! - [`Network::starter`] is for processes that start others while the network runs.
 //! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
 //!   processes of it.
@@ -25,6 +26,80 @@
 //!   waits for whom.
 //! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or
 //!   an error of its own.
+//!
+//! # What several processes change
+//!
+//! A counter or a map that several processes change belongs to one process, the server. The others
+//! write to it what is to be done, and read its answers. Here it is beside the same with a lock:
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Mutex;
+//!
+//! use cellworks_csp::{Channel, Item, Network, Place, Process, ProcessError, Reader, Writer};
+//! use cellworks_machine::{Machine, SpeId};
+//!
+//! enum Request {
+//!     Count(&'static str),
+//!     /// Answered to the client with this number.
+//!     HowOften(&'static str, usize),
+//! }
+//!
+//! impl Item for Request {}
+//!
+//! fn server(
+//!     process: &Process<impl Place>,
+//!     mut requests: Reader<Request>,
+//!     mut answers: Vec<Writer<u32>>,
+//! ) -> Result<(), ProcessError> {
+//!     let mut counts = BTreeMap::new();
+//!     // Until the last client has ended.
+//!     while let Ok(request) = requests.read(process) {
+//!         match request {
+//!             Request::Count(word) => *counts.entry(word).or_insert(0) += 1,
+//!             Request::HowOften(word, client) => {
+//!                 let count = counts.get(word).copied().unwrap_or(0);
+//!                 answers[client].write(process, count)?;
+//!             }
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! fn count_words<M: Machine>(machine: &M, texts: [&'static str; 2]) {
+//!     let counts_under_lock = Mutex::new(BTreeMap::new());
+//!     let (requests, to_serve) = Channel::new().any_to_one();
+//!     let mut answers = Vec::new();
+//!     let mut network = Network::on(machine);
+//!     for (client, text) in texts.into_iter().enumerate() {
+//!         let (answer, mut answered) = Channel::new().one_to_one();
+//!         answers.push(answer);
+//!         let (mut requests, under_lock) = (requests.clone(), &counts_under_lock);
+//!         network.process(format!("client {client}"), SpeId::new(1), move |process| {
+//!             for word in text.split_whitespace() {
+//!                 *under_lock.lock().unwrap().entry(word).or_insert(0) += 1;
+//!                 requests.write(process, Request::Count(word))?;
+//!             }
+//!             for word in text.split_whitespace() {
+//!                 requests.write(process, Request::HowOften(word, client))?;
+//!                 assert!(answered.read(process)? > 0);
+//!             }
+//!             Ok(())
+//!         });
+//!     }
+//!     drop(requests);
+//!     network.process("server", SpeId::new(0), |process| server(process, to_serve, answers));
+//!     network.run().unwrap();
+//!     # assert_eq!(counts_under_lock.into_inner().unwrap()["a"], 3);
+//! }
+//! # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+//! # count_words(&host, ["a rose is a rose", "is a"]);
+//! ```
+//!
+//! Only the server is simulated where SPEs are confined to their local stores: a lock is a variable
+//! in memory that such SPEs do not share, and takes no simulated time. And a lock must not be held
+//! across a call that waits or yields, as the other processes of the same core could not go on
+//! then. A server may wait, answers in the order of the requests, and a deadlock names it.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
@@ -58,6 +133,8 @@ mod queue;
 mod raw;
 mod shared;
 mod side;
+mod start;
+mod starting;
 mod sync;
 mod transport;
 mod waiting;
@@ -77,4 +154,5 @@ pub use open::OpenNetwork;
 pub use place::{Place, PpePlace};
 pub use process::Process;
 pub use process_error::ProcessError;
+pub use start::{Started, Starter};
 pub use transport::{NoRoomForItem, Traffic, Transport};

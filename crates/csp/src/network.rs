@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cellworks_machine::memory::AllocateError;
@@ -29,6 +30,8 @@ use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::process_error::ProcessError;
 use crate::shared::{Failure, NetworkState};
+use crate::start::{NewStarted, Starter, Starts};
+use crate::starting::Living;
 use crate::transport::{
     Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
     Traffic, Transport,
@@ -103,19 +106,26 @@ impl<'env, S: Spe> Group<'env, S> {
         shared: &NetworkState,
         carrier: Option<(CarrierOfSpe<S>, &Exchange)>,
         end: EndOfProgram<'_>,
+        starts: Option<(&Starts<'env, S>, Living)>,
     ) {
         let carrier = carrier.map(|(carrier_of, exchange)| carrier_of(spe, exchange));
-        self.run_by(spe, shared, carrier.as_deref());
+        self.run_by(spe, shared, carrier.as_deref(), starts);
         drop(end);
         if let Some(carrier) = carrier {
             carrier.finish();
         }
     }
 
-    fn run_by<'a>(self, spe: &'a S, shared: &'a NetworkState, carrier: Option<&'a dyn Carrier>) {
+    fn run_by<'a>(
+        self,
+        spe: &'a S,
+        shared: &'a NetworkState,
+        carrier: Option<&'a dyn Carrier>,
+        starts: Option<(&'a Starts<'env, S>, Living)>,
+    ) {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
-        if let Some(only) = processes.pop_if(|_| alone) {
+        if let Some(only) = processes.pop_if(|_| alone && starts.is_none()) {
             run_on_spe(spe, &only.name, only.body, shared, carrier);
             return;
         }
@@ -123,7 +133,7 @@ impl<'env, S: Spe> Group<'env, S> {
         let has_room = Cell::new(true);
         let has_room = &has_room;
         spe.thread_scope(|scope| {
-            for (index, process) in processes.into_iter().enumerate() {
+            let spawn = |process: NewProcess<'env, S>, living: Option<Living>| {
                 let NewProcess {
                     name,
                     stack_bytes,
@@ -137,6 +147,7 @@ impl<'env, S: Spe> Group<'env, S> {
                     let name = name.clone();
                     // All of them, or none.
                     move |_| {
+                        let _living = living;
                         has_room
                             .get()
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
@@ -144,18 +155,43 @@ impl<'env, S: Spe> Group<'env, S> {
                 };
                 // What does not start is dropped, with its ends.
                 let before = Moment::now();
-                if let Err(source) = thread.spawn(run_it) {
+                let spawned = thread.spawn(run_it);
+                spawned.map(drop).map_err(|source| (before, name, source))
+            };
+            for (index, process) in processes.into_iter().enumerate() {
+                let living = starts.as_ref().map(|_| Living::new(&shared.starting));
+                if let Err((before, process, source)) = spawn(process, living) {
                     has_room.set(false);
                     let failure = Failure::NoRoom {
-                        process: name,
+                        process,
                         processes: count,
                         fit: index,
                         source,
                     };
                     shared.fail(before, failure);
-                    return;
+                    break;
                 }
             }
+            let Some((starts, program)) = starts else {
+                return;
+            };
+            drop(program);
+            starts.serve(spe, shared, carrier, |started| {
+                let NewStarted {
+                    name,
+                    stack_bytes,
+                    body,
+                    living,
+                } = started;
+                let process = NewProcess {
+                    name,
+                    stack_bytes,
+                    body,
+                };
+                if let Err((before, process, source)) = spawn(process, Some(living)) {
+                    shared.fail(before, Failure::NoRoomToStart { process, source });
+                }
+            });
         });
     }
 }
@@ -292,6 +328,8 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
+    /// If processes start others.
+    starts: Option<Arc<Starts<'env, M::Spe>>>,
 }
 
 impl<'env, M: Machine> Network<'env, M> {
@@ -301,6 +339,7 @@ impl<'env, M: Machine> Network<'env, M> {
             machine,
             groups: Vec::new(),
             transport: Transport::default(),
+            starts: None,
         }
     }
 
@@ -340,6 +379,15 @@ impl<'env, M: Machine> Network<'env, M> {
     #[track_caller]
     pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
         self.add(at, Box::new(group));
+    }
+
+    /// What processes start others with, while the network runs: see [`Starter::start`]. It is for
+    /// the bodies of processes, which may clone it.
+    ///
+    /// With it, each process on an SPE has a stack of its own, also where it is the only one: the
+    /// program of the SPE starts processes meanwhile.
+    pub fn starter(&mut self) -> Starter<'env, M::Spe> {
+        Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
     #[track_caller]
@@ -406,7 +454,12 @@ impl<'env, M: Machine> Network<'env, M> {
         let shared = NetworkState::default();
         let state = &shared;
         let transport = self.transport;
+        let starts = self.starts.clone();
+        let starts = starts.as_deref();
         let programs = self.programs();
+        if let Some(starts) = starts {
+            starts.open(state.network, programs.iter().map(|(at, _)| *at));
+        }
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
             let mut carriers = None;
@@ -414,7 +467,8 @@ impl<'env, M: Machine> Network<'env, M> {
                 carriers = machine.on_cell(CarriersOfCell);
             }
             if let Some(carriers) = &carriers {
-                match (carriers.exchange)(machine, transport, programs.len() + 1) {
+                let starting = Arc::clone(&state.starting);
+                match (carriers.exchange)(machine, transport, programs.len() + 1, starting) {
                     Ok(exchange) => drop(state.exchange.set(exchange)),
                     Err(error) => {
                         state.fail(Moment::now(), Failure::NoMemory(error));
@@ -428,14 +482,16 @@ impl<'env, M: Machine> Network<'env, M> {
             let carrier = carriers
                 .as_ref()
                 .map(|(carriers, exchange)| (carriers.of_main)(core, exchange, spes));
+            let living = Living::new(&state.starting);
             for (at, bodies) in programs {
                 let end = EndOfProgram(exchange);
                 let carrier = carriers
                     .as_ref()
                     .map(|(it, exchange)| (it.of_spe, *exchange));
+                let starts = starts.map(|starts| (starts, Living::new(&state.starting)));
                 drop(ppe.spawn(at, move |spe: &M::Spe| {
                     run_program(spe, state, || {
-                        Group::of(bodies).run(spe, state, carrier, end)
+                        Group::of(bodies).run(spe, state, carrier, end, starts)
                     });
                 }));
             }
@@ -443,6 +499,7 @@ impl<'env, M: Machine> Network<'env, M> {
             let by = carrier.as_deref().map(|carrier| carrier as &dyn Carrier);
             let end = EndOfProgram(exchange);
             run_program(&place, state, || {
+                let _living = living;
                 let is_cancelled = || core.is_cancelled();
                 know_panic(MAIN, Processor::Ppe, is_cancelled, state, || {
                     run_process(&place, MAIN, main, state, by);
@@ -453,6 +510,9 @@ impl<'env, M: Machine> Network<'env, M> {
                 serve_to_the_end(core, &*carrier, exchange);
             }
         });
+        if let Some(starts) = starts {
+            starts.close();
+        }
         let traffic = shared.exchange.get().map(Exchange::traffic);
         NetworkError::of(result, &shared, Location::caller())?;
         Ok(traffic.unwrap_or_default())
@@ -520,6 +580,19 @@ pub enum NetworkError {
         /// What the machine says.
         source: StackError,
     },
+    /// The local store of an SPE has no room for the stack of a process that another one
+    /// [started](Starter::start). It has not run.
+    #[error(
+        "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
+         `start_with_stack`: {source}",
+        .source.spe()
+    )]
+    NoRoomToStart {
+        /// The process that was to be started.
+        process: String,
+        /// What the machine says.
+        source: StackError,
+    },
     /// An item does not fit into a local store, where SPEs are confined to theirs.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
@@ -564,7 +637,8 @@ impl NetworkError {
             (Err(RunError::Deadlock { mut waits }), None) => {
                 // That the network waits for its processes is no news.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
-                waits.retain(|wait| !is_own(wait.location));
+                let starting = &shared.starting;
+                waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
                 Err(Self::Deadlock(Deadlock::of(shared.waits.take(), waits)))
             }
             (Err(other), None) => Err(Self::Run(other)),
@@ -601,6 +675,7 @@ impl From<Failure> for NetworkError {
                 fit,
                 source,
             },
+            Failure::NoRoomToStart { process, source } => Self::NoRoomToStart { process, source },
             Failure::Named(error) => Self::Named(error),
             Failure::NoRoomForItem(error) => Self::NoRoomForItem(error),
             Failure::NoMemory(error) => Self::NoMemory(error),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::thread::panicking;
 
-use cellworks_machine::Time;
+use cellworks_machine::{SpeId, Time};
 
 use crate::held;
 use crate::item::Item;
@@ -273,6 +273,14 @@ impl<'a, P: Place> Process<'a, P> {
         let result = step(&mut woken);
         self.wake(&mut woken);
         result
+    }
+
+    /// Where processors share no memory: asks the program of another SPE to start the process that
+    /// was put down for it.
+    pub(crate) fn request_start(&self, at: SpeId) {
+        if let Some(carrier) = self.carrier {
+            carrier.start(at);
+        }
     }
 
     /// It has ended: its transport waits for it no more.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{Payload, Processor, SpeId, StackError};
@@ -10,6 +10,7 @@ use cellworks_machine::{Payload, Processor, SpeId, StackError};
 use crate::cause::Moment;
 use crate::named::error::NamedError;
 use crate::named::registry::Names;
+use crate::starting::Starting;
 use crate::sync::locked;
 use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
@@ -20,6 +21,8 @@ pub(crate) struct NetworkState {
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
+    /// Of a network whose processes start others.
+    pub starting: Arc<Starting>,
     /// Where processors share no memory.
     pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<(Moment, Failure)>>,
@@ -32,6 +35,11 @@ pub(crate) enum Failure {
         process: String,
         processes: usize,
         fit: usize,
+        source: StackError,
+    },
+    /// The stack of a process found no room that another process was going to start.
+    NoRoomToStart {
+        process: String,
         source: StackError,
     },
     /// A named channel was misused.
@@ -61,6 +69,7 @@ impl Default for NetworkState {
             processes: AtomicU32::default(),
             waits: Waits::default(),
             names: Names::default(),
+            starting: Arc::default(),
             exchange: OnceLock::new(),
             failure: Mutex::default(),
         }

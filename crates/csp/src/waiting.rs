@@ -16,6 +16,8 @@ pub(crate) enum Waiting<'a> {
     Alternation(&'a EachGuard<'a>),
     /// A channel with this name to be created.
     Creation(&'a dyn fmt::Display),
+    /// A process that is to be started here: no process waits for it, but the program of an SPE.
+    Start,
 }
 
 /// Something to wait for.
@@ -68,6 +70,7 @@ impl fmt::Display for Waiting<'_> {
                 result
             }
             Self::Creation(name) => write!(f, "the channel {name} to be created"),
+            Self::Start => f.write_str("a process to start"),
         }
     }
 }

@@ -115,6 +115,7 @@ fn collect(why: &Waiting<'_>, operations: &mut Vec<Operation>) {
             wants: None,
             last_user: None,
         }),
+        Waiting::Start => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cellworks_machine::Time;
+use cellworks_machine::{SpeId, Time};
 
 use crate::link::Link;
 use crate::parcel::Origin;
@@ -71,6 +71,12 @@ pub(crate) trait Carrier {
 
     /// Wakes others for something that was no step: ends that were dropped.
     fn wake(&self, woken: Woken);
+
+    /// Asks the program of another SPE, through the PPE, to start a process.
+    fn start(&self, at: SpeId);
+
+    /// The program of this SPE, known by the number of a process, takes such a request.
+    fn receive_start(&self, program: u32);
 
     /// Waits until `ready` says true and the news of it has arrived, or `deadline` has come: then
     /// false.

@@ -5,19 +5,21 @@
 //! would have brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, ModuleId, Processor};
+use cellworks_machine::{CellMachine, ModuleId, Processor, SpeId};
 
 use super::choice::{Traffic, Transport};
 use super::items::Items;
 use super::request::Requests;
 use crate::side::Side;
+use crate::starting::Starting;
 use crate::sync::locked;
 use crate::waiting::Waiting;
+use crate::waker::Waker;
 
 /// Lines of main memory for channels. A channel that is used after all lines are taken shares a
 /// line with another one.
@@ -83,6 +85,7 @@ pub(crate) struct Exchange {
     processors: Mutex<BTreeMap<u32, Processor>>,
     /// SPEs, and the PPE, of which processes have not ended.
     pub programs: AtomicUsize,
+    starting: Arc<Starting>,
     communications: AtomicU64,
     requests_sent: AtomicU64,
     bytes_moved: AtomicU64,
@@ -94,6 +97,7 @@ impl Exchange {
         machine: &M,
         transport: Transport,
         programs: usize,
+        starting: Arc<Starting>,
     ) -> Result<Self, AllocateError> {
         let lines = CHANNEL_LINES + PROCESS_LINES;
         let memory = machine.allocate(ModuleId::new(0), lines * LINE_BYTES + ITEM_BYTES)?;
@@ -107,6 +111,7 @@ impl Exchange {
             alternating: Mutex::default(),
             processors: Mutex::default(),
             programs: AtomicUsize::new(programs),
+            starting,
             communications: AtomicU64::new(0),
             requests_sent: AtomicU64::new(0),
             bytes_moved: AtomicU64::new(0),
@@ -120,6 +125,7 @@ impl Exchange {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
             Waiting::Write(link) => (link, Side::Writer),
+            Waiting::Start => return Route::Local,
             Waiting::Alternation(_) | Waiting::Creation(_) => {
                 return Route::Shared {
                     line: self.line_of_process(process),
@@ -182,6 +188,11 @@ impl Exchange {
         let processors = locked(&self.processors);
         let here = processors.iter().filter(|(_, place)| **place == processor);
         here.map(|(process, _)| *process).collect()
+    }
+
+    /// A request to start a process has come to an SPE. Returns what takes it there, if that waits.
+    pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
+        self.starting.deliver(at)
     }
 
     /// News for a process has come.

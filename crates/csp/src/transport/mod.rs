@@ -25,6 +25,7 @@
 //! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
 //! | somebody may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; who was woken then reads the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
+//! | a process is to be started on another SPE | a word to the PPE, and a signal to that SPE, which reads the line of its program | a request to the PPE, and an answer to that SPE |
 //!
 //! **Items** wait in the local store of their writer, which reserves the room when the item is to
 //! be written. The reader makes room, gets the bytes by DMA, and signals the writer's SPE, which
@@ -46,6 +47,8 @@ mod ppe;
 mod request;
 mod spe;
 
+use std::sync::Arc;
+
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{CellMachine, Machine, OnCell, SpeId};
 
@@ -57,15 +60,20 @@ use ppe::PpeCarrier;
 pub(crate) use spe::EndOfProgram;
 use spe::SpeCarrier;
 
+use crate::starting::Starting;
+
 /// How the carriers of a network are made, on a machine that has what they use.
 pub(crate) struct Carriers<M: Machine> {
-    /// What they have in common; the last argument is how many programs there are.
-    pub exchange: fn(&M, Transport, usize) -> Result<Exchange, AllocateError>,
+    /// What they have in common, for how many programs there are.
+    pub exchange: NewExchange<M>,
     /// The carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
     /// The carrier of the main process, before programs start on the SPEs.
     pub of_main: CarrierOfMain<M::Core>,
 }
+
+/// Makes what carriers have in common.
+type NewExchange<M> = fn(&M, Transport, usize, Arc<Starting>) -> Result<Exchange, AllocateError>;
 
 /// Makes the carrier of the processes of an SPE.
 pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;

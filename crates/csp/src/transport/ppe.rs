@@ -63,13 +63,14 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
-        if asked != Asked::SimpleStep {
+        if !matches!(asked, Asked::SimpleStep | Asked::Start) {
             self.core.compute(THREAD_WAKE);
             self.core.compute(COORDINATOR);
         }
         match asked {
             Asked::Wait => {}
             Asked::Wake => self.answer(request[1]),
+            Asked::Start => self.pass_start_on(SpeId::new(process as u16)),
             Asked::SimpleStep | Asked::Step => {
                 let Some(stepped) = self.exchange.requests.perform(process) else {
                     // It was cancelled meanwhile.
@@ -82,6 +83,22 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
                 }
                 self.wake(stepped.woken);
             }
+        }
+    }
+
+    /// The SPE handler tells the program of an SPE that it is to start a process.
+    fn pass_start_on(&self, at: SpeId) {
+        // A program that does not wait finds the request.
+        let Some(program) = self.exchange.deliver_start(at) else {
+            return;
+        };
+        match self.exchange.transport {
+            Transport::Direct => {
+                let register = SignalRegister::One;
+                self.core
+                    .send_signal(at, register, wake_bit(program.process));
+            }
+            Transport::Coordinator => self.answer(program.process),
         }
     }
 
@@ -211,6 +228,15 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
         });
     }
 
+    fn start(&self, at: SpeId) {
+        self.core.compute(HANDLER);
+        self.pass_start_on(at);
+    }
+
+    fn receive_start(&self, _: u32) {
+        unreachable!("no process is started on the PPE");
+    }
+
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -323,7 +349,13 @@ impl<C: CellPpeCore> MainCarrier for PpeCarrier<'_, C> {
                 return;
             };
             match self.exchange.transport {
-                Transport::Direct => self.exchange.arrive(word),
+                Transport::Direct => match Asked::of(word) {
+                    (Asked::Start, spe) => {
+                        self.core.compute(HANDLER);
+                        self.pass_start_on(SpeId::new(spe as u16));
+                    }
+                    (_, process) => self.exchange.arrive(process),
+                },
                 Transport::Coordinator => {
                     let mut requests = self.requests.borrow_mut();
                     let request = requests.entry(spe).or_default();

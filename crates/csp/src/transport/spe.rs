@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{
-    AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, Time,
+    AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, SpeId, Time,
 };
 
 use super::carrier::{Asker, Carrier, Stepped, step_at_line};
@@ -46,12 +46,14 @@ pub(crate) enum Asked {
     Wait,
     /// The process named in the second word may go on.
     Wake,
+    /// The program of the SPE that is named in place of a process is to start a process.
+    Start,
 }
 
-const ASKED_BITS: u32 = 2;
+const ASKED_BITS: u32 = 3;
 
 impl Asked {
-    fn by(self, process: u32) -> u32 {
+    pub(crate) fn by(self, process: u32) -> u32 {
         process << ASKED_BITS | self as u32
     }
 
@@ -61,7 +63,8 @@ impl Asked {
             0 => Self::SimpleStep,
             1 => Self::Step,
             2 => Self::Wait,
-            _ => Self::Wake,
+            3 => Self::Wake,
+            _ => Self::Start,
         };
         (asked, word >> ASKED_BITS)
     }
@@ -198,7 +201,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             self.update(self.exchange.line_of_process(process));
         }
         match processor {
-            Processor::Ppe => self.send(&[process]),
+            Processor::Ppe => self.send(&[Asked::Wake.by(process)]),
             Processor::Spe(to) => self.spe.send_signal(to, WAKE, wake_bit(process)),
         }
     }
@@ -380,6 +383,32 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
 
     fn wake(&self, woken: Woken) {
         woken.for_each(|waker| self.wake_one(waker.sleeper, waker.process));
+    }
+
+    fn start(&self, at: SpeId) {
+        if std::thread::panicking() {
+            // A process that unwinds takes no time.
+            if let Some(waker) = self.exchange.deliver_start(at) {
+                self.exchange.arrive(waker.process);
+                self.spe.notify(Processor::Spe(at));
+            }
+            return;
+        }
+        self.spe.compute(SPE_REQUEST);
+        let mut request = [0; REQUEST_WORDS];
+        request[0] = Asked::Start.by(at.index() as u32);
+        let words = match self.exchange.transport {
+            Transport::Direct => 1,
+            Transport::Coordinator => REQUEST_WORDS,
+        };
+        self.send(&request[..words]);
+    }
+
+    fn receive_start(&self, program: u32) {
+        match self.exchange.transport {
+            Transport::Direct => self.look(self.exchange.line_of_process(program)),
+            Transport::Coordinator => self.spe.compute(SPE_REQUEST),
+        }
     }
 
     fn wait(

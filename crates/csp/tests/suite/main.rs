@@ -2,6 +2,7 @@
 
 mod alternation;
 mod channels;
+mod classics;
 mod defects;
 mod ends;
 mod failures;
@@ -12,6 +13,7 @@ mod networks;
 mod processes;
 mod ring;
 mod schedules;
+mod starts;
 mod streams;
 mod stress;
 mod transports;

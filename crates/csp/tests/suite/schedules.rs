@@ -10,7 +10,7 @@ use cellworks_sim::{Description, Sim};
 use crate::{host, spe};
 
 /// All in the release profile; the simulator is slow without optimisation.
-const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
+pub(crate) const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
 
 /// An item that is dropped once, or the allocator says so.
 type Boxed = Box<u64>;

@@ -1,0 +1,118 @@
+//! The Santa Claus problem (Trono, 1994): Santa sleeps until all nine reindeer are back, or three of
+//! his ten elves have a question, and the reindeer come first if both wait. The reindeer pull the
+//! sleigh together; elves come in by three, and others wait until those three have left.
+
+use cellworks_csp::{
+    Alternation, Any, Channel, Network, NetworkError, Place, Process, ProcessError, Reader, Writer,
+};
+use cellworks_host::Host;
+use cellworks_machine::{Machine, SpeId};
+use cellworks_sim::{Description, Sim};
+
+const REINDEER: u32 = 9;
+const ELVES: u32 = 10;
+const ELVES_AT_ONCE: u32 = 3;
+
+/// What Santa has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Year {
+    /// How often the sleigh has gone.
+    pub deliveries: u32,
+    /// How often three elves have come in.
+    pub consultations: u32,
+}
+
+/// Waits until `size` have come, tells Santa, and lets them go when Santa is done with them.
+fn gather(
+    process: &Process<'_, impl Place>,
+    size: u32,
+    mut arrivals: Reader<u32>,
+    mut leave: Writer<()>,
+    mut group: Writer<u32>,
+    mut done: Reader<()>,
+) -> Result<(), ProcessError> {
+    loop {
+        for _ in 0..size {
+            arrivals.read(process)?;
+        }
+        group.write(process, size)?;
+        done.read(process)?;
+        for _ in 0..size {
+            leave.write(process, ())?;
+        }
+    }
+}
+
+/// A reindeer or an elf, which comes again and again.
+fn visitor(
+    process: &Process<'_, impl Place>,
+    number: u32,
+    mut arrive: Writer<u32, Any>,
+    mut left: Reader<(), Any>,
+) -> Result<(), ProcessError> {
+    loop {
+        arrive.write(process, number)?;
+        left.read(process)?;
+    }
+}
+
+/// Runs until the sleigh has gone `deliveries` times and elves have come in at least as often.
+pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Year, NetworkError> {
+    let mut network = Network::on(machine);
+    let spes = machine.topology().spes().len() as u32;
+    let mut at_santa = Vec::new();
+    let kinds = [
+        ("reindeer", REINDEER, REINDEER),
+        ("elf", ELVES, ELVES_AT_ONCE),
+    ];
+    for (spe, (kind, count, size)) in kinds.into_iter().enumerate() {
+        let (arrive, arrivals) = Channel::new().named(format!("{kind} arrives")).any_to_one();
+        let (leave, left) = Channel::new().named(format!("{kind} leaves")).one_to_any();
+        let (group, at_door) = Channel::new().named(format!("{kind} group")).one_to_one();
+        let (done, is_done) = Channel::new().named(format!("{kind} done")).one_to_one();
+        at_santa.push((at_door, done));
+        let gathers = SpeId::new(spe as u16);
+        network.process(format!("{kind} gather"), gathers, move |process| {
+            gather(process, size, arrivals, leave, group, is_done)
+        });
+        for number in 0..count {
+            let (arrive, left) = (arrive.clone(), left.clone());
+            let at = SpeId::new((number % spes) as u16);
+            network.process(format!("{kind} {number}"), at, move |process| {
+                visitor(process, number, arrive, left)
+            });
+        }
+    }
+    network.run_with(move |process| {
+        let [(reindeer, harness_off), (elves, show_out)] = &mut at_santa[..] else {
+            unreachable!("there are reindeer and elves");
+        };
+        let mut year = Year::default();
+        while year.deliveries < deliveries || year.consultations < deliveries {
+            let mut santa = Alternation::priority();
+            let (sleigh, study) = (santa.read(reindeer), santa.read(elves));
+            let chosen = santa.select(process).expect("they always come back");
+            if chosen == sleigh {
+                assert_eq!(santa.take(process, &sleigh), REINDEER);
+                drop(santa);
+                year.deliveries += 1;
+                harness_off.write(process, ()).expect("they wait for it");
+            } else {
+                assert_eq!(santa.take(process, &study), ELVES_AT_ONCE);
+                drop(santa);
+                year.consultations += 1;
+                show_out.write(process, ()).expect("they wait for it");
+            }
+        }
+        // His ends are dropped: all others end as their channels do.
+        year
+    })
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let host = Host::builder().spes(2).build()?;
+    println!("this computer: {:?}", santa_claus(&host, 10)?);
+    let blade = Sim::new(Description::load("qs22")?);
+    println!("an IBM QS22:   {:?}", santa_claus(&blade, 10)?);
+    Ok(())
+}

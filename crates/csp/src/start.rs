@@ -1,0 +1,391 @@
+//! Processes that start processes while their network runs.
+//!
+//! ```text
+//!   starter.start(process, name, spe, f) ──► queue of the SPE ──► its program ──► a thread: f
+//!        │                                                                           │
+//!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
+//! ```
+//!
+//! The news that something is in the queue is a wake-up; between processors that share no memory it
+//! is a request to the PPE, which passes it on.
+//!
+//! Bodies keep the network's own lifetime in the queues and in the program, so no lifetime is
+//! hidden from the compiler here: a started process can borrow what the declared ones can.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::{Processor, Spe, SpeId};
+
+use crate::channel::{Channel, Reader};
+use crate::end::Ended;
+use crate::item::Item;
+use crate::place::Place;
+use crate::process::Process;
+use crate::process_error::ProcessError;
+use crate::shared::NetworkState;
+use crate::starting::Living;
+use crate::sync::locked;
+use crate::transport::{Asker, Carrier};
+use crate::waiting::Waiting;
+use crate::waker::{Waker, Woken};
+
+/// Starts processes of a network while it runs: see [`Network::starter`](crate::Network::starter).
+///
+/// It is `Clone`, and a process that started can start others with a clone of its own. So networks
+/// grow as far as their work needs:
+///
+/// ```
+/// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
+/// use cellworks_machine::{Machine, Spe, SpeId};
+///
+/// /// The sum of a range, by a process for each half of it.
+/// fn sum<S: Spe>(
+///     starter: &Starter<'_, S>,
+///     process: &Process<'_, S>,
+///     numbers: std::ops::Range<u64>,
+/// ) -> Result<u64, Ended> {
+///     if numbers.end - numbers.start < 10 {
+///         return Ok(numbers.sum());
+///     }
+///     let middle = (numbers.start + numbers.end) / 2;
+///     let halves = [numbers.start..middle, middle..numbers.end];
+///     let halves = halves.map(|half| {
+///         let its_own = starter.clone();
+///         starter.start(process, "half", process.place().id(), move |process| {
+///             Ok(sum(&its_own, process, half)?)
+///         })
+///     });
+///     let mut total = 0;
+///     for half in halves {
+///         total += half.join(process)?;
+///     }
+///     Ok(total)
+/// }
+///
+/// fn sum_to_1000<M: Machine>(machine: &M) -> u64 {
+///     let (mut result, mut total) = Channel::new().one_to_one();
+///     let mut network = Network::on(machine);
+///     let starter = network.starter();
+///     network.process("sum", SpeId::new(0), move |process| {
+///         let total = sum(&starter, process, 0..1_000)?;
+///         Ok(result.write(process, total)?)
+///     });
+///     network.run_with(|process| total.read(process).unwrap()).unwrap()
+/// }
+/// # assert_eq!(sum_to_1000(&cellworks_host::Host::new().unwrap()), 499_500);
+/// ```
+pub struct Starter<'env, S: Spe> {
+    starts: Arc<Starts<'env, S>>,
+}
+
+/// A process that was [started](Starter::start). It goes on if this is dropped.
+#[derive(Debug)]
+pub struct Started<R> {
+    result: Reader<R>,
+}
+
+/// What is to be started on the SPEs of a network.
+pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
+
+struct Queues<'env, S: Spe> {
+    /// The network, as long as it runs.
+    network: Option<u32>,
+    /// Of each of its SPEs.
+    of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
+}
+
+struct QueueOfSpe<'env, S: Spe> {
+    arrived: VecDeque<NewStarted<'env, S>>,
+    /// Those of which the news is on its way between processors that share no memory.
+    under_way: VecDeque<NewStarted<'env, S>>,
+}
+
+/// A process that is to be started.
+pub(crate) struct NewStarted<'env, S: Spe> {
+    pub name: String,
+    pub stack_bytes: Option<usize>,
+    pub body: Body<'env, S>,
+    pub living: Living,
+}
+
+type Body<'env, S> = Box<dyn FnOnce(&Process<'_, S>) -> Result<(), ProcessError> + Send + 'env>;
+
+impl<'env, S: Spe> Starter<'env, S> {
+    pub(crate) fn new(starts: Arc<Starts<'env, S>>) -> Self {
+        Self { starts }
+    }
+
+    /// Starts a process on an SPE of the network and returns at once: `process` is the process that
+    /// calls. The new one gets its first turn when the processes of its SPE let it.
+    ///
+    /// It is a process as those that were declared before the network ran: the network ends when it
+    /// has ended, too, and fails if it panics or ends with an error of its own. That it ends
+    /// because a channel has [ended](Ended) is no error. [`Started::join`] waits for it and gives
+    /// what it returned; if the result of this call is dropped, the process goes on, and what it
+    /// returns is dropped.
+    ///
+    /// What `body` borrows must outlive the network: it cannot borrow from the process that starts
+    /// it.
+    ///
+    /// If the local store has no room for its stack, where stacks take local store, the process
+    /// does not run, its ends are dropped, and the network fails with
+    /// [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
+    ///
+    /// On a simulated Cell, starting a process on the same SPE takes what the creation of a
+    /// cooperative thread takes, by another thread of that SPE. For another SPE a request goes to
+    /// the PPE and from there to that SPE.
+    ///
+    /// # Panics
+    ///
+    /// If `process` belongs to another network than this, or the network has no process on that SPE
+    /// and no [group](crate::Network::group), which may be empty.
+    #[track_caller]
+    pub fn start<P: Place, R: Item + 'env>(
+        &self,
+        process: &Process<'_, P>,
+        name: impl Into<String>,
+        at: SpeId,
+        body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
+    ) -> Started<R> {
+        self.add(process, name.into(), at, None, body)
+    }
+
+    /// As [`start`](Self::start), with a stack of its own size: see
+    /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[track_caller]
+    pub fn start_with_stack<P: Place, R: Item + 'env>(
+        &self,
+        process: &Process<'_, P>,
+        name: impl Into<String>,
+        at: SpeId,
+        stack_bytes: usize,
+        body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
+    ) -> Started<R> {
+        self.add(process, name.into(), at, Some(stack_bytes), body)
+    }
+
+    #[track_caller]
+    fn add<P: Place, R: Item + 'env>(
+        &self,
+        process: &Process<'_, P>,
+        name: String,
+        at: SpeId,
+        stack_bytes: Option<usize>,
+        body: impl FnOnce(&Process<'_, S>) -> Result<R, ProcessError> + Send + 'env,
+    ) -> Started<R> {
+        let (mut value, result) = Channel::new()
+            .named(format!("result of {name}"))
+            .buffered(1)
+            .one_to_one();
+        let body = Box::new(move |process: &Process<'_, S>| match body(process) {
+            Ok(returned) => {
+                // If no process is going to join it, what it returned is dropped.
+                drop(value.write(process, returned));
+                Ok(())
+            }
+            Err(error) => {
+                if error.ended() == Some(Ended::Poisoned) {
+                    drop(value.poison(process));
+                }
+                Err(error)
+            }
+        });
+        let shared = process.shared();
+        let is_elsewhere = process.place().processor() != Processor::Spe(at);
+        let travels = is_elsewhere && !process.shares_memory();
+        let started = NewStarted {
+            name,
+            stack_bytes,
+            body,
+            living: Living::new(&shared.starting),
+        };
+        self.starts
+            .put(started, process.name(), shared.network, at, travels);
+        if travels {
+            process.request_start(at);
+        } else if let Some(waker) = shared.starting.waker_of(at) {
+            process.wake(&mut Woken::One(waker));
+        }
+        Started { result }
+    }
+}
+
+impl<R: Item> Started<R> {
+    /// Waits for the process to end, and returns what it returned. The other processes of this
+    /// processor run meanwhile. `process` is the process that calls.
+    ///
+    /// # Errors
+    ///
+    /// If the process ended and returned nothing: [`Ended::Poisoned`] if a channel that was
+    /// poisoned ended it. Otherwise [`Ended::Closed`]: a channel that was closed ended it, or it
+    /// failed or panicked, which is the error of the network.
+    #[track_caller]
+    pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
+        self.result.read(process)
+    }
+}
+
+impl<S: Spe> Clone for Starter<'_, S> {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.starts))
+    }
+}
+
+impl<S: Spe> fmt::Debug for Starter<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Starter").finish_non_exhaustive()
+    }
+}
+
+impl<S: Spe> Default for Starts<'_, S> {
+    fn default() -> Self {
+        Self(Mutex::new(Queues {
+            network: None,
+            of_spes: BTreeMap::new(),
+        }))
+    }
+}
+
+impl<'env, S: Spe> Starts<'env, S> {
+    /// The network runs, on these SPEs.
+    pub fn open(&self, network: u32, spes: impl IntoIterator<Item = SpeId>) {
+        let mut queues = locked(&self.0);
+        queues.network = Some(network);
+        queues.of_spes = spes
+            .into_iter()
+            .map(|spe| {
+                let queue = QueueOfSpe {
+                    arrived: VecDeque::new(),
+                    under_way: VecDeque::new(),
+                };
+                (spe, queue)
+            })
+            .collect();
+    }
+
+    /// The network has ended. What was not started, because it was cancelled, is dropped: it may
+    /// hold starters, which hold this.
+    pub fn close(&self) {
+        let mut queues = locked(&self.0);
+        queues.network = None;
+        let of_spes = std::mem::take(&mut queues.of_spes);
+        // Destructors may do anything.
+        drop(queues);
+        drop(of_spes);
+    }
+
+    /// Puts a process down to be started on `at`, for a process of the network `network`.
+    #[track_caller]
+    fn put(
+        &self,
+        started: NewStarted<'env, S>,
+        starter: &str,
+        network: u32,
+        at: SpeId,
+        travels: bool,
+    ) {
+        let mut queues = locked(&self.0);
+        let is_of_this = queues.network == Some(network);
+        let queue = queues.of_spes.get_mut(&at).filter(|_| is_of_this);
+        if let Some(queue) = queue {
+            match travels {
+                true => queue.under_way.push_back(started),
+                false => queue.arrived.push_back(started),
+            }
+            return;
+        }
+        drop(queues);
+        assert!(
+            is_of_this,
+            "the process `{starter}` was going to start the process `{}` with the starter of another \
+             network; use one that its own network has made",
+            started.name
+        );
+        panic!(
+            "the process `{starter}` was going to start the process `{}` on {at}, where its network \
+             has no process; add one there before the network runs, or a `group`, which may be empty",
+            started.name
+        );
+    }
+
+    /// Starts processes on `spe` by `start` until all processes of the network have ended: on the
+    /// thread of the SPE's program.
+    pub fn serve(
+        &self,
+        spe: &S,
+        shared: &NetworkState,
+        carrier: Option<&dyn Carrier>,
+        mut start: impl FnMut(NewStarted<'env, S>),
+    ) {
+        let starting = &shared.starting;
+        // Carriers know what they wake by the numbers of processes.
+        let number = shared.next_number();
+        if let Some(carrier) = carrier {
+            carrier.begin(number);
+        }
+        let waker = Waker {
+            sleeper: spe.sleeper(),
+            process: number,
+            network: shared.network,
+        };
+        starting.serves(spe.id(), waker);
+        let asker = Asker {
+            name: "",
+            number,
+            looks: false,
+        };
+        let why = "a process to start, or the last one to end";
+        loop {
+            while let Some(started) = self.take(spe, number, shared, carrier) {
+                start(started);
+            }
+            if starting.is_over() {
+                break;
+            }
+            let mut ready = || self.has_some(spe.id(), shared) || starting.is_over();
+            match carrier {
+                None => spe.wait_until(&why, &mut ready),
+                Some(carrier) => carrier.wait(asker, &Waiting::Start, &why, None, &mut ready),
+            };
+        }
+        if let Some(carrier) = carrier {
+            carrier.end(number);
+        }
+    }
+
+    /// Whether there is a process to start on `at`.
+    fn has_some(&self, at: SpeId, shared: &NetworkState) -> bool {
+        let queues = locked(&self.0);
+        let queue = queues.of_spes.get(&at);
+        queue.is_some_and(|queue| !queue.arrived.is_empty()) || shared.starting.has_delivered(at)
+    }
+
+    /// Takes the next process to start on `spe`.
+    fn take(
+        &self,
+        spe: &S,
+        number: u32,
+        shared: &NetworkState,
+        carrier: Option<&dyn Carrier>,
+    ) -> Option<NewStarted<'env, S>> {
+        let at = spe.id();
+        let arrived = locked(&self.0).of_spes.get_mut(&at)?.arrived.pop_front();
+        if arrived.is_some() {
+            return arrived;
+        }
+        if !shared.starting.take_delivered(at) {
+            return None;
+        }
+        if let Some(carrier) = carrier {
+            carrier.receive_start(number);
+        }
+        let mut queues = locked(&self.0);
+        queues.of_spes.get_mut(&at)?.under_way.pop_front()
+    }
+}

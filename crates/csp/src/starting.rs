@@ -1,0 +1,111 @@
+//! Which programs of a network start processes while it runs, and how many processes there are
+//! that could ask them to.
+//!
+//! What is started is in [`crate::start`], which knows its type. This is the part that carriers and
+//! processes need.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::SpeId;
+
+use crate::pending;
+use crate::sync::locked;
+use crate::waker::{Waker, Woken};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Starting {
+    programs: Mutex<BTreeMap<SpeId, Program>>,
+    /// Processes that have not ended, also those that have not begun.
+    living: AtomicUsize,
+}
+
+/// The program of an SPE.
+#[derive(Debug, Default)]
+struct Program {
+    /// Its thread that starts processes, once that is ready to.
+    waker: Option<Waker>,
+    /// Requests that have come from other processors and were not taken.
+    delivered: usize,
+}
+
+/// A process of the network has not ended as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Living(Arc<Starting>);
+
+impl Living {
+    /// One more process.
+    pub fn new(starting: &Arc<Starting>) -> Self {
+        starting.living.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(starting))
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        // The thread that sees the count at 0 sees what all processes did before.
+        if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let programs = locked(&self.0.programs);
+        let wakers = Vec::from_iter(programs.values().filter_map(|program| program.waker));
+        drop(programs);
+        for waker in wakers {
+            pending::wake(Woken::One(waker));
+        }
+    }
+}
+
+impl Starting {
+    /// Whether all processes have ended, so that none can start another one.
+    pub fn is_over(&self) -> bool {
+        self.living.load(Ordering::Acquire) == 0
+    }
+
+    /// The program of `spe` starts processes from now on, by the thread that `waker` wakes.
+    pub fn serves(&self, spe: SpeId, waker: Waker) {
+        locked(&self.programs).entry(spe).or_default().waker = Some(waker);
+    }
+
+    /// What wakes the thread that starts the processes of `spe`. That thread looks for requests
+    /// before it waits for the first time, so `None` means that it need not be woken.
+    pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
+        let programs = locked(&self.programs);
+        programs.get(&spe).and_then(|program| program.waker)
+    }
+
+    /// A request of another processor has come to `spe`. Returns what wakes the thread that takes
+    /// it.
+    pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
+        let mut programs = locked(&self.programs);
+        let program = programs.entry(spe).or_default();
+        program.delivered += 1;
+        program.waker
+    }
+
+    /// Whether a request has come to `spe` that was not taken.
+    pub fn has_delivered(&self, spe: SpeId) -> bool {
+        let programs = locked(&self.programs);
+        programs
+            .get(&spe)
+            .is_some_and(|program| program.delivered > 0)
+    }
+
+    /// Takes a request that has come to `spe`. Says whether there was one.
+    pub fn take_delivered(&self, spe: SpeId) -> bool {
+        let mut programs = locked(&self.programs);
+        let program = programs.entry(spe).or_default();
+        let is_there = program.delivered > 0;
+        program.delivered -= usize::from(is_there);
+        is_there
+    }
+
+    /// Whether a thread, as the machine's reports name it, starts the processes of an SPE.
+    pub fn is_thread(&self, thread: (usize, u64)) -> bool {
+        let programs = locked(&self.programs);
+        let mut wakers = programs.values().filter_map(|program| program.waker);
+        wakers.any(|waker| waker.sleeper.thread() == thread)
+    }
+}
