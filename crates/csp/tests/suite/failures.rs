@@ -17,6 +17,7 @@ on_every_machine![
     alternations_wait_for_each_other,
     a_cycle_goes_through_one_of_several_guards,
     a_process_waits_for_itself,
+    philosophers_wait_for_each_other,
     local_channels_are_in_cycles,
     the_main_process_is_in_a_cycle,
     a_main_process_that_unwraps_is_in_the_deadlock,
@@ -278,6 +279,62 @@ fn a_process_waits_for_itself<M: Machine>(machine: &M) {
         ),
         "{text}"
     );
+}
+
+/// Each fork is a channel with one item, which a philosopher reads to take the fork, and writes to
+/// put it back. So a philosopher holds both ends of both of its forks.
+fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
+    for philosophers in [3, 5] {
+        let forks: Vec<_> = (0..philosophers)
+            .map(|fork| {
+                let channel = Channel::new().named(format!("fork {fork}")).buffered(1);
+                channel.any_to_any::<()>()
+            })
+            .collect();
+        let (at_table, seats) = Channel::new().buffered(philosophers).any_to_one::<()>();
+        let (mut may_go_on, go_on) = Channel::new().one_to_any::<()>();
+        let mut network = network(machine);
+        for index in 0..philosophers {
+            let (mut put_left, mut take_left) = forks[index].clone();
+            let (mut put_right, mut take_right) = forks[(index + 1) % philosophers].clone();
+            let (mut at_table, mut go_on) = (at_table.clone(), go_on.clone());
+            let name = format!("philosopher {index}");
+            network.process(name, spe(index as u16 % 2), move |process| {
+                put_left.write(process, ())?;
+                take_left.read(process)?;
+                // Each has a fork before any of them takes the other one.
+                at_table.write(process, ())?;
+                go_on.read(process)?;
+                take_right.read(process)?;
+                put_right.write(process, ())?;
+                Ok(put_left.write(process, ())?)
+            });
+        }
+        drop((forks, at_table, go_on));
+        let result = network.run_with(|process| {
+            let mut seats = seats;
+            (0..philosophers).for_each(|_| seats.read(process).unwrap());
+            (0..philosophers).for_each(|_| may_go_on.write(process, ()).unwrap());
+        });
+        let Err(NetworkError::Deadlock(deadlock)) = result else {
+            panic!("a deadlock is an error, not {result:?}");
+        };
+        // In the order in which each waits for the next one.
+        let waits: Vec<_> = deadlock
+            .cycle
+            .iter()
+            .map(|stuck| (stuck.process.clone(), stuck.operations.clone()))
+            .collect();
+        let expected = (0..philosophers).map(|index| {
+            let fork = (index + 1) % philosophers;
+            (
+                format!("philosopher {index}"),
+                vec![format!("to read the channel `fork {fork}`")],
+            )
+        });
+        assert_eq!(waits, Vec::from_iter(expected), "{deadlock}");
+        assert!(deadlock.others.is_empty(), "{deadlock}");
+    }
 }
 
 fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
