@@ -4,6 +4,18 @@ use cellworks_machine::{Span, Time};
 
 /// What can be written to a channel: it moves, and belongs to the reader afterwards.
 ///
+/// # Large items
+///
+/// An item moves by value: on its way from one process to another it is on the stack of each of the
+/// two, in a build without optimisation more than forty times at once. The stack of a process has
+/// 256 KiB if no other size was asked for, so items of more than 4 KiB belong in a `Box` or a
+/// `Vec`, of which only the pointer moves. ([`bytes`](Self::bytes) counts what they point to, so
+/// what a simulated machine charges for them stays the same.) A larger stack is the other way: see
+/// [`Network::process_with_stack`](crate::Network::process_with_stack). A stack that overflows ends
+/// the program, with a message that names the process.
+///
+/// # Types of your own
+///
 /// ```
 /// struct Task { first: u32, points: Vec<f32> }
 ///

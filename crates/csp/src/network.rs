@@ -232,6 +232,15 @@ fn know_panic<R>(
     })
 }
 
+/// When this is dropped the calling thread does again what was said before.
+struct Task<'a, S: Spe>(&'a S, Option<String>);
+
+impl<S: Spe> Drop for Task<'_, S> {
+    fn drop(&mut self) {
+        self.0.set_task(self.1.take());
+    }
+}
+
 fn run_on_spe<S: Spe>(
     spe: &S,
     name: &str,
@@ -242,6 +251,8 @@ fn run_on_spe<S: Spe>(
     let at = spe.id();
     let is_cancelled = || spe.is_cancelled();
     let result = know_panic(name, Processor::Spe(at), is_cancelled, shared, || {
+        let before = spe.set_task(Some(format!("the process `{name}`")));
+        let _task = Task(spe, before);
         run_process(spe, name, body, shared, carrier)
     });
     // That it ended because a channel did is how networks are taken down.
@@ -329,6 +340,28 @@ impl<'env, M: Machine> Network<'env, M> {
         let name = name.into();
         let body = Box::new(body);
         self.add(at, Box::new(move |group| group.add(name, None, body)));
+    }
+
+    /// As [`process`](Self::process), with a stack of its own size: see
+    /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
+    ///
+    /// # Panics
+    ///
+    /// If the machine does not have that SPE.
+    #[track_caller]
+    pub fn process_with_stack(
+        &mut self,
+        name: impl Into<String>,
+        at: SpeId,
+        stack_bytes: usize,
+        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), ProcessError> + Send + 'env,
+    ) {
+        let name = name.into();
+        let body = Box::new(body);
+        self.add(
+            at,
+            Box::new(move |group| group.add(name, Some(stack_bytes), body)),
+        );
     }
 
     /// Adds processes on an SPE that share what is not `Send`, such as [local
