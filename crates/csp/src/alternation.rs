@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::Process;
+use crate::process::{Process, Who};
 use crate::protocol::Met;
 use crate::raw::RawChannel;
 use crate::side::Side;
@@ -185,7 +185,7 @@ use sealed::AsGuard as _;
 trait Listed {
     /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records
     /// that it is not.
-    fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
+    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
@@ -203,7 +203,7 @@ struct ListedGuard<T, L: Lock> {
 }
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
-    fn attempt(&self, process: u32, woken: &mut Woken) -> Met {
+    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
@@ -603,7 +603,7 @@ impl<'a> Alternation<'a> {
             process.look(
                 || guard.waiting(),
                 |woken| {
-                    met = guard.attempt(process.number(), woken);
+                    met = guard.attempt(process.who(), woken);
                     matches!(met, Met::Done)
                 },
             );

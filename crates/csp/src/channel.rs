@@ -11,11 +11,13 @@ use crate::held;
 use crate::item::Item;
 use crate::link::Link;
 use crate::lock::{Spin, Turns};
+use crate::parcel::Parcel;
 use crate::pending;
 use crate::place::Place;
 use crate::process::Process;
 use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
+use crate::waker::Woken;
 use crate::way::{self, ring};
 
 /// An end that one process has: it is not `Clone`.
@@ -129,7 +131,8 @@ impl<R: Reach> Channel<R> {
     }
 
     /// With room for `items` items, that writers need not wait for a reader with. 0 is a
-    /// rendezvous.
+    /// rendezvous. `usize::MAX` is a buffer without bound: its writers never wait, and it takes
+    /// memory as items come, up to all there is if they are not read.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -185,8 +188,9 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that were not read
-/// are dropped with the channel, unless a writer [poisons](Writer::poison) it and gets them back.
+/// Dropping the last one closes the channel, as that of a [`Writer`], and drops the items in the
+/// buffer, which no process can read any more. [`poison`](Self::poison) returns them instead, and
+/// after [`close`](Self::close) they can still be read.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -324,6 +328,13 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 }
 
+/// Drops what the last reader of a channel has left.
+fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
+    #[cfg(all(test, any(loom, shuttle)))]
+    crate::models::count_dropped(unread.len());
+    drop(unread);
+}
+
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
@@ -376,8 +387,10 @@ macro_rules! end {
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
                 held::dropped(&*self.end.channel, $side);
-                let woken = self.end.channel.lock().drop_end($side);
+                let mut woken = Woken::Nobody;
+                let unread = self.end.channel.lock().drop_end($side, &mut woken);
                 pending::wake(woken);
+                drop_unread(unread);
             }
         }
 

@@ -56,6 +56,7 @@ pub mod processes;
 mod protocol;
 mod queue;
 mod raw;
+mod running;
 mod shared;
 mod side;
 mod sync;

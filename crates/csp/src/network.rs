@@ -28,6 +28,7 @@ use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::process_error::ProcessError;
+use crate::running::{self, Running};
 use crate::shared::{Failure, NetworkState};
 use crate::transport::{
     Carrier, CarrierOfSpe, CarriersOfCell, EndOfProgram, Exchange, MainCarrier, NoRoomForItem,
@@ -393,8 +394,9 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its
     /// own](ProcessError), panicked, or misused a named channel, or the local store of an SPE has
-    /// no room for the stacks of its processes or for an item. When one of them fails, its ends are
-    /// dropped, so that the others end as their channels do.
+    /// no room for the stacks of its processes or for an item, or if the caller is a process of a
+    /// network itself. When one of them fails, its ends are dropped, so that the others end as
+    /// their channels do.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
@@ -435,8 +437,15 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Compiled once for each machine, not once for each main process.
     #[track_caller]
     fn run_main(self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
-        let machine = self.machine;
+        let (machine, caller) = (self.machine, Location::caller());
+        if let Some(outer) = pending::network_here() {
+            return Err(NetworkError::Nested {
+                at: caller,
+                outer: running::location_of(outer).unwrap_or(caller),
+            });
+        }
         let shared = NetworkState::default();
+        let _running = Running::new(shared.network, caller);
         let state = &shared;
         let transport = self.transport;
         let programs = self.programs();
@@ -487,7 +496,7 @@ impl<'env, M: Machine> Network<'env, M> {
             }
         });
         let traffic = shared.exchange.get().map(Exchange::traffic);
-        NetworkError::of(result, &shared, Location::caller())?;
+        NetworkError::of(result, &shared, caller)?;
         Ok(traffic.unwrap_or_default())
     }
 
@@ -579,6 +588,18 @@ pub enum NetworkError {
         at: Processor,
         /// What the panic carried.
         payload: Payload,
+    },
+    /// A process of a network was going to run another network, and to wait for its end. It would
+    /// have kept the other processes of its SPE from running, so nothing was run.
+    #[error(
+        "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
+         until the other one has ended; add the processes to the first network, or run the other one before it or after it"
+    )]
+    Nested {
+        /// The call that was going to run the network.
+        at: &'static Location<'static>,
+        /// The call that has run the other one.
+        outer: &'static Location<'static>,
     },
     /// The machine ended the run.
     #[error(transparent)]

@@ -264,8 +264,7 @@ impl<T> State<T> {
     pub(crate) fn end(&mut self, ended: Ended, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         self.turn_away(ended, woken);
         match ended {
-            // Both sides are excluded.
-            Ended::Poisoned => std::iter::from_fn(|| self.buffer.pop_front()).collect(),
+            Ended::Poisoned => self.take_unread(),
             Ended::Closed => VecDeque::new(),
         }
     }
@@ -299,15 +298,29 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// One end less of a side. The last one closes the channel.
-    pub(crate) fn drop_end(&mut self, side: Side) -> Woken {
+    /// One end less of a side. The last one closes the channel, and the last reader takes what
+    /// no process can read any more, to be dropped when the lock was given back.
+    pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
-        let mut woken = Woken::Nobody;
-        if *ends == 0 && self.ended.is_none() {
-            self.turn_away(Ended::Closed, &mut woken);
+        if *ends > 0 {
+            return VecDeque::new();
         }
-        woken
+        if self.ended.is_none() {
+            self.turn_away(Ended::Closed, woken);
+        }
+        match side {
+            Side::Reader => self.take_unread(),
+            Side::Writer => VecDeque::new(),
+        }
+    }
+
+    /// What is in the buffer of a channel that has ended, so that both sides are excluded.
+    fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
+        if self.is_drained() {
+            return VecDeque::new();
+        }
+        std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
     /// Has an alternation know when the channel may be ready for it.

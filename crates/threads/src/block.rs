@@ -128,8 +128,8 @@ impl Block {
             discard: Cell::new(nothing),
             why: Cell::new(None),
             at: Cell::new(Location::caller()),
-            name: Name::NONE,
-            task: Name::NONE,
+            name: Name::none(),
+            task: Name::none(),
             number: Cell::new(0),
             stack_bytes,
             stack,
@@ -159,7 +159,9 @@ impl Block {
 pub(crate) struct Name(Cell<Option<NonNull<str>>>);
 
 impl Name {
-    const NONE: Self = Self(Cell::new(None));
+    fn none() -> Self {
+        Self(Cell::new(None))
+    }
 
     /// Returns the text before.
     pub(crate) fn replace(&self, name: Option<Box<str>>) -> Option<Box<str>> {

@@ -45,6 +45,7 @@ on_every_machine![
     a_panic_of_the_main_process_comes_before_what_follows_from_it,
     a_panic_that_was_caught_is_forgotten,
     an_error_comes_before_what_follows_from_it,
+    a_network_in_a_process_is_refused,
     ends_of_channels_are_no_errors;
     on Cells:
     a_process_waits_for_something_else,
@@ -1052,5 +1053,37 @@ fn a_deadlock_is_the_same_under_every_schedule() {
         who_waits_for_the_cycle_is_named_apart(&machine);
         an_end_is_left_over(&machine);
         a_panic_ends_the_others(&machine);
+    }
+}
+
+fn a_network_in_a_process_is_refused<M: Machine + Sync>(machine: &M) {
+    for is_main in [false, true] {
+        let nested = || {
+            let mut inner = network(machine);
+            inner.process("inner", spe(1), |_| panic!("it was to be refused"));
+            let error = inner.run().unwrap_err();
+            assert!(matches!(error, NetworkError::Nested { .. }), "{error}");
+            error.to_string()
+        };
+        let (mut to_main, mut texts) = Channel::new().one_to_one();
+        let mut outer = network(machine);
+        outer.process("outer", spe(0), move |process| {
+            let text = if is_main { String::new() } else { nested() };
+            Ok(to_main.write(process, text)?)
+        });
+        let text = outer
+            .run_with(|process| {
+                let text = texts.read(process).unwrap();
+                if is_main { nested() } else { text }
+            })
+            .unwrap();
+        for part in [
+            "a process of the network that was run at crates/csp/tests/suite/failures.rs:",
+            "was going to run another network, at crates/csp/tests/suite/failures.rs:",
+            "which would stop its SPE until the other one has ended; add the processes to the first network, or run the other \
+             one before it or after it",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }
