@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::end::{Ended, Unsent};
+use cellworks_machine::Time;
+
+use crate::end::{Ended, Refused, Unsent};
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
@@ -18,7 +21,7 @@ use crate::process::Process;
 use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waker::Woken;
-use crate::way::{self, ring};
+use crate::way::{self, patience, ring};
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -209,6 +212,40 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         way::write(&mut self.end, process, item)
     }
 
+    /// As [`write`](Self::write), but if no reader waits and the buffer has no room, it returns the
+    /// item at once.
+    ///
+    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
+    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    #[track_caller]
+    pub fn try_write<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+    ) -> Result<(), Refused<T>> {
+        patience::write(&mut self.end, process, item, None)
+    }
+
+    /// As [`write`](Self::write), but waits until `deadline` at most, counted as
+    /// [`Process::now`] does. A network with a process that waits so is in no deadlock.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    #[track_caller]
+    pub fn write_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+        deadline: Time,
+    ) -> Result<(), Refused<T>> {
+        patience::write(&mut self.end, process, item, Some(deadline))
+    }
+
     /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time
     /// into a [buffer](crate::Channel::buffered) as there is room for, if the channel has one
     /// writer and one reader: some nanoseconds less for each.
@@ -271,6 +308,59 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         way::read(&mut self.end, process)
     }
 
+    /// As [`read`](Self::read), but if no item is there now it returns `None` at once.
+    ///
+    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
+    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
+        patience::read(&mut self.end, process, None)
+    }
+
+    /// As [`read`](Self::read), but waits until `deadline` at most, counted as [`Process::now`]
+    /// does: then it returns `None`. A network with a process that waits so is in no deadlock.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<T>, Ended> {
+        patience::read(&mut self.end, process, Some(deadline))
+    }
+
+    /// The items of the channel, each [read](Self::read) when it is asked for, until the channel
+    /// ends; then it says [how](Items::ended).
+    ///
+    /// ```
+    /// # use cellworks_csp::{Ended, Place, Process, Reader};
+    /// fn sum(process: &Process<impl Place>, mut input: Reader<u64>) -> Result<u64, Ended> {
+    ///     let mut items = input.items(process);
+    ///     let sum = items.by_ref().sum();
+    ///     match items.ended() {
+    ///         Some(Ended::Poisoned) => Err(Ended::Poisoned),
+    ///         _ => Ok(sum),
+    ///     }
+    /// }
+    /// ```
+    pub fn items<'r, 'p, 'a, P: Place>(
+        &'r mut self,
+        process: &'p Process<'a, P>,
+    ) -> Items<'r, 'p, 'a, T, E, R, P> {
+        Items {
+            reader: self,
+            process,
+            ended: None,
+        }
+    }
+
     /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is
     /// one, as [`read`](Self::read) does, and takes what is in the
     /// [buffer](crate::Channel::buffered) with it, if the channel has one writer and one reader;
@@ -325,6 +415,46 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             read += 1;
         }
         Ok(read)
+    }
+}
+
+/// What is read from a channel, as an iterator: see [`Reader::items`].
+#[must_use = "items are read when they are asked for"]
+pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
+    reader: &'r mut Reader<T, E, R>,
+    process: &'p Process<'a, P>,
+    ended: Option<Ended>,
+}
+
+impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
+    /// How the channel has ended; `None` as long as it was not found to have.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+}
+
+impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> {
+    type Item = T;
+
+    #[track_caller]
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self.reader.read(self.process) {
+            Ok(item) => Some(item),
+            Err(ended) => {
+                self.ended = Some(ended);
+                None
+            }
+        }
+    }
+}
+
+// A channel that has ended stays so.
+impl<T: Item, E, R: Reach, P: Place> FusedIterator for Items<'_, '_, '_, T, E, R, P> {}
+
+impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Items of {}", self.reader.end.channel.name())
     }
 }
 

@@ -154,6 +154,11 @@ enum Way {
     Guard,
     /// An alternation with one guard, that has a deadline once, which comes at any time.
     Until,
+    /// [`Writer::try_write`] or [`Reader::try_read`] once, and then [`Plain`](Self::Plain).
+    Try,
+    /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that comes at any
+    /// time, and then [`Plain`](Self::Plain).
+    Deadline,
     /// As a destructor in a run that is being cancelled: it gives up instead of waiting.
     Cancelled,
 }
@@ -280,6 +285,22 @@ fn write<E>(
             let unsent = items.find_map(|item| writer.write(process, item).err());
             given_back.extend(unsent.map(|unsent| unsent.item));
         }
+        Way::Try | Way::Deadline => {
+            for item in items.by_ref() {
+                let tried = match way {
+                    Way::Try => writer.try_write(process, item),
+                    _ => writer.write_until(process, item, Time::default()),
+                };
+                let written = tried.or_else(|refused| {
+                    let item = refused.not_taken()?;
+                    writer.write(process, item)
+                });
+                if let Err(unsent) = written {
+                    given_back.push(unsent.item);
+                    break;
+                }
+            }
+        }
         Way::Batches => {
             let unsent = writer.write_all(process, items.by_ref()).err();
             given_back.extend(unsent.into_iter().flat_map(|unsent| unsent.item));
@@ -326,6 +347,22 @@ fn read<E>(
                 && let Ok(item) = reader.read(process)
             {
                 items.push(item);
+            }
+        }
+        Way::Try | Way::Deadline => {
+            while items.len() < limit {
+                let tried = match way {
+                    Way::Try => reader.try_read(process),
+                    _ => reader.read_until(process, Time::default()),
+                };
+                let read = match tried {
+                    Ok(None) => reader.read(process).map(Some),
+                    other => other,
+                };
+                match read {
+                    Ok(item) => items.extend(item),
+                    Err(_) => break,
+                }
             }
         }
         Way::Batches => {
@@ -484,6 +521,34 @@ fn a_writer_and_a_reader_meet() {
 #[test]
 fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
+}
+
+/// Those that try or have a deadline, with each other and with those that wait.
+fn check_patience(capacity: usize, limit: usize) {
+    for way in [Way::Try, Way::Deadline] {
+        for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
+            check_pair(Some(2), capacity, way, other, limit);
+            if other != way {
+                check_pair(Some(2), capacity, other, way, limit);
+            }
+        }
+    }
+}
+
+#[test]
+fn those_that_try_or_have_a_deadline_meet() {
+    check_patience(0, usize::MAX);
+}
+
+#[test]
+fn those_that_try_or_have_a_deadline_meet_at_a_buffer() {
+    check_patience(1, usize::MAX);
+}
+
+#[test]
+fn a_reader_that_ends_is_noticed_by_those_that_try_or_have_a_deadline() {
+    check_patience(0, 1);
+    check_patience(1, 1);
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::party::Guard;
 use crate::place::Place;
 use crate::process::Process;
 use crate::queue::Queue;
-use crate::side::Side;
+use crate::side::{Side, User};
 use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
@@ -214,10 +214,7 @@ impl<T> State<T> {
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
-            ring.register(side, user);
-        }
-        let mut met = self.step(side, parcel, woken);
+        let mut met = self.step_of(side, process.user(), parcel, woken);
         if matches!(met, Met::Nobody) && self.exclude(side.other()) {
             met = self.step(side, parcel, woken);
         }
@@ -228,6 +225,21 @@ impl<T> State<T> {
             Self::mark_ready(self.guards(side.other()), woken);
         }
         met
+    }
+
+    /// A process writes or reads, whatever the channel is like, if it meets another one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn step_of(
+        &mut self,
+        side: Side,
+        user: Option<User>,
+        parcel: &mut Option<Parcel<T>>,
+        woken: &mut Woken,
+    ) -> Met {
+        if let (Some(ring), Some(user)) = (self.ring(), user) {
+            ring.register(side, user);
+        }
+        self.step(side, parcel, woken)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -9,6 +9,7 @@ mod failures;
 mod machines;
 mod named;
 mod networks;
+mod patience;
 mod processes;
 mod ring;
 mod schedules;
