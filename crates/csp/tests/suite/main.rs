@@ -5,6 +5,7 @@ mod channels;
 mod defects;
 mod ends;
 mod failures;
+mod items;
 #[path = "../../../../tests/machines.rs"]
 mod machines;
 mod named;
