@@ -523,6 +523,37 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
+/// A writer that offers each item to the readers of two channels.
+#[test]
+fn an_item_is_offered_to_any_of_two_readers() {
+    for capacities in [[0, 0], [1, 0]] {
+        for way in [Way::Plain, Way::Guard, Way::Try] {
+            check(Some(2), move || {
+                let [(to, from), (to_other, from_other)] =
+                    capacities.map(|items| Channel::new().buffered(items).one_to_one::<Token>());
+                let writes = move |process: &Process<'_, Seats>| {
+                    let (mut to, mut to_other) = (to, to_other);
+                    let mut any = Alternation::fair();
+                    let guards = [any.write(&mut to), any.write(&mut to_other)];
+                    for item in items(0) {
+                        any.offer_to_any(process, &guards, item);
+                        any.select(process).unwrap();
+                        assert!(!guards.iter().any(|guard| any.is_offered(guard)));
+                    }
+                    Owned::default()
+                };
+                let all = run(vec![
+                    (Box::new(writes), false),
+                    reader(way, from, usize::MAX),
+                    reader(way, from_other, usize::MAX),
+                ]);
+                assert!(all.iter().all(|owned| owned.read.is_sorted()), "{all:?}");
+                assert_conserved(&items(0), &all);
+            });
+        }
+    }
+}
+
 /// Those that try or have a deadline, with each other and with those that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
