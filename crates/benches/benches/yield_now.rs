@@ -157,6 +157,7 @@ fn yield_ours(threads: usize) -> u64 {
     let result = Cell::new(0);
     let config = Config {
         stack_bytes: STACK_BYTES,
+        ..Config::default()
     };
     let outcome = run(&config, &NoOutside, || {
         scope(|s| {
@@ -348,6 +349,7 @@ fn yield_futures<F: Future<Output = ()> + ?Sized>(
 fn create_ours(_: usize) -> u64 {
     let config = Config {
         stack_bytes: STACK_BYTES,
+        ..Config::default()
     };
     let outcome = run(&config, &NoOutside, || {
         scope(|s| {

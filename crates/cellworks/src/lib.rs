@@ -78,7 +78,7 @@ pub use cellworks_threads as threads;
 pub mod prelude {
     pub use cellworks_csp::{
         Alternation, Channel, Ended, Item, Network, NetworkError, OpenNetwork, Place, Process,
-        ProcessError, Reader, Writer,
+        ProcessError, Reader, Refused, Writer,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

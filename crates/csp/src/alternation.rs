@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::Process;
+use crate::process::{Process, Who};
 use crate::protocol::Met;
 use crate::raw::RawChannel;
 use crate::side::Side;
@@ -69,6 +69,8 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// Where the next search begins.
     next: usize,
+    /// Guards that write, of which the first one to be chosen writes an item that all are offered.
+    any_of: Vec<Vec<usize>>,
 }
 
 /// Of 64 guards, a bit each.
@@ -185,7 +187,7 @@ use sealed::AsGuard as _;
 trait Listed {
     /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records
     /// that it is not.
-    fn attempt(&self, process: u32, woken: &mut Woken) -> Met;
+    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
@@ -194,6 +196,8 @@ trait Listed {
     fn waiting(&self) -> Waiting<'_>;
     /// The [`Guard`], whatever it reads or writes.
     fn guard(&self) -> NonNull<()>;
+    /// No other guard holds an item for this one any more.
+    fn forget_holder(&self);
 }
 
 struct ListedGuard<T, L: Lock> {
@@ -203,7 +207,7 @@ struct ListedGuard<T, L: Lock> {
 }
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
-    fn attempt(&self, process: u32, woken: &mut Woken) -> Met {
+    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
@@ -230,7 +234,11 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    None => Met::Nobody,
+                    // SAFETY: as above; it lies in another guard, or there is none.
+                    None => match unsafe { self.guard.offered() } {
+                        offered @ Some(_) => state.write(offered, woken),
+                        None => Met::Nobody,
+                    },
                 };
                 if matches!(met, Met::Nobody) {
                     self.guard.clear_ready();
@@ -258,6 +266,11 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
 
     fn guard(&self) -> NonNull<()> {
         NonNull::from(&*self.guard).cast()
+    }
+
+    fn forget_holder(&self) {
+        // SAFETY: this is the alternation, and active.
+        unsafe { self.guard.set_holder(None) };
     }
 }
 
@@ -309,6 +322,7 @@ impl<'a> Alternation<'a> {
             guards: Vec::new(),
             words: Vec::new(),
             next: 0,
+            any_of: Vec::new(),
         }
     }
 
@@ -418,6 +432,73 @@ impl<'a> Alternation<'a> {
         self.supply(index, true);
     }
 
+    /// What any one of several guards that write is to write: the one that is chosen first. Then the
+    /// others have nothing to write any more.
+    ///
+    /// ```
+    /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
+    ///
+    /// /// Hands each task to a worker that is free.
+    /// fn farmer(
+    ///     process: &Process<impl Place>,
+    ///     mut tasks: Reader<u64>,
+    ///     mut workers: [Writer<u64>; 3],
+    /// ) -> Result<(), Ended> {
+    ///     let mut free = Alternation::fair();
+    ///     let guards = workers.each_mut().map(|worker| free.write(worker));
+    ///     loop {
+    ///         let task = tasks.read(process)?;
+    ///         free.offer_to_any(process, &guards, task);
+    ///         free.select(process)?;
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If a guard has an item already, or there is no guard.
+    pub fn offer_to_any<T: Item + 'a, P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        guards: &[WriteGuard<T>],
+        item: T,
+    ) {
+        let [first, others @ ..] = guards else {
+            panic!("an item was offered to no guard; list a channel to write to");
+        };
+        let indices: Vec<_> = guards.iter().map(|guard| guard.index_in(self)).collect();
+        for guard in others {
+            assert!(
+                !self.is_offered(guard),
+                "the guard {} has an item already; withdraw it first",
+                guard.index
+            );
+        }
+        self.offer(process, first, item);
+        let holder = self.guard_of::<T>(first.index);
+        for guard in others {
+            // SAFETY: this is the alternation, and active; it lists both.
+            unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
+        }
+        for index in &indices {
+            self.supply(*index, true);
+        }
+        self.any_of.push(indices);
+    }
+
+    /// A guard has nothing to write any more, and so have those that were offered the same item.
+    #[cold]
+    #[inline(never)]
+    fn end_offer_to_any(&mut self, index: usize) {
+        let Some(at) = self.any_of.iter().position(|any| any.contains(&index)) else {
+            return;
+        };
+        for index in self.any_of.swap_remove(at) {
+            self.guards[index].forget_holder();
+            self.supply(index, false);
+        }
+    }
+
     /// Whether a guard that writes has an item that was not written yet.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
@@ -431,9 +512,11 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        self.supply(index, false);
         // SAFETY: this is the alternation, and active.
-        let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take()?;
+        let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
+        self.supply(index, false);
+        self.end_offer_to_any(index);
+        let parcel = parcel?;
         Some(process.take_back(parcel, self.guards[index].link()))
     }
 
@@ -603,7 +686,7 @@ impl<'a> Alternation<'a> {
             process.look(
                 || guard.waiting(),
                 |woken| {
-                    met = guard.attempt(process.number(), woken);
+                    met = guard.attempt(process.who(), woken);
                     matches!(met, Met::Done)
                 },
             );
@@ -642,6 +725,9 @@ impl<'a> Alternation<'a> {
         // One that has written has no item; one that has read has one, and has to be asked for it
         // before it reads again.
         self.supply(index, false);
+        if !self.any_of.is_empty() {
+            self.end_offer_to_any(index);
+        }
         self.id(index)
     }
 

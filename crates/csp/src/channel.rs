@@ -2,21 +2,26 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::end::{Ended, Unsent};
+use cellworks_machine::Time;
+
+use crate::end::{Ended, Refused, Unsent};
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
 use crate::lock::{Spin, Turns};
+use crate::parcel::Parcel;
 use crate::pending;
 use crate::place::Place;
 use crate::process::Process;
 use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
-use crate::way::{self, ring};
+use crate::waker::Woken;
+use crate::way::{self, patience, ring};
 
 /// An end that one process has: it is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +134,8 @@ impl<R: Reach> Channel<R> {
     }
 
     /// With room for `items` items, that writers need not wait for a reader with. 0 is a
-    /// rendezvous.
+    /// rendezvous. `usize::MAX` is a buffer without bound: its writers never wait, and it takes
+    /// memory as items come, up to all there is if they are not read.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -185,8 +191,9 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel, as that of a [`Writer`]. Items that were not read
-/// are dropped with the channel, unless a writer [poisons](Writer::poison) it and gets them back.
+/// Dropping the last one closes the channel, as that of a [`Writer`], and drops the items in the
+/// buffer, which no process can read any more. [`poison`](Self::poison) returns them instead, and
+/// after [`close`](Self::close) they can still be read.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -203,6 +210,40 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         way::write(&mut self.end, process, item)
+    }
+
+    /// As [`write`](Self::write), but if no reader waits and the buffer has no room, it returns the
+    /// item at once.
+    ///
+    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
+    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    #[track_caller]
+    pub fn try_write<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+    ) -> Result<(), Refused<T>> {
+        patience::write(&mut self.end, process, item, None)
+    }
+
+    /// As [`write`](Self::write), but waits until `deadline` at most, counted as
+    /// [`Process::now`] does. A network with a process that waits so is in no deadlock.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    #[track_caller]
+    pub fn write_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+        deadline: Time,
+    ) -> Result<(), Refused<T>> {
+        patience::write(&mut self.end, process, item, Some(deadline))
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time
@@ -267,6 +308,59 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         way::read(&mut self.end, process)
     }
 
+    /// As [`read`](Self::read), but if no item is there now it returns `None` at once.
+    ///
+    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
+    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
+        patience::read(&mut self.end, process, None)
+    }
+
+    /// As [`read`](Self::read), but waits until `deadline` at most, counted as [`Process::now`]
+    /// does: then it returns `None`. A network with a process that waits so is in no deadlock.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<T>, Ended> {
+        patience::read(&mut self.end, process, Some(deadline))
+    }
+
+    /// The items of the channel, each [read](Self::read) when it is asked for, until the channel
+    /// ends; then it says [how](Items::ended).
+    ///
+    /// ```
+    /// # use cellworks_csp::{Ended, Place, Process, Reader};
+    /// fn sum(process: &Process<impl Place>, mut input: Reader<u64>) -> Result<u64, Ended> {
+    ///     let mut items = input.items(process);
+    ///     let sum = items.by_ref().sum();
+    ///     match items.ended() {
+    ///         Some(Ended::Poisoned) => Err(Ended::Poisoned),
+    ///         _ => Ok(sum),
+    ///     }
+    /// }
+    /// ```
+    pub fn items<'r, 'p, 'a, P: Place>(
+        &'r mut self,
+        process: &'p Process<'a, P>,
+    ) -> Items<'r, 'p, 'a, T, E, R, P> {
+        Items {
+            reader: self,
+            process,
+            ended: None,
+        }
+    }
+
     /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is
     /// one, as [`read`](Self::read) does, and takes what is in the
     /// [buffer](crate::Channel::buffered) with it, if the channel has one writer and one reader;
@@ -324,6 +418,53 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 }
 
+/// What is read from a channel, as an iterator: see [`Reader::items`].
+#[must_use = "items are read when they are asked for"]
+pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
+    reader: &'r mut Reader<T, E, R>,
+    process: &'p Process<'a, P>,
+    ended: Option<Ended>,
+}
+
+impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
+    /// How the channel has ended; `None` as long as it was not found to have.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+}
+
+impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> {
+    type Item = T;
+
+    #[track_caller]
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self.reader.read(self.process) {
+            Ok(item) => Some(item),
+            Err(ended) => {
+                self.ended = Some(ended);
+                None
+            }
+        }
+    }
+}
+
+// A channel that has ended stays so.
+impl<T: Item, E, R: Reach, P: Place> FusedIterator for Items<'_, '_, '_, T, E, R, P> {}
+
+impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Items of {}", self.reader.end.channel.name())
+    }
+}
+
+/// Drops what the last reader of a channel has left.
+fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
+    #[cfg(all(test, any(loom, shuttle)))]
+    crate::models::count_dropped(unread.len());
+    drop(unread);
+}
+
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
@@ -376,8 +517,10 @@ macro_rules! end {
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
                 held::dropped(&*self.end.channel, $side);
-                let woken = self.end.channel.lock().drop_end($side);
+                let mut woken = Woken::Nobody;
+                let unread = self.end.channel.lock().drop_end($side, &mut woken);
                 pending::wake(woken);
+                drop_unread(unread);
             }
         }
 

@@ -123,12 +123,19 @@ fn cycle(known: &Known) -> Vec<u32> {
 }
 
 /// Those that could let a process go on, and wait themselves; the last one is to be tried first.
+///
+/// The process itself is one of them only if it is the only one: of an end that several processes
+/// hold, the process can wait for the others.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
-    operations
+    let mut partners: Vec<_> = operations
         .flat_map(|operation| known.partners(operation))
         .filter(|partner| known.entries.contains_key(partner))
-        .collect()
+        .collect();
+    if partners.iter().any(|partner| *partner != number) {
+        partners.retain(|partner| *partner != number);
+    }
+    partners
 }
 
 impl fmt::Display for Stuck {

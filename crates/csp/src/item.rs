@@ -1,24 +1,131 @@
 //! What channels carry.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
 use cellworks_machine::{Span, Time};
+
+use crate::channel::{Reader, Writer};
 
 /// What can be written to a channel: it moves, and belongs to the reader afterwards.
 ///
-/// ```
-/// struct Task { first: u32, points: Vec<f32> }
+/// # Large items
 ///
-/// impl cellworks_csp::Item for Task {
-///     fn bytes(&self) -> usize {
-///         4 + self.points.bytes()
+/// An item moves by value: on its way from one process to another it is on the stack of each of the
+/// two, in a build without optimisation more than forty times at once. The stack of a process has
+/// 256 KiB if no other size was asked for, so items of more than 4 KiB belong in a `Box` or a
+/// `Vec`, of which only the pointer moves. ([`bytes`](Self::bytes) counts what they point to, so
+/// what a simulated machine charges for them stays the same.) A larger stack is the other way: see
+/// [`Network::process_with_stack`](crate::Network::process_with_stack). A stack that overflows ends
+/// the program, with a message that names the process.
+///
+/// # Types of your own
+///
+/// One line makes a type an item. If it owns nothing on the heap, it is
+///
+/// ```
+/// struct Point { x: f32, y: f32 }
+///
+/// impl cellworks_csp::Item for Point {}
+/// ```
+///
+/// and else [`item!`](crate::item) with its fields, or with its variants.
+///
+/// # Shared values
+///
+/// An [`Arc`] of an item is an item for values that no process changes. Where processors share no
+/// memory it is charged as a copy, which it would have to be there.
+///
+/// # Ends of channels
+///
+/// An end of a channel that is not [local](crate::Local) is an item itself, such as the end for an
+/// answer. It belongs to the reader afterwards, as all items do.
+///
+/// ```
+/// use cellworks_csp::{Channel, Place, Process, ProcessError, Reader, Writer};
+///
+/// /// Answers each question to the process that has asked it.
+/// fn server(
+///     process: &Process<impl Place>,
+///     mut questions: Reader<(u64, Writer<u64>)>,
+/// ) -> Result<(), ProcessError> {
+///     loop {
+///         let (number, mut answer) = questions.read(process)?;
+///         // The process that has asked may have ended.
+///         let _ = answer.write(process, number * number);
 ///     }
 /// }
+///
+/// fn ask(
+///     process: &Process<impl Place>,
+///     questions: &mut Writer<(u64, Writer<u64>), cellworks_csp::Any>,
+///     number: u64,
+/// ) -> Result<u64, ProcessError> {
+///     let (answer, mut answered) = Channel::new().one_to_one();
+///     questions.write(process, (number, answer))?;
+///     Ok(answered.read(process)?)
+/// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no item, so it cannot be written to a channel",
+    label = "not an `Item`",
+    note = "if it owns nothing on the heap, write `impl cellworks_csp::Item for {Self} {{}}`",
+    note = "if it does, write `cellworks_csp::item!` with its fields or variants",
+    note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
+)]
 pub trait Item: Send {
     /// How many bytes have to be moved between local stores, on machines where they are: what it
     /// owns, too.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
+}
+
+/// Makes a struct or an enum an [`Item`], of which the bytes are those of its fields.
+///
+/// All fields are named, or the program does not compile: so none is forgotten. The fields of a
+/// tuple are given names here.
+///
+/// ```
+/// use cellworks_csp::{Item, item};
+///
+/// struct Task { first: u32, points: Vec<f32> }
+/// item!(struct Task { first, points });
+///
+/// struct Name(String);
+/// item!(struct Name(text));
+///
+/// enum Request { Stop, Run(Task), Rename { from: Name, to: Name } }
+/// item!(enum Request { Stop, Run(task), Rename { from, to } });
+///
+/// let task = Task { first: 0, points: vec![0.0; 10] };
+/// assert_eq!(Request::Run(task).bytes(), 44);
+/// ```
+#[macro_export]
+macro_rules! item {
+    (struct $type:ident $(($($place:ident),* $(,)?))? $({ $($field:ident),* $(,)? })?) => {
+        impl $crate::Item for $type {
+            fn bytes(&self) -> usize {
+                let Self $(($($place),*))? $({ $($field),* })? = self;
+                0 $($(+ $crate::Item::bytes($place))*)? $($(+ $crate::Item::bytes($field))*)?
+            }
+        }
+    };
+    (enum $type:ident {
+        $($variant:ident $(($($place:ident),* $(,)?))? $({ $($field:ident),* $(,)? })?),* $(,)?
+    }) => {
+        impl $crate::Item for $type {
+            fn bytes(&self) -> usize {
+                match self {
+                    $(Self::$variant $(($($place),*))? $({ $($field),* })? => {
+                        0 $($(+ $crate::Item::bytes($place))*)?
+                            $($(+ $crate::Item::bytes($field))*)?
+                    })*
+                }
+            }
+        }
+    };
 }
 
 macro_rules! plain {
@@ -44,6 +151,7 @@ plain!(
     f64,
     Time,
     Span,
+    Duration,
     &'static str
 );
 
@@ -71,11 +179,57 @@ impl<T: Item> Item for Vec<T> {
     }
 }
 
+impl Item for str {}
+
 impl Item for String {
     fn bytes(&self) -> usize {
         self.len()
     }
 }
+
+impl<T: Item + Sync + ?Sized> Item for Arc<T> {
+    fn bytes(&self) -> usize {
+        (**self).bytes()
+    }
+}
+
+macro_rules! collections {
+    ($($type:ty, $($parameter:ident: $bound:path),*;)*) => {
+        $(impl<$($parameter: $bound),*> Item for $type {
+            fn bytes(&self) -> usize {
+                self.iter().map(|item| item.bytes_of()).sum()
+            }
+        })*
+    };
+}
+collections!(
+    VecDeque<T>, T: Item;
+    BTreeSet<T>, T: Item;
+    HashSet<T, S>, T: Item, S: Send;
+    BTreeMap<K, V>, K: Item, V: Item;
+    HashMap<K, V, S>, K: Item, V: Item, S: Send;
+);
+
+/// What the iterator of a collection lends.
+trait Lent {
+    fn bytes_of(&self) -> usize;
+}
+
+impl<T: Item> Lent for &T {
+    fn bytes_of(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl<K: Item, V: Item> Lent for (&K, &V) {
+    fn bytes_of(&self) -> usize {
+        self.0.bytes() + self.1.bytes()
+    }
+}
+
+// Local ends are not `Send`.
+impl<T: Item, E> Item for Reader<T, E> {}
+impl<T: Item, E> Item for Writer<T, E> {}
 
 impl<T: Item> Item for Option<T> {
     fn bytes(&self) -> usize {
@@ -107,3 +261,7 @@ tuples!(A);
 tuples!(A B);
 tuples!(A B C);
 tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);

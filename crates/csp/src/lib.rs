@@ -14,6 +14,9 @@
 //! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes
 //!   may have them, and whether they may leave their SPE.
 //! - [`Alternation`] waits for one of several channels, to read or to write.
+//! - [`Reader::try_read`], [`Writer::try_write`], [`Reader::read_until`] and [`Writer::write_until`]
+//!   do not wait, or until a time; [`Reader::items`] is an iterator.
+//! - An [`Item`] is what channels carry: values, collections of them, and ends of channels.
 //! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the
 //!   network, by an id.
 //! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
@@ -131,6 +134,7 @@ pub mod processes;
 mod protocol;
 mod queue;
 mod raw;
+mod running;
 mod shared;
 mod side;
 mod start;
@@ -143,9 +147,11 @@ mod waker;
 mod way;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
-pub use channel::{Any, Channel, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer};
+pub use channel::{
+    Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer,
+};
 pub use deadlock::{Deadlock, Stuck};
-pub use end::{Ended, Unsent};
+pub use end::{Ended, Refused, Unsent};
 pub use ends::{Ends, Input, Output};
 pub use item::Item;
 pub use named::error::{Mistake, NamedError};

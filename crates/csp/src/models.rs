@@ -10,6 +10,7 @@
 
 mod explore;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
@@ -153,6 +154,11 @@ enum Way {
     Guard,
     /// An alternation with one guard, that has a deadline once, which comes at any time.
     Until,
+    /// [`Writer::try_write`] or [`Reader::try_read`] once, and then [`Plain`](Self::Plain).
+    Try,
+    /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that comes at any
+    /// time, and then [`Plain`](Self::Plain).
+    Deadline,
     /// As a destructor in a run that is being cancelled: it gives up instead of waiting.
     Cancelled,
 }
@@ -227,6 +233,7 @@ fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
 }
 
 fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
+    DROPPED.set(0);
     let network = Network(StdArc::default());
     let mut sequences = sequences.into_iter();
     let first = sequences.next().expect("a model has parties");
@@ -278,6 +285,22 @@ fn write<E>(
             let unsent = items.find_map(|item| writer.write(process, item).err());
             given_back.extend(unsent.map(|unsent| unsent.item));
         }
+        Way::Try | Way::Deadline => {
+            for item in items.by_ref() {
+                let tried = match way {
+                    Way::Try => writer.try_write(process, item),
+                    _ => writer.write_until(process, item, Time::default()),
+                };
+                let written = tried.or_else(|refused| {
+                    let item = refused.not_taken()?;
+                    writer.write(process, item)
+                });
+                if let Err(unsent) = written {
+                    given_back.push(unsent.item);
+                    break;
+                }
+            }
+        }
         Way::Batches => {
             let unsent = writer.write_all(process, items.by_ref()).err();
             given_back.extend(unsent.into_iter().flat_map(|unsent| unsent.item));
@@ -324,6 +347,22 @@ fn read<E>(
                 && let Ok(item) = reader.read(process)
             {
                 items.push(item);
+            }
+        }
+        Way::Try | Way::Deadline => {
+            while items.len() < limit {
+                let tried = match way {
+                    Way::Try => reader.try_read(process),
+                    _ => reader.read_until(process, Time::default()),
+                };
+                let read = match tried {
+                    Ok(None) => reader.read(process).map(Some),
+                    other => other,
+                };
+                match read {
+                    Ok(item) => items.extend(item),
+                    Err(_) => break,
+                }
             }
         }
         Way::Batches => {
@@ -426,30 +465,33 @@ fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
 }
 
-type Shared = StdArc<RawChannel<Token, Spin>>;
-
-/// Each of these items has one owner: a party, or the channel, in which these are left.
-fn assert_conserved(items: &[Token], all: &[Owned], left: &[Token]) {
-    let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
-    let mut owned: Vec<Token> = owned.chain(left).copied().collect();
-    owned.sort_unstable();
-    assert_eq!(
-        owned, items,
-        "items were lost or doubled: {all:?}, {left:?}"
-    );
+thread_local! {
+    /// How many items the last readers of this model have left. All threads of a model run on the
+    /// OS thread of its test.
+    static DROPPED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What is left in the buffer of a channel that all readers have left before it was empty.
-fn left_in(channel: &Shared) -> Vec<Token> {
-    let buffer = channel.lock().end(Ended::Poisoned, &mut Woken::Nobody);
-    buffer.into_iter().map(|parcel| parcel.item).collect()
+/// The last reader of a channel has left items, which are dropped.
+pub(crate) fn count_dropped(items: usize) {
+    DROPPED.set(DROPPED.get() + items);
+}
+
+/// Each of these items has one owner, a party, or was dropped with the last reader.
+fn assert_conserved(items: &[Token], all: &[Owned]) {
+    let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
+    let mut owned: Vec<Token> = owned.copied().collect();
+    owned.sort_unstable();
+    let dropped = DROPPED.get();
+    let text = || format!("items were lost or doubled: {all:?}, and {dropped} were dropped");
+    assert!(owned.iter().all(|item| items.contains(item)), "{}", text());
+    assert!(owned.windows(2).all(|two| two[0] != two[1]), "{}", text());
+    assert_eq!(owned.len() + dropped, items.len(), "{}", text());
 }
 
 /// A writer, and a reader of up to `limit` items.
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
-        let channel = StdArc::clone(&to.end.channel);
         let all = run(vec![writer(write, to, items(0)), reader(read, from, limit)]);
         assert!(all[1].read.is_sorted(), "{all:?}");
         let waits = |way| way != Way::Cancelled;
@@ -457,12 +499,8 @@ fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way
         if reads_all && waits(write) {
             assert_eq!(all[1].read, items(0));
         }
-        let left = if reads_all {
-            Vec::new()
-        } else {
-            left_in(&channel)
-        };
-        assert_conserved(&items(0), &all, &left);
+        assert!(!reads_all || DROPPED.get() == 0, "{all:?}");
+        assert_conserved(&items(0), &all);
     });
 }
 
@@ -483,6 +521,65 @@ fn a_writer_and_a_reader_meet() {
 #[test]
 fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
+}
+
+/// A writer that offers each item to the readers of two channels.
+#[test]
+fn an_item_is_offered_to_any_of_two_readers() {
+    for capacities in [[0, 0], [1, 0]] {
+        for way in [Way::Plain, Way::Guard, Way::Try] {
+            check(Some(2), move || {
+                let [(to, from), (to_other, from_other)] =
+                    capacities.map(|items| Channel::new().buffered(items).one_to_one::<Token>());
+                let writes = move |process: &Process<'_, Seats>| {
+                    let (mut to, mut to_other) = (to, to_other);
+                    let mut any = Alternation::fair();
+                    let guards = [any.write(&mut to), any.write(&mut to_other)];
+                    for item in items(0) {
+                        any.offer_to_any(process, &guards, item);
+                        any.select(process).unwrap();
+                        assert!(!guards.iter().any(|guard| any.is_offered(guard)));
+                    }
+                    Owned::default()
+                };
+                let all = run(vec![
+                    (Box::new(writes), false),
+                    reader(way, from, usize::MAX),
+                    reader(way, from_other, usize::MAX),
+                ]);
+                assert!(all.iter().all(|owned| owned.read.is_sorted()), "{all:?}");
+                assert_conserved(&items(0), &all);
+            });
+        }
+    }
+}
+
+/// Those that try or have a deadline, with each other and with those that wait.
+fn check_patience(capacity: usize, limit: usize) {
+    for way in [Way::Try, Way::Deadline] {
+        for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
+            check_pair(Some(2), capacity, way, other, limit);
+            if other != way {
+                check_pair(Some(2), capacity, other, way, limit);
+            }
+        }
+    }
+}
+
+#[test]
+fn those_that_try_or_have_a_deadline_meet() {
+    check_patience(0, usize::MAX);
+}
+
+#[test]
+fn those_that_try_or_have_a_deadline_meet_at_a_buffer() {
+    check_patience(1, usize::MAX);
+}
+
+#[test]
+fn a_reader_that_ends_is_noticed_by_those_that_try_or_have_a_deadline() {
+    check_patience(0, 1);
+    check_patience(1, 1);
 }
 
 #[test]
@@ -527,7 +624,6 @@ impl Pair {
         check(preemptions, move || {
             let items = Vec::from_iter(1..=self.items);
             let (to, from) = Channel::new().buffered(self.capacity).one_to_one::<Token>();
-            let channel = StdArc::clone(&to.end.channel);
             let all = run(vec![
                 writer_that(self.write, to, items.clone(), self.writer),
                 reader_that(self.read, from, self.limit, self.reader),
@@ -543,12 +639,8 @@ impl Pair {
             let is_left = self.limit <= items.len()
                 && self.reader == Ending::Drop
                 && self.writer != Ending::Poison;
-            let left = if is_left {
-                left_in(&channel)
-            } else {
-                Vec::new()
-            };
-            assert_conserved(&items, &all, &left);
+            assert!(is_left || DROPPED.get() == 0, "{all:?}");
+            assert_conserved(&items, &all);
         });
     }
 }
@@ -716,7 +808,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
                 vec![reader(way, from, usize::MAX).0],
             ]);
             assert_eq!(all[2].read, [1, 2, 3]);
-            assert_conserved(&[1, 2, 3], &all, &[]);
+            assert_conserved(&[1, 2, 3], &all);
         });
     }
 }
@@ -766,7 +858,7 @@ fn a_reader_of_a_ring_moves_to_another_thread() {
             ]);
             assert_eq!(all[1].read, [1]);
             assert_eq!(all[2].read, [2, 3]);
-            assert_conserved(&[1, 2, 3], &all, &[]);
+            assert_conserved(&[1, 2, 3], &all);
         });
     }
 }
@@ -789,7 +881,7 @@ fn check_ending(ending: Ending, capacity: usize) {
                     let owned = all[1].read.len() + all[0].given_back.len();
                     assert_eq!(owned, items(0).len(), "{all:?}");
                 }
-                assert_conserved(&items(0), &all, &[]);
+                assert_conserved(&items(0), &all);
             });
         }
     }
@@ -835,7 +927,7 @@ fn two_writers_are_read_by_one() {
                     writer(second, other, vec![2]),
                 ]);
                 assert_eq!(all[1].read.len(), 2);
-                assert_conserved(&[1, 2], &all, &[]);
+                assert_conserved(&[1, 2], &all);
             });
         }
     }
@@ -861,7 +953,7 @@ fn two_readers_share_what_one_writes() {
                     reader(first, from, usize::MAX),
                     reader(second, other, usize::MAX),
                 ]);
-                assert_conserved(&items(0), &all, &[]);
+                assert_conserved(&items(0), &all);
                 assert!(all[0].given_back.is_empty());
             });
         }
@@ -891,7 +983,7 @@ fn three_writers_and_three_readers_meet() {
                     drop((to, from));
                     let all = run(parties);
                     let written: Vec<Token> = (0..3).flat_map(items).collect();
-                    assert_conserved(&written, &all, &[]);
+                    assert_conserved(&written, &all);
                     for owned in &all {
                         for number in 0..3 {
                             let is_of_writer = |item: &&Token| **item / 100 == number;

@@ -29,6 +29,7 @@ use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
 use crate::process_error::ProcessError;
+use crate::running::{self, Running};
 use crate::shared::{Failure, NetworkState};
 use crate::start::{NewStarted, Starter, Starts};
 use crate::starting::Living;
@@ -268,6 +269,15 @@ fn know_panic<R>(
     })
 }
 
+/// When this is dropped the calling thread does again what was said before.
+struct Task<'a, S: Spe>(&'a S, Option<String>);
+
+impl<S: Spe> Drop for Task<'_, S> {
+    fn drop(&mut self) {
+        self.0.set_task(self.1.take());
+    }
+}
+
 fn run_on_spe<S: Spe>(
     spe: &S,
     name: &str,
@@ -278,6 +288,8 @@ fn run_on_spe<S: Spe>(
     let at = spe.id();
     let is_cancelled = || spe.is_cancelled();
     let result = know_panic(name, Processor::Spe(at), is_cancelled, shared, || {
+        let before = spe.set_task(Some(format!("the process `{name}`")));
+        let _task = Task(spe, before);
         run_process(spe, name, body, shared, carrier)
     });
     // That it ended because a channel did is how networks are taken down.
@@ -370,6 +382,28 @@ impl<'env, M: Machine> Network<'env, M> {
         self.add(at, Box::new(move |group| group.add(name, None, body)));
     }
 
+    /// As [`process`](Self::process), with a stack of its own size: see
+    /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
+    ///
+    /// # Panics
+    ///
+    /// If the machine does not have that SPE.
+    #[track_caller]
+    pub fn process_with_stack(
+        &mut self,
+        name: impl Into<String>,
+        at: SpeId,
+        stack_bytes: usize,
+        body: impl FnOnce(&Process<'_, M::Spe>) -> Result<(), ProcessError> + Send + 'env,
+    ) {
+        let name = name.into();
+        let body = Box::new(body);
+        self.add(
+            at,
+            Box::new(move |group| group.add(name, Some(stack_bytes), body)),
+        );
+    }
+
     /// Adds processes on an SPE that share what is not `Send`, such as [local
     /// channels](crate::Channel::local): `group` is called there, and adds them.
     ///
@@ -408,8 +442,9 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its
     /// own](ProcessError), panicked, or misused a named channel, or the local store of an SPE has
-    /// no room for the stacks of its processes or for an item. When one of them fails, its ends are
-    /// dropped, so that the others end as their channels do.
+    /// no room for the stacks of its processes or for an item, or if the caller is a process of a
+    /// network itself. When one of them fails, its ends are dropped, so that the others end as
+    /// their channels do.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
@@ -450,8 +485,15 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Compiled once for each machine, not once for each main process.
     #[track_caller]
     fn run_main(self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
-        let machine = self.machine;
+        let (machine, caller) = (self.machine, Location::caller());
+        if let Some(outer) = pending::network_here() {
+            return Err(NetworkError::Nested {
+                at: caller,
+                outer: running::location_of(outer).unwrap_or(caller),
+            });
+        }
         let shared = NetworkState::default();
+        let _running = Running::new(shared.network, caller);
         let state = &shared;
         let transport = self.transport;
         let starts = self.starts.clone();
@@ -514,7 +556,7 @@ impl<'env, M: Machine> Network<'env, M> {
             starts.close();
         }
         let traffic = shared.exchange.get().map(Exchange::traffic);
-        NetworkError::of(result, &shared, Location::caller())?;
+        NetworkError::of(result, &shared, caller)?;
         Ok(traffic.unwrap_or_default())
     }
 
@@ -619,6 +661,18 @@ pub enum NetworkError {
         at: Processor,
         /// What the panic carried.
         payload: Payload,
+    },
+    /// A process of a network was going to run another network, and to wait for its end. It would
+    /// have kept the other processes of its SPE from running, so nothing was run.
+    #[error(
+        "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
+         until the other one has ended; add the processes to the first network, or run the other one before it or after it"
+    )]
+    Nested {
+        /// The call that was going to run the network.
+        at: &'static Location<'static>,
+        /// The call that has run the other one.
+        outer: &'static Location<'static>,
     },
     /// The machine ended the run.
     #[error(transparent)]

@@ -1,12 +1,14 @@
 //! Networks whose processes are begun by programs that run already.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 
 use cellworks_machine::{Spe, Wake};
 
 use crate::network::run_process;
 use crate::pending;
 use crate::process::Process;
+use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
 /// A network without processes of its own: programs of a machine that run already, such as the
@@ -59,16 +61,20 @@ use crate::shared::{Failure, NetworkState};
 /// ```
 pub struct OpenNetwork<'run> {
     state: NetworkState,
+    _running: Running,
     run: PhantomData<&'run ()>,
 }
 
 impl<'run> OpenNetwork<'run> {
     /// A network for the run in which the caller is: `processor` is any processor of it.
+    #[track_caller]
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
+        let running = Running::new(state.network, Location::caller());
         pending::wake_remotely(state.network, processor.remote_waker());
         Self {
             state,
+            _running: running,
             run: PhantomData,
         }
     }
@@ -82,8 +88,8 @@ impl<'run> OpenNetwork<'run> {
     /// # Panics
     ///
     /// If a process of this network has misused a [named channel](Process::create), with the text
-    /// of the [`NamedError`](crate::NamedError), when `body` has ended. If a process that waits for
-    /// the same channel belongs to another network, in the call that uses the channel.
+    /// of the [`NamedError`](crate::NamedError), when `body` has ended. If a process of another
+    /// network that runs uses the same channel, in the call that uses it second.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

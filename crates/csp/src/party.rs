@@ -183,9 +183,12 @@ pub(crate) struct Guard<T> {
     /// What is offered to a reader, or was given by a writer. Belongs to the alternation while it
     /// is active, to who has taken it while it is taken.
     parcel: UnsafeCell<Option<Parcel<T>>>,
+    /// The guard of the same alternation in which the item lies that this one and others are
+    /// offered; or null. Accessed as `parcel` is.
+    holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: `parcel` is accessed by one at a time, see there; everything else is shared by atomics.
+// SAFETY: `holder` and `parcel` are accessed by one at a time, see there; everything else is shared by atomics.
 unsafe impl<T: Send> Sync for Guard<T> {}
 // SAFETY: it owns a parcel, which may be sent if its item may.
 unsafe impl<T: Send> Send for Guard<T> {}
@@ -201,6 +204,7 @@ impl<T> Guard<T> {
             bit,
             enabled: AtomicBool::new(true),
             parcel: UnsafeCell::new(None),
+            holder: UnsafeCell::new(std::ptr::null()),
         }
     }
 
@@ -262,6 +266,10 @@ impl<T> Guard<T> {
         // SAFETY: it is taken.
         self.parcel
             .with_mut(|place| unsafe { *parcel = (*place).take() });
+        if parcel.is_none() {
+            // SAFETY: as above.
+            *parcel = unsafe { self.offered() }.take();
+        }
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
@@ -274,6 +282,37 @@ impl<T> Guard<T> {
     /// Whether the two belong to one alternation, which cannot communicate with itself.
     pub(crate) fn is_of_same_party(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.party, &other.party)
+    }
+
+    /// The item that this guard is offered, in this guard or in the one that holds it for several.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the alternation, and active, or has taken it.
+    #[cold]
+    #[inline(never)]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the caller sees to it that there is one at a time"
+    )]
+    pub(crate) unsafe fn offered(&self) -> &mut Option<Parcel<T>> {
+        // SAFETY: as the caller says, for all guards of the alternation. The holder is listed by it
+        // as long as this guard is, and neither is removed while the alternation waits.
+        unsafe {
+            let holder = self.holder.with_mut(|holder| *holder);
+            holder.as_ref().unwrap_or(self).parcel()
+        }
+    }
+
+    /// Says in which guard the item lies that this one is offered: `None` for this one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the alternation, which lists both guards, and active.
+    pub(crate) unsafe fn set_holder(&self, holder: Option<&Guard<T>>) {
+        let holder = holder.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: as the caller says.
+        self.holder.with_mut(|place| unsafe { *place = holder });
     }
 
     /// The parcel, for its alternation.

@@ -60,6 +60,11 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
     program()
 }
 
+/// The network of which a program runs on this OS thread, the innermost one.
+pub(crate) fn network_here() -> Option<u32> {
+    HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
+}
+
 /// Wakes those that a dropped end gave a reason to go on.
 pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {

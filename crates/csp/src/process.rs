@@ -36,11 +36,32 @@ pub struct Process<'a, P: Place> {
 }
 
 /// Which process of which network.
-struct Who<'a> {
+pub(crate) struct Who<'a> {
     name: &'a str,
     /// Of the thread that began it, which is the only one that may wait in it; and its number.
     waker: Waker,
     shared: &'a NetworkState,
+}
+
+impl<'a> Who<'a> {
+    /// Which process it is, of all networks. The number of its network is above its own.
+    #[inline(always)]
+    pub(crate) fn user(&self) -> u64 {
+        u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
+    }
+
+    /// The number in its network of a process that [`user`](Self::user) says.
+    pub(crate) fn number_of(user: u64) -> u32 {
+        user as u32
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    pub(crate) fn network(&self) -> u32 {
+        self.waker.network
+    }
 }
 
 impl<'a, P: Place> Process<'a, P> {
@@ -147,6 +168,11 @@ impl<'a, P: Place> Process<'a, P> {
 
     pub(crate) fn number(&self) -> u32 {
         self.who.waker.process
+    }
+
+    #[inline(always)]
+    pub(crate) fn who(&self) -> &Who<'a> {
+        &self.who
     }
 
     /// Whom to wake when what the process waits for has come.

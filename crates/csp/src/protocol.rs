@@ -29,7 +29,7 @@ use crate::party::Guard;
 use crate::place::Place;
 use crate::process::Process;
 use crate::queue::Queue;
-use crate::side::Side;
+use crate::side::{Side, User};
 use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
@@ -214,10 +214,7 @@ impl<T> State<T> {
         parcel: &mut Option<Parcel<T>>,
         woken: &mut Woken,
     ) -> Met {
-        if let (Some(ring), Some(user)) = (self.ring(), process.user()) {
-            ring.register(side, user);
-        }
-        let mut met = self.step(side, parcel, woken);
+        let mut met = self.step_of(side, process.user(), parcel, woken);
         if matches!(met, Met::Nobody) && self.exclude(side.other()) {
             met = self.step(side, parcel, woken);
         }
@@ -228,6 +225,21 @@ impl<T> State<T> {
             Self::mark_ready(self.guards(side.other()), woken);
         }
         met
+    }
+
+    /// A process writes or reads, whatever the channel is like, if it meets another one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn step_of(
+        &mut self,
+        side: Side,
+        user: Option<User>,
+        parcel: &mut Option<Parcel<T>>,
+        woken: &mut Woken,
+    ) -> Met {
+        if let (Some(ring), Some(user)) = (self.ring(), user) {
+            ring.register(side, user);
+        }
+        self.step(side, parcel, woken)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -264,8 +276,7 @@ impl<T> State<T> {
     pub(crate) fn end(&mut self, ended: Ended, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         self.turn_away(ended, woken);
         match ended {
-            // Both sides are excluded.
-            Ended::Poisoned => std::iter::from_fn(|| self.buffer.pop_front()).collect(),
+            Ended::Poisoned => self.take_unread(),
             Ended::Closed => VecDeque::new(),
         }
     }
@@ -299,15 +310,29 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// One end less of a side. The last one closes the channel.
-    pub(crate) fn drop_end(&mut self, side: Side) -> Woken {
+    /// One end less of a side. The last one closes the channel, and the last reader takes what
+    /// no process can read any more, to be dropped when the lock was given back.
+    pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
-        let mut woken = Woken::Nobody;
-        if *ends == 0 && self.ended.is_none() {
-            self.turn_away(Ended::Closed, &mut woken);
+        if *ends > 0 {
+            return VecDeque::new();
         }
-        woken
+        if self.ended.is_none() {
+            self.turn_away(Ended::Closed, woken);
+        }
+        match side {
+            Side::Reader => self.take_unread(),
+            Side::Writer => VecDeque::new(),
+        }
+    }
+
+    /// What is in the buffer of a channel that has ended, so that both sides are excluded.
+    fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
+        if self.is_drained() {
+            return VecDeque::new();
+        }
+        std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
     /// Has an alternation know when the channel may be ready for it.

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::link::{Key, Link};
 use crate::lock::{Lock, Word};
 use crate::partner::Partner;
+use crate::process::Who;
 use crate::protocol::State;
+use crate::running;
 use crate::side::Side;
 use crate::sync::{self, UnsafeCell};
 use crate::waiting::Waiting;
@@ -19,11 +21,12 @@ use crate::way::ring::Ring;
 #[repr(C, align(64))]
 pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
-    /// The processes that read and wrote last, by their numbers, for the report of a deadlock; or
-    /// [`NONE`].
-    last_reader: AtomicU32,
-    last_writer: AtomicU32,
+    /// The processes that read and wrote last, as [`Who::user`] has them; or [`NONE`].
+    last_reader: AtomicU64,
+    last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
+    /// The network whose processes use it, by its number; or [`NO_NETWORK`].
+    network: AtomicU32,
     /// What processes look it up by, if it was [created](crate::Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
     key: Key,
@@ -31,8 +34,11 @@ pub(crate) struct RawChannel<T, L> {
     made_at: &'static Location<'static>,
 }
 
-/// No process has this number.
-const NONE: u32 = u32::MAX;
+/// No process is this one.
+const NONE: u64 = u64::MAX;
+
+/// No network has this number.
+const NO_NETWORK: u32 = u32::MAX;
 
 /// How many channels were ever made.
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
@@ -55,8 +61,9 @@ impl<T, L: Lock> RawChannel<T, L> {
     ) -> Self {
         Self {
             lock: L::default(),
-            last_reader: AtomicU32::new(NONE),
-            last_writer: AtomicU32::new(NONE),
+            last_reader: AtomicU64::new(NONE),
+            last_writer: AtomicU64::new(NONE),
+            network: AtomicU32::new(NO_NETWORK),
             state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
             id: OnceLock::new(),
             key: Key {
@@ -78,14 +85,40 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process uses an end of a side.
+    /// Records that a process uses an end of a side, before it does.
+    ///
+    /// # Panics
+    ///
+    /// If processes of another network use the channel, which runs at the same time.
     #[inline(always)]
-    pub(crate) fn record_user(&self, side: Side, process: u32) {
-        let last = match side {
+    pub(crate) fn record_user(&self, side: Side, who: &Who<'_>) {
+        let last = self.last_user(side);
+        // One that stays the same costs a look, at a line that is needed anyway.
+        if last.load(Ordering::Relaxed) != who.user() {
+            self.join_network(who);
+            last.store(who.user(), Ordering::Relaxed);
+        }
+    }
+
+    fn last_user(&self, side: Side) -> &AtomicU64 {
+        match side {
             Side::Reader => &self.last_reader,
             Side::Writer => &self.last_writer,
-        };
-        last.store(process, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn join_network(&self, who: &Who<'_>) {
+        let network = who.network();
+        let joined = self
+            .network
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |other| {
+                (other == network || !running::is_running(other)).then_some(network)
+            });
+        if let Err(other) = joined {
+            running::refuse_second_network(who, &self.name(), other);
+        }
     }
 
     /// What a process waits for that uses it from a side.
@@ -112,8 +145,11 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     }
 
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
-        let known = |last: &AtomicU32| Some(last.load(Ordering::Relaxed)).filter(|n| *n != NONE);
-        (known(&self.last_reader), known(&self.last_writer))
+        let known = |side| {
+            let user = self.last_user(side).load(Ordering::Relaxed);
+            (user != NONE).then(|| Who::number_of(user))
+        };
+        (known(Side::Reader), known(Side::Writer))
     }
 
     fn key(&self) -> Option<Key> {

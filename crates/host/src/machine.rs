@@ -101,7 +101,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
 
     let main = catch_unwind(AssertUnwindSafe(|| {
         OWNER.run_without_core(|| {
-            main(&ppe);
+            OWNER.run_main(|| main(&ppe));
             ppe.core().wait_for_programs(caller);
         })
     }));

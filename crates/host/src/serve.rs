@@ -21,6 +21,8 @@ pub(crate) fn live(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) 
     run.parking.sit(seat);
     let config = threads::Config {
         stack_bytes: run.stack_bytes,
+        larger_stacks: "HostBuilder::stack_bytes, or, for one process of a network or one thread, with \
+                        process_with_stack or ThreadBuilder::stack_bytes; or keep large values in a Box or Vec",
     };
     let worker = Worker::at(seat, Arc::clone(run), &layout);
     let served = OWNER.run(&config, &*worker, || {

@@ -255,6 +255,10 @@ impl Wake for HostSpe {
         self.run().now()
     }
 
+    fn set_task(&self, task: Option<String>) -> Option<String> {
+        OWNER.set_task(task)
+    }
+
     fn is_cancelled(&self) -> bool {
         threads::is_cancelled()
     }

@@ -27,7 +27,8 @@ fn main() {
     assert_eq!(
         error,
         "cellworks: thread 'SPE 0, thread 1' overflowed its stack of 98304 bytes; \
-         give it more with Config::stack_bytes or Builder::stack_bytes\n"
+         give it more with HostBuilder::stack_bytes, or, for one process of a network or one thread, with \
+         process_with_stack or ThreadBuilder::stack_bytes; or keep large values in a Box or Vec\n"
     );
     println!("1 passed, 0 failed");
 }

@@ -57,6 +57,14 @@ pub trait Wake: Wait {
     /// The calling thread, for others to [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
+    /// Says what the calling thread does from now on, such as "process `a`": if its stack
+    /// overflows, the report says so. Returns what was said before. It does nothing on machines that
+    /// report no overflows.
+    fn set_task(&self, task: Option<String>) -> Option<String> {
+        let _ = task;
+        None
+    }
+
     /// Whether this is the calling thread, if it is known that it has not ended: otherwise another
     /// one may have its place.
     #[inline]

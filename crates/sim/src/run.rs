@@ -49,6 +49,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     let ppe = Ppe::new(SimPpe::new(Rc::clone(&programs), translation));
     let config = threads::Config {
         stack_bytes: setup.options.stack_bytes,
+        larger_stacks: "SimBuilder::stack_bytes, or keep large values in a Box or Vec",
     };
     let mut result = None;
     let mut was_cancelled = false;
@@ -67,7 +68,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
             // Each SPE comes as far as its first turn.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
-                main(&ppe);
+                OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
             // Asked before others fail because the PPE did.

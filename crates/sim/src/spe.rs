@@ -293,6 +293,10 @@ impl Wake for SimSpe {
         self.world.now_of(self.processor())
     }
 
+    fn set_task(&self, task: Option<String>) -> Option<String> {
+        OWNER.set_task(task)
+    }
+
     fn is_cancelled(&self) -> bool {
         threads::is_cancelled()
     }

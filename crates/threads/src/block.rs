@@ -68,7 +68,9 @@ pub(crate) struct Block {
     pub(crate) payload: Cell<*mut ()>,
     /// Drops the result in `payload`, handing back what a panic left there.
     pub(crate) discard: Cell<Discard>,
-    name: Cell<Option<NonNull<str>>>,
+    name: Name,
+    /// What the thread runs now, for the report of an overflow.
+    pub(crate) task: Name,
     /// The thread's number, shown when it has no name.
     pub(crate) number: Cell<u64>,
     /// Bytes that the caller asked for.
@@ -126,7 +128,8 @@ impl Block {
             discard: Cell::new(nothing),
             why: Cell::new(None),
             at: Cell::new(Location::caller()),
-            name: Cell::new(None),
+            name: Name::none(),
+            task: Name::none(),
             number: Cell::new(0),
             stack_bytes,
             stack,
@@ -136,14 +139,7 @@ impl Block {
 
     /// Names the thread, or takes its name away.
     pub(crate) fn set_name(&self, name: Option<Box<str>>) {
-        let name = name.map(|name| {
-            // SAFETY: a box is not null.
-            unsafe { NonNull::new_unchecked(Box::into_raw(name)) }
-        });
-        if let Some(old) = self.name.replace(name) {
-            // SAFETY: came from `Box::into_raw` above and is in no cell any more.
-            drop(unsafe { Box::from_raw(old.as_ptr()) });
-        }
+        drop(self.name.replace(name));
     }
 
     /// `thread 'name'`, or `thread '3'` for a thread without a name.
@@ -153,15 +149,36 @@ impl Block {
 
     /// The name, or the number for a thread without one.
     pub(crate) fn name(&self) -> String {
-        self.name_str()
+        self.name
+            .get()
             .map_or_else(|| self.number.get().to_string(), str::to_owned)
     }
+}
 
-    fn name_str(&self) -> Option<&str> {
-        // SAFETY: the text is freed by `set_name` only, which no `Display` or other foreign code
-        // can reach while a borrow from here is alive: names are set at spawn and taken away when
-        // an ended thread is recycled.
-        self.name.get().map(|name| unsafe { name.as_ref() })
+/// A text that may be there. It is read in signal handlers, which must not take locks.
+pub(crate) struct Name(Cell<Option<NonNull<str>>>);
+
+impl Name {
+    fn none() -> Self {
+        Self(Cell::new(None))
+    }
+
+    /// Returns the text before.
+    pub(crate) fn replace(&self, name: Option<Box<str>>) -> Option<Box<str>> {
+        let name = name.map(|name| {
+            // SAFETY: a box is not null.
+            unsafe { NonNull::new_unchecked(Box::into_raw(name)) }
+        });
+        let old = self.0.replace(name)?;
+        // SAFETY: came from `Box::into_raw` above and is in no cell any more.
+        Some(unsafe { Box::from_raw(old.as_ptr()) })
+    }
+
+    pub(crate) fn get(&self) -> Option<&str> {
+        // SAFETY: the text is freed by who has got it from `replace` only, which no `Display` or
+        // other foreign code can reach while a borrow from here is alive: names are set at spawn,
+        // and by the running thread for itself, and taken away when an ended thread is recycled.
+        self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }
 
@@ -170,7 +187,7 @@ pub(crate) struct Label<'a>(&'a Block);
 
 impl fmt::Display for Label<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.name_str() {
+        match self.0.name.get() {
             Some(name) => write!(f, "thread '{name}'"),
             None => write!(f, "thread '{}'", self.0.number.get()),
         }

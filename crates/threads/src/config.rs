@@ -11,12 +11,16 @@ pub struct Config {
     /// below 16 KiB are raised to it, because a panic alone needs some. The main thread runs on the
     /// stack of its OS thread.
     pub stack_bytes: usize,
+    /// The calls that give a thread a larger stack, for the report of a stack that overflows: those
+    /// of this crate by default. A machine that starts the threads names its own.
+    pub larger_stacks: &'static str,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Config {
             stack_bytes: 256 * 1024,
+            larger_stacks: "Config::stack_bytes or Builder::stack_bytes",
         }
     }
 }

@@ -4,8 +4,10 @@
 //! A handler of SIGSEGV and SIGBUS, installed once in a process, runs on an alternate stack. It
 //! asks whether the address lies in the guard of the thread that runs on this core; every other
 //! fault goes on to the handler that was installed before, usually that of `std`, which reports
-//! overflows of the stacks of OS threads.
+//! overflows of the stacks of OS threads. That of an OS thread which runs the main program of a
+//! machine is reported here, too.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::fmt::{self, Write};
 use std::io;
@@ -14,16 +16,16 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use crate::block::Block;
-use crate::stack::Stack;
+use crate::stack::{Stack, page_bytes};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
 /// What handled [`SIGNALS`] before us.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Which thread of the calling OS thread runs and has this address in its guard, if one does. To be
-/// called in a signal handler.
-pub(crate) type Find = fn(usize) -> Option<&'static Block>;
+/// Which thread of the calling OS thread runs and has this address in its guard, if one does, and
+/// the calls that give a thread a larger stack. To be called in a signal handler.
+pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// How the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
@@ -107,25 +109,95 @@ fn install_handler() {
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
-    if let Some(block) = FIND.get().and_then(|find| find(address)) {
-        let mut message = Message::default();
-        let _ = writeln!(
-            message,
-            "cellworks: {} overflowed its stack of {} bytes; give it more with Config::stack_bytes or Builder::stack_bytes",
+    if let Some((block, larger_stacks)) = FIND.get().and_then(|find| find(address)) {
+        let (before, task, after) = match block.task.get() {
+            Some(task) => (" (", task, ")"),
+            None => ("", "", ""),
+        };
+        abort_with(format_args!(
+            "cellworks: {}{before}{task}{after} overflowed its stack of {} bytes; give it more with {larger_stacks}\n",
             block.label(),
             block.stack_bytes,
-        );
-        // SAFETY: writes initialised bytes of the message to standard error, then ends the process.
-        unsafe {
-            libc::write(
-                libc::STDERR_FILENO,
-                message.text.as_ptr().cast(),
-                message.len,
-            );
-            libc::abort();
-        }
+        ));
+    }
+    if let Some(main) = MAIN_STACK.get().filter(|stack| stack.has_in_guard(address)) {
+        abort_with(format_args!(
+            "cellworks: the main program (of a network, the process `main`) overflowed the stack of its OS thread of {} bytes; \
+             run the machine on one with more, by std::thread::Builder::stack_size, or keep large values in a Box or Vec\n",
+            main.bytes,
+        ));
     }
     chain(signal, info, machine);
+}
+
+/// Writes a message to standard error, and ends the process.
+fn abort_with(text: fmt::Arguments<'_>) -> ! {
+    let mut message = Message::default();
+    let _ = message.write_fmt(text);
+    // SAFETY: writes initialised bytes of the message to standard error, then ends the process.
+    unsafe {
+        libc::write(
+            libc::STDERR_FILENO,
+            message.text.as_ptr().cast(),
+            message.len,
+        );
+        libc::abort();
+    }
+}
+
+/// The stack of an OS thread on which the main program of a machine runs.
+#[derive(Clone, Copy)]
+struct MainStack {
+    lowest: usize,
+    bytes: usize,
+    guard_bytes: usize,
+}
+
+thread_local! {
+    // The handler reads it: it needs no initialisation and no destructor.
+    static MAIN_STACK: Cell<Option<MainStack>> = const { Cell::new(None) };
+}
+
+impl MainStack {
+    /// The stack of the calling OS thread, if the C library knows it.
+    fn of_calling_thread() -> Option<Self> {
+        let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+        // SAFETY: the first call fills in the attributes, which the others read and give back.
+        unsafe {
+            if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+                return None;
+            }
+            let (mut lowest, mut bytes, mut guard_bytes) = (ptr::null_mut(), 0, 0);
+            let known = libc::pthread_attr_getstack(attributes.as_ptr(), &mut lowest, &mut bytes);
+            libc::pthread_attr_getguardsize(attributes.as_ptr(), &mut guard_bytes);
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            (known == 0).then_some(Self {
+                lowest: lowest.addr(),
+                bytes,
+                guard_bytes: guard_bytes.max(page_bytes()),
+            })
+        }
+    }
+
+    /// C libraries differ in whether the guard is a part of the stack, or lies below it.
+    fn has_in_guard(&self, address: usize) -> bool {
+        address.abs_diff(self.lowest) < self.guard_bytes
+    }
+}
+
+/// Runs the main program of a machine on this OS thread: if that overflows the stack of the OS
+/// thread, the report says so.
+pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
+    /// What was before, for when this is dropped.
+    struct Before(Option<MainStack>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            MAIN_STACK.set(self.0);
+        }
+    }
+    install_handler();
+    let _before = Before(MAIN_STACK.replace(MainStack::of_calling_thread()));
+    program()
 }
 
 /// Does what would have been done had this handler not been installed.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::panic::Location;
 
 use crate::config::{Config, Idle};
+use crate::overflow;
 use crate::report::{Blocked, Cause};
 use crate::scheduler::{self, here, with};
 use crate::scope::{self, Scope};
@@ -55,6 +56,25 @@ impl Owner {
         main: impl FnOnce() -> R,
     ) -> Result<R, Blocked> {
         scheduler::run(config, idle, main, true)
+    }
+
+    /// Runs the main program of a machine. If it overflows the stack of the OS thread, the report
+    /// names it and says what to do.
+    pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
+        overflow::with_main(program)
+    }
+
+    /// Says what the running thread does from now on, such as "process `a`": if its stack
+    /// overflows, the report says so beside the name of the thread. Returns what was said before.
+    ///
+    /// On an OS thread that is no core it does nothing.
+    pub fn set_task(self, task: Option<String>) -> Option<String> {
+        with(|s| {
+            let old = s
+                .is_running()
+                .then(|| s.current().task.replace(task.map(Into::into)));
+            old.flatten().map(String::from)
+        })
     }
 
     /// Runs `program` on an OS thread that is no core, and refuses there what is refused on a core

@@ -125,7 +125,7 @@ impl Stack {
 }
 
 /// Bytes of a page of memory.
-fn page_bytes() -> usize {
+pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
     *PAGE_BYTES.get_or_init(|| {
         // SAFETY: asks for a constant.

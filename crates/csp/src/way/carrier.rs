@@ -50,8 +50,9 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
+    // Before the step, which another processor may perform.
+    channel.record_user(side, process.who());
     process.perform(&channel.waiting(side), |woken| {
-        channel.record_user(side, process.number());
         // SAFETY: the caller's promise.
         unsafe {
             channel

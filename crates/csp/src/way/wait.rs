@@ -7,7 +7,7 @@ use crate::parcel::{Parcel, take_parcel};
 use crate::place::Place;
 use crate::process::Process;
 use crate::protocol::{Met, Refused};
-use crate::raw::{Locked, RawChannel};
+use crate::raw::RawChannel;
 use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
@@ -15,10 +15,10 @@ use crate::waiting::{ToRead, ToWrite, Why};
 /// A process may wait at a channel as long as this lives, in the frame of the call that waits: it
 /// leaves the queue or the word when that returns or unwinds, or waits for the process that has
 /// taken it out.
-struct InFrame<'a, T, L: Lock> {
-    channel: &'a RawChannel<T, L>,
-    side: Side,
-    node: &'a Node<T>,
+pub(super) struct InFrame<'a, T, L: Lock> {
+    pub(super) channel: &'a RawChannel<T, L>,
+    pub(super) side: Side,
+    pub(super) node: &'a Node<T>,
 }
 
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
@@ -135,20 +135,25 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// A process waits no more, unless it was served in the meantime.
+/// A process waits no more. Says whether it still did: otherwise it was served in the meantime, or
+/// the channel has ended.
 #[cold]
 #[inline(never)]
-fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) {
-    let is_left = |mut state: Locked<'_, T, L>| {
-        node.outcome() != Outcome::Waits || state.queue(side).remove(node)
-    };
-    if !is_left(channel.lock()) {
+pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
+    let mut state = channel.lock();
+    if node.outcome() != Outcome::Waits {
+        return false;
+    }
+    let has_left = state.queue(side).remove(node);
+    drop(state);
+    if !has_left {
         // Another process has taken it out of the word, and is in the middle of serving it.
         let backoff = Backoff::new();
         while node.outcome() == Outcome::Waits {
             backoff.snooze();
         }
     }
+    has_left
 }
 
 /// A process has waited in vain, or so it seems: its item is its own from now on. Says how the

@@ -56,7 +56,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     partner: &mut Partner,
 ) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
     prefetch(channel, *partner);
-    channel.record_user(Side::Writer, process.number());
+    channel.record_user(Side::Writer, process.who());
     let mut parcel = parcel;
     let mut looks = if partner.is_elsewhere() { LOOKS } else { 0 };
     loop {
@@ -96,7 +96,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     partner: &mut Partner,
 ) -> Result<Parcel<T>, Otherwise<(), Ended>> {
     prefetch(channel, *partner);
-    channel.record_user(Side::Reader, process.number());
+    channel.record_user(Side::Reader, process.who());
     loop {
         let word = channel.lock.load();
         if let Some(node) = take_out(channel, word, Side::Writer) {

@@ -11,6 +11,8 @@ use cellworks_machine::{Machine, Time};
 use crate::{network, on_every_machine, spe};
 
 on_every_machine![
+    an_item_is_offered_to_any_of_several_channels,
+    what_was_offered_to_any_is_withdrawn_from_all,
     priority_chooses_the_first_that_is_ready,
     fair_lets_none_wait_for_more_than_the_others,
     arbitrary_chooses_by_its_seed,
@@ -566,4 +568,81 @@ fn take_turns<M: Machine>(machine: &M) {
     for count in &counts {
         assert_eq!(count.load(Ordering::Relaxed), 4, "{counts:?}");
     }
+}
+
+/// Each worker gets what it is free for; of an item that was offered to several, one guard is
+/// chosen, and the others have nothing more.
+fn an_item_is_offered_to_any_of_several_channels<M: Machine>(machine: &M) {
+    const TASKS: u32 = 60;
+    for capacity in [0, 2] {
+        let mut network = network(machine);
+        let (results, mut all_results) = Channel::new().any_to_one::<u32>();
+        let mut workers = Vec::new();
+        for index in 0..3_u16 {
+            let (to_worker, mut tasks) = Channel::new().buffered(capacity).one_to_one::<u32>();
+            workers.push(to_worker);
+            let mut results = results.clone();
+            network.process(format!("worker {index}"), spe(index), move |process| {
+                loop {
+                    let mut task = tasks.read(process)?;
+                    if index == 1 {
+                        // As an alternation, too, and by trying.
+                        results.write(process, task)?;
+                        let mut one = Alternation::fair();
+                        let guard = one.read(&mut tasks);
+                        one.select(process)?;
+                        task = one.take(process, &guard);
+                    }
+                    results.write(process, task)?;
+                }
+            });
+        }
+        drop(results);
+        network.process("farmer", spe(3), move |process| {
+            let mut free = Alternation::fair();
+            let guards: Vec<_> = workers
+                .iter_mut()
+                .map(|worker| free.write(worker))
+                .collect();
+            for task in 0..TASKS {
+                free.offer_to_any(process, &guards, task);
+                assert!(guards.iter().all(|guard| free.is_offered(guard)));
+                free.select(process)?;
+                assert!(!guards.iter().any(|guard| free.is_offered(guard)));
+            }
+            Ok(())
+        });
+        let mut got = network
+            .run_with(|process| all_results.items(process).collect::<Vec<_>>())
+            .unwrap();
+        got.sort_unstable();
+        assert_eq!(got, Vec::from_iter(0..TASKS));
+    }
+}
+
+fn what_was_offered_to_any_is_withdrawn_from_all<M: Machine>(machine: &M) {
+    network(machine)
+        .run_with(|process| {
+            let (mut first, _at_first) = Channel::new().one_to_one::<Box<u32>>();
+            let (mut second, mut at_second) = Channel::new().buffered(1).one_to_one::<Box<u32>>();
+            let mut any = Alternation::priority();
+            let guards = [any.write(&mut first), any.write(&mut second)];
+            for guard in &guards {
+                any.offer_to_any(process, &guards, Box::new(1));
+                assert_eq!(any.withdraw(process, guard), Some(Box::new(1)));
+                assert_eq!(any.withdraw(process, guard), None);
+                assert!(!guards.iter().any(|guard| any.is_offered(guard)));
+            }
+            any.offer_to_any(process, &guards, Box::new(2));
+            assert_eq!(any.select(process).unwrap(), guards[1]);
+            // An item for each of them again.
+            any.offer(process, &guards[0], Box::new(3));
+            any.offer(process, &guards[1], Box::new(4));
+            assert_eq!(any.select_or_skip(process).unwrap(), None);
+            assert_eq!(at_second.read(process), Ok(Box::new(2)));
+            assert_eq!(any.select(process).unwrap(), guards[1]);
+            assert_eq!(at_second.read(process), Ok(Box::new(4)));
+            assert_eq!(any.withdraw(process, &guards[0]), Some(Box::new(3)));
+        })
+        .unwrap();
 }

@@ -42,14 +42,13 @@ impl Drop for Counted {
 
 impl Item for Counted {}
 
-/// Writers write while the only reader ends: each item was read, or is with its writer again, or is
-/// left in the buffer.
+/// Writers write while the only reader ends: each item was read, or is with its writer again, or
+/// was in the buffer, from where the reader has poisoned it.
 fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     for capacity in [0, 1, 4] {
         for limit in 0..12 {
             let (writer, reader) = Channel::new().buffered(capacity).any_to_one::<u32>();
             let (back, mut given_back) = Channel::new().any_to_one::<Vec<u32>>();
-            let mut rest = writer.clone();
             let mut network = network(machine);
             for index in 0..3_u32 {
                 let (mut writer, mut back) = (writer.clone(), back.clone());
@@ -71,11 +70,11 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
             let all = network.run_with(|process| {
                 let mut reader = reader;
                 let mut all: Vec<_> = (0..limit).map(|_| reader.read(process).unwrap()).collect();
+                all.extend(reader.poison(process));
                 drop(reader);
                 while let Ok(items) = given_back.read(process) {
                     all.extend(items);
                 }
-                all.extend(rest.poison(process));
                 all.sort_unstable();
                 all
             });

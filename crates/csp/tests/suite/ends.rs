@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks_csp::{Alternation, Channel, Ended, Network, Process, Reader, Unsent, Writer};
-use cellworks_host::Host;
+use cellworks_csp::{Alternation, Channel, Ended, Item, Network, Process, Reader, Unsent, Writer};
 use cellworks_machine::{Machine, Processor, Wait, Wake};
 
 use crate::{network, on_every_machine, spe};
@@ -17,6 +16,9 @@ on_every_machine![
     poison_returns_what_is_in_the_buffer,
     poison_comes_after_close,
     the_last_end_that_is_dropped_closes,
+    a_channel_is_used_by_one_network_after_the_other,
+    what_cannot_be_read_any_more_is_dropped_with_the_last_reader,
+    a_buffer_without_bound_never_has_its_writer_wait,
     an_end_that_is_dropped_wakes_at_once,
     an_end_that_nobody_used_wakes_who_waits,
     ends_of_a_process_that_unwinds_are_dropped,
@@ -153,8 +155,72 @@ fn the_last_end_that_is_dropped_closes<M: Machine>(machine: &M) {
             drop(other);
             let unsent = writer.write(process, 2).unwrap_err();
             assert_eq!((unsent.item, unsent.ended), (2, Ended::Closed));
-            // What nobody can read any more comes back to who asks for it.
-            assert_eq!(writer.poison(process), [1]);
+            assert!(writer.poison(process).is_empty());
+        })
+        .unwrap();
+}
+
+/// Says when it is dropped.
+struct Says<'a>(&'a AtomicBool);
+
+impl Item for Says<'_> {}
+
+impl Drop for Says<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// In a buffer of every kind, however the channel ends. An item may have what another process waits
+/// for.
+fn what_cannot_be_read_any_more_is_dropped_with_the_last_reader<M: Machine>(machine: &M) {
+    for (is_closed, is_for_several) in [(false, false), (false, true), (true, false), (true, true)]
+    {
+        let is_dropped = AtomicBool::new(false);
+        let dropped = || is_dropped.load(Ordering::Relaxed);
+        network(machine)
+            .run_with(|process| {
+                let channel = Channel::new().buffered(3);
+                if is_for_several {
+                    let (mut writer, reader) = channel.any_to_any();
+                    let other = reader.clone();
+                    assert!(writer.write(process, Says(&is_dropped)).is_ok());
+                    drop(other);
+                    assert!(!dropped());
+                    if is_closed {
+                        writer.close(process);
+                    }
+                    drop(reader);
+                    assert!(dropped());
+                    drop(writer);
+                } else {
+                    let (mut writer, reader) = channel.one_to_one();
+                    assert!(writer.write(process, Says(&is_dropped)).is_ok());
+                    if is_closed {
+                        writer.close(process);
+                    }
+                    assert!(!dropped());
+                    drop(reader);
+                    assert!(dropped());
+                    drop(writer);
+                }
+            })
+            .unwrap();
+    }
+}
+
+fn a_buffer_without_bound_never_has_its_writer_wait<M: Machine>(machine: &M) {
+    network(machine)
+        .run_with(|process| {
+            let (mut writer, mut reader) = Channel::new().buffered(usize::MAX).one_to_one();
+            for item in 0..5_000_u32 {
+                writer.write(process, item).unwrap();
+            }
+            drop(writer);
+            for item in 0..5_000 {
+                assert_eq!(reader.read(process), Ok(item));
+            }
+            assert_eq!(reader.read(process), Err(Ended::Closed));
         })
         .unwrap();
 }
@@ -229,8 +295,9 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-#[test]
-fn a_channel_between_two_networks_is_refused() {
+/// On each of two machines a process of one of the networks is the second one to use the channel: it
+/// ends before an item has moved.
+fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacity: usize) {
     /// Says so when it is dropped, also in a process that panics.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
@@ -238,38 +305,88 @@ fn a_channel_between_two_networks_is_refused() {
             self.0.store(true, Ordering::Relaxed);
         }
     }
-    let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
-    let is_over = AtomicBool::new(false);
-    let run = |network: Network<'_, Host>| {
-        // Somebody goes on, or the first network would be found waiting for nobody.
-        let ended = network.run_with(|_| {
-            while !is_over.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-        });
-        ended.map_err(|error| error.to_string())
-    };
+    let channel = Channel::new().named("between").buffered(capacity);
+    let (mut writer, mut reader) = channel.any_to_one::<u32>();
+    let mut own = writer.clone();
+    let (is_over, reads_first) = (AtomicBool::new(false), AtomicBool::new(false));
+    let line = line!() + 13;
     let results = std::thread::scope(|scope| {
         let reads = scope.spawn(|| {
-            let host = crate::host();
-            let mut network = Network::on(&host);
+            let mut network = Network::on(first);
             network.process("reader", spe(0), |process| {
-                let _over = Over(&is_over);
+                assert_eq!(reader.read(process), Ok(7));
+                reads_first.store(true, Ordering::Relaxed);
                 reader.read(process)?;
-                Ok(())
+                panic!("nothing was to be read");
             });
-            run(network)
+            network.process("own writer", spe(0), move |process| {
+                Ok(own.write(process, 7)?)
+            });
+            network.run_with(|process| {
+                // Goes on, or the reader would be found waiting for nothing.
+                while !is_over.load(Ordering::Relaxed) {
+                    process.yield_now();
+                    std::thread::yield_now();
+                }
+            })
         });
-        let host = crate::host();
-        let mut network = Network::on(&host);
+        while !reads_first.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let mut network = Network::on(second);
         network.process("writer", spe(0), |process| {
             let _over = Over(&is_over);
             Ok(writer.write(process, 1)?)
         });
-        [run(network), reads.join().unwrap()]
+        let writes = network.run();
+        [writes, reads.join().unwrap()]
     });
-    let text = format!("{results:?}");
-    let expected = "uses a channel at which a process of another network waits; all that use a channel have to belong to \
-                    one network, and be run together";
-    assert!(text.contains(expected), "{text}");
+    let [writes, reads] = results.map(|result| result.unwrap_err().to_string());
+    assert!(
+        writes.starts_with(
+            "the process `writer` panicked on SPE 0: the process `writer` of the network that was run at crates/csp/tests/suite/ends.rs:"
+        ),
+        "{writes}"
+    );
+    let both = format!(
+        "was going to use the channel `between`, which the network that was run at crates/csp/tests/suite/ends.rs:{line}:"
+    );
+    assert!(writes.contains(&both), "{writes}");
+    assert!(
+        writes.ends_with(
+            "uses; all processes that use a channel have to belong to one network: put them into one, or run the second \
+             network when the first one has ended"
+        ),
+        "{writes}"
+    );
+    assert!(reads.starts_with("deadlock"), "{reads}");
+}
+
+#[test]
+fn a_channel_between_two_networks_is_refused() {
+    for capacity in [0, 2] {
+        two_networks_at_one_channel(&crate::host(), &crate::host(), capacity);
+    }
+}
+
+/// A channel is free for another network when the first one has ended.
+fn a_channel_is_used_by_one_network_after_the_other<M: Machine>(machine: &M) {
+    for capacity in [2, 40] {
+        let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one::<u32>();
+        for round in 0..3 {
+            let mut first = network(machine);
+            first.process(
+                "writer",
+                spe(1),
+                |process| Ok(writer.write(process, round)?),
+            );
+            first.run().unwrap();
+            let mut second = network(machine);
+            second.process("reader", spe(1), |process| {
+                assert_eq!(reader.read(process), Ok(round));
+                Ok(())
+            });
+            second.run().unwrap();
+        }
+    }
 }

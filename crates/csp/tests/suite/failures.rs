@@ -17,6 +17,7 @@ on_every_machine![
     alternations_wait_for_each_other,
     a_cycle_goes_through_one_of_several_guards,
     a_process_waits_for_itself,
+    philosophers_wait_for_each_other,
     local_channels_are_in_cycles,
     the_main_process_is_in_a_cycle,
     a_main_process_that_unwraps_is_in_the_deadlock,
@@ -44,6 +45,7 @@ on_every_machine![
     a_panic_of_the_main_process_comes_before_what_follows_from_it,
     a_panic_that_was_caught_is_forgotten,
     an_error_comes_before_what_follows_from_it,
+    a_network_in_a_process_is_refused,
     ends_of_channels_are_no_errors;
     on Cells:
     a_process_waits_for_something_else,
@@ -278,6 +280,62 @@ fn a_process_waits_for_itself<M: Machine>(machine: &M) {
         ),
         "{text}"
     );
+}
+
+/// Each fork is a channel with one item, which a philosopher reads to take the fork, and writes to
+/// put it back. So a philosopher holds both ends of both of its forks.
+fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
+    for philosophers in [3, 5] {
+        let forks: Vec<_> = (0..philosophers)
+            .map(|fork| {
+                let channel = Channel::new().named(format!("fork {fork}")).buffered(1);
+                channel.any_to_any::<()>()
+            })
+            .collect();
+        let (at_table, seats) = Channel::new().buffered(philosophers).any_to_one::<()>();
+        let (mut may_go_on, go_on) = Channel::new().one_to_any::<()>();
+        let mut network = network(machine);
+        for index in 0..philosophers {
+            let (mut put_left, mut take_left) = forks[index].clone();
+            let (mut put_right, mut take_right) = forks[(index + 1) % philosophers].clone();
+            let (mut at_table, mut go_on) = (at_table.clone(), go_on.clone());
+            let name = format!("philosopher {index}");
+            network.process(name, spe(index as u16 % 2), move |process| {
+                put_left.write(process, ())?;
+                take_left.read(process)?;
+                // Each has a fork before any of them takes the other one.
+                at_table.write(process, ())?;
+                go_on.read(process)?;
+                take_right.read(process)?;
+                put_right.write(process, ())?;
+                Ok(put_left.write(process, ())?)
+            });
+        }
+        drop((forks, at_table, go_on));
+        let result = network.run_with(|process| {
+            let mut seats = seats;
+            (0..philosophers).for_each(|_| seats.read(process).unwrap());
+            (0..philosophers).for_each(|_| may_go_on.write(process, ()).unwrap());
+        });
+        let Err(NetworkError::Deadlock(deadlock)) = result else {
+            panic!("a deadlock is an error, not {result:?}");
+        };
+        // In the order in which each waits for the next one.
+        let waits: Vec<_> = deadlock
+            .cycle
+            .iter()
+            .map(|stuck| (stuck.process.clone(), stuck.operations.clone()))
+            .collect();
+        let expected = (0..philosophers).map(|index| {
+            let fork = (index + 1) % philosophers;
+            (
+                format!("philosopher {index}"),
+                vec![format!("to read the channel `fork {fork}`")],
+            )
+        });
+        assert_eq!(waits, Vec::from_iter(expected), "{deadlock}");
+        assert!(deadlock.others.is_empty(), "{deadlock}");
+    }
 }
 
 fn local_channels_are_in_cycles<M: Machine>(machine: &M) {
@@ -995,5 +1053,37 @@ fn a_deadlock_is_the_same_under_every_schedule() {
         who_waits_for_the_cycle_is_named_apart(&machine);
         an_end_is_left_over(&machine);
         a_panic_ends_the_others(&machine);
+    }
+}
+
+fn a_network_in_a_process_is_refused<M: Machine + Sync>(machine: &M) {
+    for is_main in [false, true] {
+        let nested = || {
+            let mut inner = network(machine);
+            inner.process("inner", spe(1), |_| panic!("it was to be refused"));
+            let error = inner.run().unwrap_err();
+            assert!(matches!(error, NetworkError::Nested { .. }), "{error}");
+            error.to_string()
+        };
+        let (mut to_main, mut texts) = Channel::new().one_to_one();
+        let mut outer = network(machine);
+        outer.process("outer", spe(0), move |process| {
+            let text = if is_main { String::new() } else { nested() };
+            Ok(to_main.write(process, text)?)
+        });
+        let text = outer
+            .run_with(|process| {
+                let text = texts.read(process).unwrap();
+                if is_main { nested() } else { text }
+            })
+            .unwrap();
+        for part in [
+            "a process of the network that was run at crates/csp/tests/suite/failures.rs:",
+            "was going to run another network, at crates/csp/tests/suite/failures.rs:",
+            "which would stop its SPE until the other one has ended; add the processes to the first network, or run the other \
+             one before it or after it",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -6,10 +6,12 @@ mod classics;
 mod defects;
 mod ends;
 mod failures;
+mod items;
 #[path = "../../../../tests/machines.rs"]
 mod machines;
 mod named;
 mod networks;
+mod patience;
 mod processes;
 mod ring;
 mod schedules;

@@ -156,9 +156,9 @@ impl Scheduler {
     }
 }
 
-/// The running thread, if this OS thread is a core and the thread's guard has the address. Usable
-/// in a signal handler.
-pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
+/// The running thread, if this OS thread is a core and the thread's guard has the address, and the
+/// calls that give a thread a larger stack. Usable in a signal handler.
+pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or the block of a thread of this run; the signal handler does not outlive
         // it.
@@ -177,5 +177,6 @@ pub(crate) fn running_block(in_guard: usize) -> Option<&'static Block> {
             .flatten()
             .chain([block])
             .find(|block| block.stack.guard().contains(&in_guard))
+            .map(|block| (block, s.run().larger_stacks))
     })
 }

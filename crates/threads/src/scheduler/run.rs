@@ -26,6 +26,8 @@ pub(super) struct Run {
     pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
+    /// See [`Config::larger_stacks`].
+    pub(super) larger_stacks: &'static str,
     _guarded: Guarded,
 }
 
@@ -47,6 +49,7 @@ impl Run {
             outlasting: RefCell::default(),
             blocked: Cell::new(None),
             idle_panic: Cell::new(None),
+            larger_stacks: config.larger_stacks,
             _guarded: guarded,
         }
     }

@@ -441,6 +441,7 @@ fn thousands_of_blocked_threads_are_cancelled() {
     let ended = Cell::new(0);
     let config = Config {
         stack_bytes: 16 * 1024,
+        ..Config::default()
     };
     let blocked = run(&config, &NoOutside, || {
         scope(|s| {

@@ -121,6 +121,21 @@ impl Drop for Sets<'_> {
     }
 }
 
+/// That the report of an overflow says it, crates/csp/tests/stack_overflow.rs shows.
+#[test]
+fn what_a_thread_does_is_its_own_and_no_name() {
+    let task = |text: &str| Some(text.to_owned());
+    assert_eq!(OWNER.set_task(task("nothing, as this is no core")), None);
+    core(|| {
+        assert_eq!(OWNER.set_task(task("first")), None);
+        OWNER.scope_at(Location::caller(), |s| {
+            s.spawn(|| assert_eq!(OWNER.set_task(task("of another thread")), None));
+        });
+        assert_eq!(OWNER.set_task(task("second")), task("first"));
+        assert_eq!(OWNER.set_task(None), task("second"));
+    });
+}
+
 #[test]
 fn a_cancelled_thread_can_outlast_older_ones_and_those_that_outlast_others() {
     const THREADS: usize = 5;

@@ -195,6 +195,7 @@ fn ten_thousand_threads() {
     let count = Cell::new(0);
     let config = Config {
         stack_bytes: 16 * 1024,
+        ..Config::default()
     };
     run(&config, &NoOutside, || {
         scope(|s| {

@@ -1,0 +1,52 @@
+//! The networks that run now, for errors that name them.
+
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::sync::Mutex;
+
+use crate::process::Who;
+use crate::sync::locked;
+
+/// Where in the source each was run, by its number.
+static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
+
+/// A network runs as long as this lives.
+pub(crate) struct Running(u32);
+
+impl Running {
+    pub(crate) fn new(network: u32, at: &'static Location<'static>) -> Self {
+        locked(&NETWORKS).insert(network, at);
+        Self(network)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        locked(&NETWORKS).remove(&self.0);
+    }
+}
+
+/// Where a network was run, if it runs still.
+pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
+    locked(&NETWORKS).get(&network).copied()
+}
+
+pub(crate) fn is_running(network: u32) -> bool {
+    location_of(network).is_some()
+}
+
+/// Ends a process that was going to use a channel of another network.
+#[cold]
+pub(crate) fn refuse_second_network(who: &Who<'_>, channel: &str, other: u32) -> ! {
+    let run_at = |network| match location_of(network) {
+        Some(at) => format!("the network that was run at {at}"),
+        None => "a network that has ended".to_owned(),
+    };
+    panic!(
+        "the process `{}` of {} was going to use {channel}, which {} uses; all processes that use a channel have to belong to \
+         one network: put them into one, or run the second network when the first one has ended",
+        who.name(),
+        run_at(who.network()),
+        run_at(other)
+    );
+}

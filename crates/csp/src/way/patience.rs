@@ -1,0 +1,153 @@
+//! Reading and writing by processes that do not wait, or wait until a time: a step of the protocol
+//! under the channel's lock, as an alternation of one guard would perform it, without the
+//! alternation.
+
+use cellworks_machine::Time;
+
+use super::wait::{InFrame, leave};
+use crate::end::{Ended, Refused, Unsent};
+use crate::item::Item;
+use crate::lock::Lock;
+use crate::node::{Node, Outcome};
+use crate::parcel::Parcel;
+use crate::place::Place;
+use crate::process::Process;
+use crate::protocol::Met;
+use crate::raw::{ChannelEnd, RawChannel};
+use crate::side::Side;
+use crate::waiting::Waiting;
+
+/// Writes an item if a reader or room is there, before `deadline` has come if there is one, and
+/// else at once.
+#[track_caller]
+pub(crate) fn write<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    item: T,
+    deadline: Option<Time>,
+) -> Result<(), Refused<T>> {
+    let item = match (end.ring.as_ref(), process.user()) {
+        (Some(ring), Some(user)) => match ring.put(user, item) {
+            Ok(()) => return Ok(()),
+            Err(item) => item,
+        },
+        _ => item,
+    };
+    let channel = &*end.channel;
+    let mut parcel = Some(process.pack(item, channel));
+    let met = exchange(channel, Side::Writer, process, &mut parcel, deadline);
+    let mut back = || {
+        let parcel = parcel.take();
+        let parcel = parcel.expect("what was not taken is the writer's");
+        process.take_back(parcel, channel)
+    };
+    match met {
+        Met::Done => Ok(()),
+        Met::Nobody => Err(Refused::NotTaken(back())),
+        Met::Ended(ended) => {
+            let item = back();
+            Err(Refused::Ended(Unsent { item, ended }))
+        }
+    }
+}
+
+/// Reads an item if there is one, before `deadline` has come if there is one, and else at once.
+#[track_caller]
+pub(crate) fn read<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    deadline: Option<Time>,
+) -> Result<Option<T>, Ended> {
+    if let (Some(ring), Some(user)) = (end.ring.as_ref(), process.user())
+        && let Some(item) = ring.take(user)
+    {
+        return Ok(Some(item));
+    }
+    let channel = &*end.channel;
+    let mut parcel = None;
+    match exchange(channel, Side::Reader, process, &mut parcel, deadline) {
+        Met::Done => Ok(parcel.map(|parcel| process.fetch(parcel, channel))),
+        Met::Nobody => Ok(None),
+        Met::Ended(ended) => Err(ended),
+    }
+}
+
+#[track_caller]
+fn exchange<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    side: Side,
+    process: &Process<'_, P>,
+    parcel: &mut Option<Parcel<T>>,
+    deadline: Option<Time>,
+) -> Met {
+    channel.record_user(side, process.who());
+    match deadline {
+        None => look(channel, side, process, parcel),
+        Some(deadline) => wait_until(channel, side, process, parcel, deadline),
+    }
+}
+
+fn look<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    side: Side,
+    process: &Process<'_, P>,
+    parcel: &mut Option<Parcel<T>>,
+) -> Met {
+    let user = process.user();
+    let mut met = Met::Nobody;
+    process.look(
+        || channel.waiting(side),
+        |woken| {
+            met = channel.lock().step_of(side, user, parcel, woken);
+            matches!(met, Met::Done)
+        },
+    );
+    if matches!(met, Met::Nobody) {
+        process.skip();
+    }
+    met
+}
+
+#[track_caller]
+fn wait_until<T, L: Lock, P: Place>(
+    channel: &RawChannel<T, L>,
+    side: Side,
+    process: &Process<'_, P>,
+    parcel: &mut Option<Parcel<T>>,
+    deadline: Time,
+) -> Met {
+    let node = Node::new();
+    // The node leaves the queue also if this call unwinds.
+    let frame = InFrame {
+        channel,
+        side,
+        node: &node,
+    };
+    let what: Waiting<'_> = channel.waiting(side);
+    let met = process.perform(&what, |woken| {
+        // SAFETY: the frame above keeps the node in its place until it was served or removed.
+        unsafe {
+            channel
+                .lock()
+                .step_or_push(side, &node, process, parcel, woken)
+        }
+    });
+    if !matches!(met, Met::Nobody) {
+        return met;
+    }
+    let in_time = process.wait_until(what, Some(deadline), &mut || node.is_served());
+    let has_left = leave(channel, side, &node);
+    drop(frame);
+    if !in_time {
+        // It may not have waited at all, and ask again and again with times that have passed.
+        process.yield_ready();
+    }
+    // SAFETY: it was served, or removed.
+    *parcel = unsafe { node.take_parcel() };
+    match node.outcome() {
+        _ if has_left => Met::Nobody,
+        Outcome::Served => Met::Done,
+        Outcome::Poisoned => Met::Ended(Ended::Poisoned),
+        _ => Met::Ended(Ended::Closed),
+    }
+}
