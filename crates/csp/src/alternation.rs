@@ -432,8 +432,8 @@ impl<'a> Alternation<'a> {
         self.supply(index, true);
     }
 
-    /// What any one of several guards that write is to write: the one that is chosen first. Then the
-    /// others have nothing to write any more.
+    /// What any one of several guards that write is to write: the one that is chosen first. Then
+    /// the others have nothing to write any more.
     ///
     /// ```
     /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};

@@ -14,8 +14,8 @@
 //! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes
 //!   may have them, and whether they may leave their SPE.
 //! - [`Alternation`] waits for one of several channels, to read or to write.
-//! - [`Reader::try_read`], [`Writer::try_write`], [`Reader::read_until`] and [`Writer::write_until`]
-//!   do not wait, or until a time; [`Reader::items`] is an iterator.
+//! - [`Reader::try_read`], [`Writer::try_write`], [`Reader::read_until`] and
+//!   [`Writer::write_until`] do not wait, or until a time; [`Reader::items`] is an iterator.
 //! - An [`Item`] is what channels carry: values, collections of them, and ends of channels.
 //! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the
 //!   network, by an id.

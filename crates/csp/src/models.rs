@@ -523,7 +523,9 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// A writer that offers each item to the readers of two channels.
+/// A writer that offers each item to the readers of two channels. Loom had not come to an end with
+/// it after ten minutes.
+#[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
     for capacities in [[0, 0], [1, 0]] {

@@ -188,7 +188,8 @@ pub(crate) struct Guard<T> {
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: `holder` and `parcel` are accessed by one at a time, see there; everything else is shared by atomics.
+// SAFETY: `holder` and `parcel` are accessed by one at a time, see there; everything else is shared
+// by atomics.
 unsafe impl<T: Send> Sync for Guard<T> {}
 // SAFETY: it owns a parcel, which may be sent if its item may.
 unsafe impl<T: Send> Send for Guard<T> {}

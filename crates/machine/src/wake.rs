@@ -58,8 +58,8 @@ pub trait Wake: Wait {
     fn sleeper(&self) -> Sleeper;
 
     /// Says what the calling thread does from now on, such as "process `a`": if its stack
-    /// overflows, the report says so. Returns what was said before. It does nothing on machines that
-    /// report no overflows.
+    /// overflows, the report says so. Returns what was said before. It does nothing on machines
+    /// that report no overflows.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None

@@ -14,8 +14,9 @@
 //! All ways have the same outcomes, as each of them performs what a step under the lock would. A
 //! process that finds no partner [waits](wait) in the same way, whichever way it came.
 //!
-//! A process that does not wait, or waits until a time, takes the ring or performs a step of its own
-//! ([`patience`]). An alternation takes none of these: it performs steps of its own, see [`crate::alternation`].
+//! A process that does not wait, or waits until a time, takes the ring or performs a step of its
+//! own ([`patience`]). An alternation takes none of these: it performs steps of its own, see
+//! [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;

@@ -295,8 +295,8 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// On each of two machines a process of one of the networks is the second one to use the channel: it
-/// ends before an item has moved.
+/// On each of two machines a process of one of the networks is the second one to use the channel:
+/// it ends before an item has moved.
 fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacity: usize) {
     /// Says so when it is dropped, also in a process that panics.
     struct Over<'a>(&'a AtomicBool);
