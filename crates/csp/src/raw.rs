@@ -85,19 +85,11 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process uses an end of a side, before it does.
-    ///
-    /// # Panics
-    ///
-    /// If processes of another network use the channel, which runs at the same time.
+    /// Records that a process uses an end of a side, before it does: a store that is not waited
+    /// for, also where another core has the line.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, who: &Who<'_>) {
-        let last = self.last_user(side);
-        // One that stays the same costs a look, at a line that is needed anyway.
-        if last.load(Ordering::Relaxed) != who.user() {
-            self.join_network(who);
-            last.store(who.user(), Ordering::Relaxed);
-        }
+        self.last_user(side).store(who.user(), Ordering::Relaxed);
     }
 
     fn last_user(&self, side: Side) -> &AtomicU64 {
@@ -107,9 +99,20 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
+    /// The network whose processes use it, by its number.
+    #[inline(always)]
+    pub(crate) fn network(&self) -> u32 {
+        self.network.load(Ordering::Relaxed)
+    }
+
+    /// Records the network of a process that is going to use the channel.
+    ///
+    /// # Panics
+    ///
+    /// If processes of another network use the channel, which runs at the same time.
     #[cold]
     #[inline(never)]
-    fn join_network(&self, who: &Who<'_>) {
+    pub(crate) fn join_network(&self, who: &Who<'_>) {
         let network = who.network();
         let joined = self
             .network
@@ -204,6 +207,8 @@ pub(crate) struct ChannelEnd<T, L> {
     /// The channel's buffer, if this is the only end of its side, and so is the other one.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
+    /// The network of the processes that have used the end last; or [`NO_NETWORK`].
+    network: u32,
 }
 
 impl<T, L: Lock> ChannelEnd<T, L> {
@@ -213,6 +218,22 @@ impl<T, L: Lock> ChannelEnd<T, L> {
             channel,
             ring,
             partner: Partner::default(),
+            network: NO_NETWORK,
+        }
+    }
+
+    /// A process is going to use the end. The channel has one network at a time: while a process
+    /// of it runs, it stays the same. So an end that remembers it need not ask the channel, whose
+    /// line may be at another core. Local ends never leave the group that has made them.
+    ///
+    /// # Panics
+    ///
+    /// As [`RawChannel::join_network`].
+    #[inline(always)]
+    pub(crate) fn join_network(&mut self, who: &Who<'_>) {
+        if L::IS_SHARED && self.network != who.network() {
+            self.channel.join_network(who);
+            self.network = who.network();
         }
     }
 }

@@ -69,8 +69,6 @@ pub(crate) struct Block {
     /// Drops the result in `payload`, handing back what a panic left there.
     pub(crate) discard: Cell<Discard>,
     name: Name,
-    /// What the thread runs now, for the report of an overflow.
-    pub(crate) task: Name,
     /// The thread's number, shown when it has no name.
     pub(crate) number: Cell<u64>,
     /// Bytes that the caller asked for.
@@ -78,6 +76,9 @@ pub(crate) struct Block {
     pub(crate) stack: Stack,
     /// Where its part of the stack begins, downwards.
     pub(crate) top: *mut u8,
+    /// What the thread runs now, for the report of an overflow. Behind all that creating a thread
+    /// accesses.
+    pub(crate) task: Name,
 }
 
 const _: () = assert!(

@@ -33,6 +33,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
         },
         _ => item,
     };
+    end.join_network(process.who());
     let channel = &*end.channel;
     let mut parcel = Some(process.pack(item, channel));
     let met = exchange(channel, Side::Writer, process, &mut parcel, deadline);
@@ -63,6 +64,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     {
         return Ok(Some(item));
     }
+    end.join_network(process.who());
     let channel = &*end.channel;
     let mut parcel = None;
     match exchange(channel, Side::Reader, process, &mut parcel, deadline) {
