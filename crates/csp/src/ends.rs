@@ -52,7 +52,7 @@ pub trait Output<T: Item>: Ends {
 
 impl<T: Item, E, R: Reach> Input<T> for Reader<T, E, R> {
     #[track_caller]
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         Reader::read(self, process)
     }
@@ -67,7 +67,7 @@ impl<T: Item, E, R: Reach> Input<T> for Reader<T, E, R> {
 
 impl<T: Item, E, R: Reach> Output<T> for Writer<T, E, R> {
     #[track_caller]
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         Writer::write(self, process, item)
     }
@@ -82,7 +82,7 @@ impl<T: Item, E, R: Reach> Output<T> for Writer<T, E, R> {
 
 impl<T: Item, I: Input<T>> Input<T> for &mut I {
     #[track_caller]
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         (**self).read(process)
     }
@@ -97,7 +97,7 @@ impl<T: Item, I: Input<T>> Input<T> for &mut I {
 
 impl<T: Item, O: Output<T>> Output<T> for &mut O {
     #[track_caller]
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         (**self).write(process, item)
     }

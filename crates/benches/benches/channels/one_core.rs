@@ -25,6 +25,12 @@ pub fn run(cpus: &[usize]) {
         system("**cellworks**, channels", || {
             ours::comms_time(host, Channel::new, loops)
         }),
+        system("channels of one SPE, standard processes", || {
+            ours::comms_time_of_standard_processes(host, Channel::local, loops)
+        }),
+        system("channels, standard processes", || {
+            ours::comms_time_of_standard_processes(host, Channel::new, loops)
+        }),
     ];
     systems.extend(tasks::systems(tasks::CommsTime { loops }));
     systems.extend(threads::systems(threads::CommsTime { loops }));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_csp::{
     Alternation, Channel, Item, Network, Place, Process, ProcessError, Reach, Reader, Writer,
+    processes,
 };
 use cellworks_host::Host;
 use cellworks_machine::SpeId;
@@ -113,6 +114,38 @@ pub fn comms_time<R: Reach>(
             loop {
                 to_prefix.write(process, at_successor.read(process)? + 1)?;
             }
+        });
+        let result = &result;
+        group.process("consumer", move |process| {
+            result.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
+            Ok(())
+        });
+    });
+    ran(network);
+    result.get()
+}
+
+/// CommsTime of [standard processes](cellworks_csp::processes).
+pub fn comms_time_of_standard_processes<R: Reach>(
+    host: &Host,
+    channel: impl Fn() -> Channel<R> + Sync,
+    loops: usize,
+) -> f64 {
+    let result = Result::default();
+    let mut network = Network::on(host);
+    network.group(spe(0), |group| {
+        let (to_delta, at_delta) = channel().one_to_one::<u64>();
+        let (to_successor, at_successor) = channel().one_to_one::<u64>();
+        let (to_prefix, at_prefix) = channel().one_to_one::<u64>();
+        let (to_consumer, mut at_consumer) = channel().one_to_one::<u64>();
+        group.process("prefix", move |process| {
+            processes::prefix(process, 0, at_prefix, to_delta)
+        });
+        group.process("delta", move |process| {
+            processes::delta(process, at_delta, to_successor, to_consumer)
+        });
+        group.process("successor", move |process| {
+            processes::successor(process, at_successor, to_prefix)
         });
         let result = &result;
         group.process("consumer", move |process| {
