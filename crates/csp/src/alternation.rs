@@ -211,10 +211,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
         // SAFETY: this is the alternation, and active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
-        if self.channel.network() != process.network() {
-            self.channel.join_network(process);
-        }
-        self.channel.record_user(self.side, process);
+        self.channel.record_user_under_lock(self.side, process);
         match self.side {
             Side::Reader => {
                 let mut read = None;

@@ -201,7 +201,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item: returns when a reader has it, or the buffer of the channel. The other
-    /// processes of this processor run meanwhile.
+    /// processes of this processor run meanwhile. If it never has to wait, they run once after each
+    /// 256 items.
     ///
     /// # Errors
     ///
@@ -388,6 +389,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         items: &mut Vec<T>,
     ) -> Result<usize, Ended> {
         let mut read = 0;
+        process.count_communication();
         if most > 0 && self.end.ring.is_none() {
             items.push(self.read(process)?);
             return Ok(1);

@@ -29,11 +29,23 @@ pub struct Process<'a, P: Place> {
     who: Who<'a>,
     /// Where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    /// The present step has asked whom to wake later.
     // In a place of its own: nothing in a process changes then, so that the compiler need not load
     // again what it has asked once.
-    step_waits: Box<Cell<bool>>,
+    changing: Box<Changing>,
 }
+
+/// What changes in a process.
+#[derive(Default)]
+struct Changing {
+    /// The present step has asked whom to wake later.
+    step_waits: Cell<bool>,
+    /// How often it has communicated where it may not have to wait.
+    communications: Cell<usize>,
+}
+
+/// After this many communications for which it did not wait, a process lets the others of its core
+/// run once. A power of two.
+pub(crate) const TURN: usize = 256;
 
 /// Which process of which network.
 pub(crate) struct Who<'a> {
@@ -87,7 +99,7 @@ impl<'a, P: Place> Process<'a, P> {
                 shared,
             },
             carrier,
-            step_waits: Box::default(),
+            changing: Box::default(),
         }
     }
 
@@ -111,6 +123,28 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_now();
         if let Some(carrier) = self.carrier {
             carrier.serve();
+        }
+    }
+
+    /// The process communicates, and may not have to wait: after a [`TURN`] of them it
+    /// [ends its turn](Self::end_turn).
+    #[inline(always)]
+    pub(crate) fn count_communication(&self) {
+        let communications = self.changing.communications.get().wrapping_add(1);
+        self.changing.communications.set(communications);
+        if communications.is_multiple_of(TURN) {
+            self.end_turn();
+        }
+    }
+
+    /// Lets the other processes of this processor run once, and those that wait for others look.
+    /// Where processors share no memory it does nothing: there a communication waits for DMA, and
+    /// others run meanwhile.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end_turn(&self) {
+        if self.shares_memory() {
+            self.place.yield_now();
         }
     }
 
@@ -181,7 +215,7 @@ impl<'a, P: Place> Process<'a, P> {
         match self.carrier {
             None => self.assert_is_calling(),
             // The step may be performed on another processor.
-            Some(_) => self.step_waits.set(true),
+            Some(_) => self.changing.step_waits.set(true),
         }
         &self.who.waker
     }
@@ -234,11 +268,11 @@ impl<'a, P: Place> Process<'a, P> {
         let Some(carrier) = self.carrier else {
             return self.step(step);
         };
-        self.step_waits.set(false);
+        self.changing.step_waits.set(false);
         once(step, |step| {
             carrier.perform(self.asker(), what, &mut || Stepped {
                 woken: step(),
-                waits: self.step_waits.get(),
+                waits: self.changing.step_waits.get(),
                 changes: true,
             });
         })

@@ -94,6 +94,11 @@ impl<T> State<T> {
         }
     }
 
+    /// Whether it has a buffer, for one item at least.
+    pub(crate) fn has_buffer(&self) -> bool {
+        self.is_buffered
+    }
+
     /// Exchanges an item with the first of some alternations that waits. It is the last one from
     /// then on, so that none is always behind another.
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -92,17 +92,26 @@ impl<T, L: Lock> RawChannel<T, L> {
         self.last_user(side).store(who.user(), Ordering::Relaxed);
     }
 
+    /// As [`record_user`](Self::record_user), by an alternation, which has the lock, so that a look
+    /// costs nothing. It has no end of its own to remember its network.
+    ///
+    /// # Panics
+    ///
+    /// As [`join_network`](Self::join_network).
+    #[inline(always)]
+    pub(crate) fn record_user_under_lock(&self, side: Side, who: &Who<'_>) {
+        let last = self.last_user(side);
+        if last.load(Ordering::Relaxed) != who.user() {
+            self.join_network(who);
+            last.store(who.user(), Ordering::Relaxed);
+        }
+    }
+
     fn last_user(&self, side: Side) -> &AtomicU64 {
         match side {
             Side::Reader => &self.last_reader,
             Side::Writer => &self.last_writer,
         }
-    }
-
-    /// The network whose processes use it, by its number.
-    #[inline(always)]
-    pub(crate) fn network(&self) -> u32 {
-        self.network.load(Ordering::Relaxed)
     }
 
     /// Records the network of a process that is going to use the channel.

@@ -28,7 +28,7 @@ use crossbeam_utils::CachePadded;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
 use crate::prefetch;
-use crate::process::Process;
+use crate::process::{Process, TURN};
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
@@ -285,6 +285,16 @@ impl<T> Ring<T> {
         found
     }
 
+    /// As [`Process::count_communication`]: here the items of the side are counted, which it does
+    /// anyway.
+    #[inline(always)]
+    fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
+        let (_, end) = self.gate(side);
+        if end.count.load(Ordering::Relaxed) % TURN == TURN - 1 {
+            process.end_turn();
+        }
+    }
+
     /// Puts an item, if there is room and the writer need not take the lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
@@ -467,6 +477,7 @@ pub(super) fn write<T, P: Place>(
     let (Some(ring), Some(user)) = (ring, process.user()) else {
         return Err(item);
     };
+    ring.count_communication(Side::Writer, process);
     let mut item = item;
     loop {
         item = match ring.put(user, item) {
@@ -486,6 +497,7 @@ pub(crate) fn write_many<T, P: Place>(
     items: &mut VecDeque<T>,
 ) {
     if let (Some(ring), Some(user)) = (ring, process.user()) {
+        process.count_communication();
         ring.put_many(user, items);
         while !items.is_empty() && ring.is_worth_another_try(Side::Writer, user) {
             ring.put_many(user, items);
@@ -500,6 +512,7 @@ pub(super) fn read<T, P: Place>(
     process: &Process<'_, P>,
 ) -> Option<T> {
     let (ring, user) = (ring?, process.user()?);
+    ring.count_communication(Side::Reader, process);
     loop {
         let item = ring.take(user);
         if item.is_some() || !ring.is_worth_another_try(Side::Reader, user) {

@@ -56,7 +56,12 @@ unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     let mut state = channel.lock();
     // SAFETY: the caller's promise.
     let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };
+    // Only a buffer may keep a process from waiting again and again.
+    let counts = state.has_buffer() && matches!(met, Met::Done);
     drop(state);
     process.wake(&mut woken);
+    if counts {
+        process.count_communication();
+    }
     met
 }

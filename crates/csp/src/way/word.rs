@@ -35,6 +35,15 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
+/// A partner of another core may always be there, so that the process never waits. One of this core
+/// has to run first.
+#[inline(always)]
+fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
+    if L::IS_SHARED && partner.is_elsewhere() {
+        process.count_communication();
+    }
+}
+
 /// Takes a process that waits on a side out of the word, if `word` says so, to [serve](Node::serve)
 /// it.
 #[inline(always)]
@@ -57,6 +66,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
 ) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
     prefetch(channel, *partner);
     channel.record_user(Side::Writer, process.who());
+    count::<L, P>(process, *partner);
     let mut parcel = parcel;
     let mut looks = if partner.is_elsewhere() { LOOKS } else { 0 };
     loop {
@@ -97,6 +107,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
 ) -> Result<Parcel<T>, Otherwise<(), Ended>> {
     prefetch(channel, *partner);
     channel.record_user(Side::Reader, process.who());
+    count::<L, P>(process, *partner);
     loop {
         let word = channel.lock.load();
         if let Some(node) = take_out(channel, word, Side::Writer) {

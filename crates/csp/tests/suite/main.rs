@@ -15,6 +15,7 @@ mod patience;
 mod processes;
 mod ring;
 mod schedules;
+mod shares;
 mod starts;
 mod streams;
 mod stress;
