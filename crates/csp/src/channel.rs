@@ -420,6 +420,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 }
 
+// An end travels through a channel as other items do. Local ends are not `Send`.
+impl<T: Item, E> Item for Reader<T, E> {}
+impl<T: Item, E> Item for Writer<T, E> {}
+
 /// What is read from a channel, as an iterator: see [`Reader::items`].
 #[must_use = "items are read when they are asked for"]
 pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {

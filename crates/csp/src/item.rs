@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-use crate::channel::{Reader, Writer};
-
 /// What can be written to a channel: it moves, and belongs to the reader afterwards.
 ///
 /// # Large items
@@ -226,10 +224,6 @@ impl<K: Item, V: Item> Lent for (&K, &V) {
         self.0.bytes() + self.1.bytes()
     }
 }
-
-// Local ends are not `Send`.
-impl<T: Item, E> Item for Reader<T, E> {}
-impl<T: Item, E> Item for Writer<T, E> {}
 
 impl<T: Item> Item for Option<T> {
     fn bytes(&self) -> usize {

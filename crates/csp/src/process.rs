@@ -138,8 +138,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, and those that wait for others look.
-    /// Where processors share no memory it does nothing: there a communication waits for DMA, and
-    /// others run meanwhile.
+    /// Where processors share no memory it does nothing: others run whenever this one waits for
+    /// DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
