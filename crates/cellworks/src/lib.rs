@@ -78,7 +78,7 @@ pub use cellworks_threads as threads;
 pub mod prelude {
     pub use cellworks_csp::{
         Alternation, Channel, Ended, Item, Network, NetworkError, OpenNetwork, Place, Process,
-        ProcessError, Reader, Refused, Writer,
+        ProcessError, Reader, Refused, Started, Starter, Writer,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

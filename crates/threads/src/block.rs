@@ -138,6 +138,14 @@ impl Block {
         }
     }
 
+    /// The thread has ended: what it was called and what it did is forgotten, for the next one that
+    /// gets its block.
+    #[inline]
+    pub(crate) fn forget(&self) {
+        self.set_name(None);
+        drop(self.task.replace(None));
+    }
+
     /// Names the thread, or takes its name away.
     pub(crate) fn set_name(&self, name: Option<Box<str>>) {
         drop(self.name.replace(name));
@@ -176,7 +184,7 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: the text is freed by who has got it from `replace` only, which no `Display` or
+        // SAFETY: the text is freed by the caller of `replace` only, which no `Display` or
         // other foreign code can reach while a borrow from here is alive: names are set at spawn,
         // and by the running thread for itself, and taken away when an ended thread is recycled.
         self.0.get().map(|name| unsafe { name.as_ref() })

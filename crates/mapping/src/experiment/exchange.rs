@@ -5,7 +5,7 @@ use cellworks_machine::SpeId;
 /// Tasks that exchange packets, with one mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExchangeRun {
-    /// Who sends what to whom.
+    /// Which task sends what to which other one.
     pub exchange: Exchange,
     /// In how many rounds the time counts.
     pub rounds: u32,

@@ -11,7 +11,7 @@ use crate::Volumes;
 /// The most mappings of which all are run.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
-/// For so many tasks a row of notifications has room.
+/// A row of notifications has room for this number of tasks.
 const TASKS_MAX: usize = 16;
 
 /// The largest packet that one DMA command moves.

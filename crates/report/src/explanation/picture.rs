@@ -35,7 +35,7 @@ struct Between {
     cost: f64,
 }
 
-/// The drawings of both placements; `None` if there are too many places, or no two communicate.
+/// The drawings of both placements; `None` if no two places communicate.
 pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
     let lines: Vec<_> = (0..2).map(|letter| between(report, letter)).collect();
     let all = || lines.iter().flat_map(BTreeMap::values);
@@ -47,8 +47,14 @@ pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
         above: false,
     };
     let most = all().map(|line| line.volume).fold(0.0, f64::max);
-    if report.around.len() > PLACES_MAX || most == 0.0 {
+    if most == 0.0 {
         return None;
+    }
+    let places = report.around.len();
+    if places > PLACES_MAX {
+        return Some(html! {
+            p { (places) " places are not drawn: more than " (PLACES_MAX) " do not fit beside each other." }
+        });
     }
     Some(html! {
         p {

@@ -65,5 +65,7 @@ fn the_page_draws_both_placements() {
 fn too_many_places_are_not_drawn() {
     let mut report = made_up::explanation();
     report.around = (0..129).collect();
-    assert!(!super::html(&report).contains("aria-label=\"A: "));
+    let page = super::html(&report);
+    assert!(!page.contains("aria-label=\"A: "), "{page}");
+    assert!(page.contains("129 places are not drawn"), "{page}");
 }

@@ -91,7 +91,7 @@ impl Blocks {
     /// Puts the block of an ended thread, and its stack, into the pool.
     #[inline]
     pub(super) fn put(&self, block: &Block) {
-        block.set_name(None);
+        block.forget();
         block.serial.set(0);
         if block.stack_bytes == self.stack_bytes {
             block.next.set(self.pool.replace(block));

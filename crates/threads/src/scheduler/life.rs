@@ -64,7 +64,7 @@ impl Scheduler {
     fn leave(&self, main: &Block) {
         self.live.remove(main);
         self.live_count.set(0);
-        main.set_name(None);
+        main.forget();
         self.ready.clear();
         serials::give_back(self.next_serial.get()..self.end_serial.get());
         self.next_serial.set(self.first_serial.get());

@@ -131,6 +131,10 @@ fn what_a_thread_does_is_its_own_and_no_name() {
         OWNER.scope_at(Location::caller(), |s| {
             s.spawn(|| assert_eq!(OWNER.set_task(task("of another thread")), None));
         });
+        OWNER.scope_at(Location::caller(), |s| {
+            // The next thread has its block, and not what it did.
+            s.spawn(|| assert_eq!(OWNER.set_task(None), None));
+        });
         assert_eq!(OWNER.set_task(task("second")), task("first"));
         assert_eq!(OWNER.set_task(None), task("second"));
     });
