@@ -47,6 +47,8 @@ pub(crate) struct Block {
     /// Was known to be unwinding when it was last suspended, or was made to unwind. See
     /// `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
+    /// `task` holds a text. It is on a line of its own, which the end of a thread need not access.
+    has_task: Cell<bool>,
     /// For how long its end is waited for, once it was cancelled.
     pub(crate) patience: Patience,
     /// What a waiting thread waits for. Valid while `state` is `Parked` or `Joining`.
@@ -78,7 +80,7 @@ pub(crate) struct Block {
     pub(crate) top: *mut u8,
     /// What the thread runs now, for the report of an overflow. Behind all that creating a thread
     /// accesses.
-    pub(crate) task: Name,
+    task: Name,
 }
 
 const _: () = assert!(
@@ -120,6 +122,7 @@ impl Block {
             token: Cell::new(false),
             detached: Cell::new(false),
             unwinding: Cell::new(false),
+            has_task: Cell::new(false),
             patience: Patience::new(),
             links: Links::new(),
             next: Cell::new(ptr::null()),
@@ -143,7 +146,21 @@ impl Block {
     #[inline]
     pub(crate) fn forget(&self) {
         self.set_name(None);
-        drop(self.task.replace(None));
+        if self.has_task.get() {
+            drop(self.set_task(None));
+        }
+    }
+
+    /// Says what the thread does, for the report of an overflow. Returns what was said before.
+    #[cold]
+    pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {
+        self.has_task.set(task.is_some());
+        self.task.replace(task)
+    }
+
+    /// What the thread does, if it was said.
+    pub(crate) fn task(&self) -> Option<&str> {
+        self.task.get()
     }
 
     /// Names the thread, or takes its name away.

@@ -110,7 +110,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut 
     // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
     if let Some((block, larger_stacks)) = FIND.get().and_then(|find| find(address)) {
-        let (before, task, after) = match block.task.get() {
+        let (before, task, after) = match block.task() {
             Some(task) => (" (", task, ")"),
             None => ("", "", ""),
         };

@@ -72,7 +72,7 @@ impl Owner {
         with(|s| {
             let old = s
                 .is_running()
-                .then(|| s.current().task.replace(task.map(Into::into)));
+                .then(|| s.current().set_task(task.map(Into::into)));
             old.flatten().map(String::from)
         })
     }
