@@ -1,4 +1,5 @@
-//! Power series as streams of their coefficients, after McIlroy, *Squinting at Power Series* (1990).
+//! Power series as streams of their coefficients, after McIlroy, *Squinting at Power Series*
+//! (1990).
 //!
 //! A product is made of smaller ones: with `F = f + x F'` and `G = g + x G'`,
 //! `F G = f g + x (f G' + g F' + x F' G')`. So each process that multiplies splits the rests of its

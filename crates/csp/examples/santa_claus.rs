@@ -1,6 +1,6 @@
-//! The Santa Claus problem (Trono, 1994): Santa sleeps until all nine reindeer are back, or three of
-//! his ten elves have a question, and the reindeer come first if both wait. The reindeer pull the
-//! sleigh together; elves come in by three, and others wait until those three have left.
+//! The Santa Claus problem (Trono, 1994). Santa sleeps until all nine reindeer are back, or three
+//! of his ten elves have a question. The reindeer come first if both wait. They pull the sleigh
+//! together; elves come in by three, and others wait until those three have left.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, ProcessError, Reader, Writer,

@@ -218,7 +218,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 let met = state.read(&mut read, woken);
                 let is_ready = match met {
                     Met::Done => state.may_be_read(),
-                    Met::Nobody => false,
+                    Met::NoPartner => false,
                     Met::Ended(_) => true,
                 };
                 if !is_ready {
@@ -237,10 +237,10 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                     // SAFETY: as above; it lies in another guard, or there is none.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
-                        None => Met::Nobody,
+                        None => Met::NoPartner,
                     },
                 };
-                if matches!(met, Met::Nobody) {
+                if matches!(met, Met::NoPartner) {
                     self.guard.clear_ready();
                 }
                 met
@@ -682,7 +682,7 @@ impl<'a> Alternation<'a> {
         loop {
             let index = self.candidate()?;
             let guard = &self.guards[index];
-            let mut met = Met::Nobody;
+            let mut met = Met::NoPartner;
             process.look(
                 || guard.waiting(),
                 |woken| {
@@ -691,7 +691,7 @@ impl<'a> Alternation<'a> {
                 },
             );
             match met {
-                Met::Nobody => {}
+                Met::NoPartner => {}
                 Met::Done => return Some(Ok(self.chosen(index))),
                 Met::Ended(ended) => {
                     self.next = index + 1;

@@ -201,8 +201,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item: returns when a reader has it, or the buffer of the channel. The other
-    /// processes of this processor run meanwhile. If it never has to wait, they run once after each
-    /// 256 items.
+    /// processes of this processor run meanwhile. If it never has to wait, and processors share
+    /// memory, they run once after each 256 items.
     ///
     /// # Errors
     ///
@@ -523,7 +523,7 @@ macro_rules! end {
         impl<T, E, R: Reach> Drop for $end<T, E, R> {
             fn drop(&mut self) {
                 held::dropped(&*self.end.channel, $side);
-                let mut woken = Woken::Nobody;
+                let mut woken = Woken::None;
                 let unread = self.end.channel.lock().drop_end($side, &mut woken);
                 pending::wake(woken);
                 drop_unread(unread);

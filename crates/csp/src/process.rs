@@ -329,7 +329,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// Performs a step here.
     #[inline(always)]
     fn step<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
-        let mut woken = Woken::Nobody;
+        let mut woken = Woken::None;
         let result = step(&mut woken);
         self.wake(&mut woken);
         result
@@ -424,7 +424,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
-            (None, Woken::Nobody) => {}
+            (None, Woken::None) => {}
             (None, Woken::One(waker)) => _ = self.wake_one(*waker),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
             (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
@@ -469,7 +469,7 @@ fn once<R>(
     let mut result = None;
     perform(&mut || {
         let step = step.take().expect("a step is performed once");
-        let mut woken = Woken::Nobody;
+        let mut woken = Woken::None;
         result = Some(step(&mut woken));
         woken
     });

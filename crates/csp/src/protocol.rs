@@ -58,8 +58,8 @@ pub(crate) struct State<T> {
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
-    /// There is nobody to exchange one with now.
-    Nobody,
+    /// No process is there to exchange one with now.
+    NoPartner,
     Ended(Ended),
 }
 
@@ -137,7 +137,7 @@ impl<T> State<T> {
             return Met::Done;
         }
         if !self.is_buffered || self.buffer.len() == self.capacity {
-            return Met::Nobody;
+            return Met::NoPartner;
         }
         self.buffer.push_back(take_parcel(parcel));
         Self::mark_ready(&self.read_guards, woken);
@@ -165,7 +165,7 @@ impl<T> State<T> {
                 *woken = Woken::One(waker);
                 Met::Done
             }
-            None => Met::Nobody,
+            None => Met::NoPartner,
         }
     }
 
@@ -220,10 +220,10 @@ impl<T> State<T> {
         woken: &mut Woken,
     ) -> Met {
         let mut met = self.step_of(side, process.user(), parcel, woken);
-        if matches!(met, Met::Nobody) && self.exclude(side.other()) {
+        if matches!(met, Met::NoPartner) && self.exclude(side.other()) {
             met = self.step(side, parcel, woken);
         }
-        if matches!(met, Met::Nobody) {
+        if matches!(met, Met::NoPartner) {
             let queue = self.queue(side);
             // SAFETY: the caller's promise.
             unsafe { queue.push(node, process.waker(), parcel.take()) };

@@ -19,7 +19,7 @@ pub(crate) struct Waker {
 #[must_use = "who is not woken waits for ever"]
 pub(crate) enum Woken {
     #[default]
-    Nobody,
+    None,
     One(Waker),
     Several(Vec<Waker>),
 }
@@ -28,7 +28,7 @@ impl Woken {
     #[inline(always)]
     pub(crate) fn add(&mut self, waker: Waker) {
         *self = match std::mem::take(self) {
-            Self::Nobody => Self::One(waker),
+            Self::None => Self::One(waker),
             Self::One(first) => Self::Several(vec![first, waker]),
             Self::Several(mut all) => {
                 all.push(waker);
@@ -40,7 +40,7 @@ impl Woken {
     #[inline(always)]
     pub(crate) fn for_each(self, mut wake: impl FnMut(Waker)) {
         match self {
-            Self::Nobody => {}
+            Self::None => {}
             Self::One(waker) => wake(waker),
             Self::Several(all) => all.into_iter().for_each(wake),
         }

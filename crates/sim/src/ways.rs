@@ -14,10 +14,10 @@ const LINE_BYTES: u32 = 128;
 
 /// The links of a machine, and for each pair of SPEs those that data takes, in its order.
 ///
-/// A link is what carries one packet after another in one direction: a segment of the rings between
-/// two elements (of each direction by itself; rings of one direction share the name), a link between
-/// two tiles of a mesh, or the link between two Cells. A crossbar and a measured matrix have none.
-/// Where both ways around a ring are equally short, this is the one that the arbiter tries first.
+/// A link carries packets in one direction. It is a segment of the rings between two elements, a
+/// link between two tiles of a mesh, or the link between two Cells. Rings of one direction share
+/// the name of a segment. A crossbar and a measured matrix have no links. Where both ways around
+/// the rings are equally short, the way is the one that the arbiter tries first.
 ///
 /// ```
 /// use cellworks_machine::SpeId;

@@ -120,7 +120,7 @@ impl<P: Place> Process<'_, P> {
         registry.created.insert(id, named);
         let wanted = registry.wanted.remove(&id);
         drop(registry);
-        let mut woken = Woken::Nobody;
+        let mut woken = Woken::None;
         for wanting in wanted.into_iter().flatten() {
             wanting.is_created.store(true, Ordering::Release);
             woken.add(wanting.waker);

@@ -25,7 +25,7 @@
 //! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
 //! | somebody may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; who was woken then reads the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
-//! | a process is to be started on another SPE | a word to the PPE, and a signal to that SPE, which reads the line of its program | a request to the PPE, and an answer to that SPE |
+//! | a process starts elsewhere | a word to the PPE, and a signal | a request, and an answer |
 //!
 //! **Items** wait in the local store of their writer, which reserves the room when the item is to
 //! be written. The reader makes room, gets the bytes by DMA, and signals the writer's SPE, which

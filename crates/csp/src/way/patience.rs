@@ -44,7 +44,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     };
     match met {
         Met::Done => Ok(()),
-        Met::Nobody => Err(Refused::NotTaken(back())),
+        Met::NoPartner => Err(Refused::NotTaken(back())),
         Met::Ended(ended) => {
             let item = back();
             Err(Refused::Ended(Unsent { item, ended }))
@@ -69,7 +69,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     let mut parcel = None;
     match exchange(channel, Side::Reader, process, &mut parcel, deadline) {
         Met::Done => Ok(parcel.map(|parcel| process.fetch(parcel, channel))),
-        Met::Nobody => Ok(None),
+        Met::NoPartner => Ok(None),
         Met::Ended(ended) => Err(ended),
     }
 }
@@ -96,7 +96,7 @@ fn look<T, L: Lock, P: Place>(
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
     let user = process.user();
-    let mut met = Met::Nobody;
+    let mut met = Met::NoPartner;
     process.look(
         || channel.waiting(side),
         |woken| {
@@ -104,7 +104,7 @@ fn look<T, L: Lock, P: Place>(
             matches!(met, Met::Done)
         },
     );
-    if matches!(met, Met::Nobody) {
+    if matches!(met, Met::NoPartner) {
         process.skip();
     }
     met
@@ -134,7 +134,7 @@ fn wait_until<T, L: Lock, P: Place>(
                 .step_or_push(side, &node, process, parcel, woken)
         }
     });
-    if !matches!(met, Met::Nobody) {
+    if !matches!(met, Met::NoPartner) {
         return met;
     }
     let in_time = process.wait_until(what, Some(deadline), &mut || node.is_served());
@@ -147,7 +147,7 @@ fn wait_until<T, L: Lock, P: Place>(
     // SAFETY: it was served, or removed.
     *parcel = unsafe { node.take_parcel() };
     match node.outcome() {
-        _ if has_left => Met::Nobody,
+        _ if has_left => Met::NoPartner,
         Outcome::Served => Met::Done,
         Outcome::Poisoned => Met::Ended(Ended::Poisoned),
         _ => Met::Ended(Ended::Closed),

@@ -52,7 +52,7 @@ unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
     let side = if WRITES { Side::Writer } else { Side::Reader };
-    let mut woken = Woken::Nobody;
+    let mut woken = Woken::None;
     let mut state = channel.lock();
     // SAFETY: the caller's promise.
     let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };

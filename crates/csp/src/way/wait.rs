@@ -50,7 +50,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     match step(&node, &mut parcel) {
         Met::Done => Ok(()),
         Met::Ended(ended) => Err((take_parcel(&mut parcel), ended)),
-        Met::Nobody => to_write(channel, &node, process),
+        Met::NoPartner => to_write(channel, &node, process),
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     match step(&node, &mut parcel) {
         Met::Done => Ok(take_parcel(&mut parcel)),
         Met::Ended(ended) => Err(ended),
-        Met::Nobody => to_read(channel, &node, process),
+        Met::NoPartner => to_read(channel, &node, process),
     }
 }
 

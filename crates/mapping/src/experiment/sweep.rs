@@ -57,7 +57,8 @@ pub enum Traffic {
         one_way: bool,
     },
     /// Those that communicate in a graph. In a round a packet goes over each edge. Where the volume
-    /// is largest it has the size of the sweep, and elsewhere its share of that, in whole quadwords.
+    /// is largest it has the size of the sweep. Elsewhere it has its share of that, in whole
+    /// quadwords.
     Graph(Volumes),
 }
 
