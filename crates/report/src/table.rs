@@ -9,7 +9,7 @@ use crate::text::{
     self, Column, FixedColumn, WIDTH, bandwidth, between, bold, buffers, columns_of, figures,
     finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, NotMeasured, Report, counters, heat_map};
+use crate::{Conditions, Envelope, NotMeasured, Report, counters, heat_map};
 
 /// In the order of the table, before the columns of settings. A column in which no measurement of a
 /// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
@@ -70,10 +70,7 @@ pub fn render(report: &Report) -> String {
     if let Some(host) = &report.envelope.environment.host {
         text += &surroundings(host);
     }
-    for (heading, reasons) in text::doubts(&report.envelope) {
-        text += &section(heading, reasons);
-    }
-    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    text += &cautions(&report.envelope);
     for group in report
         .measurements
         .chunk_by(|a, b| a.function == b.function)
@@ -150,6 +147,15 @@ fn surroundings(host: &Conditions) -> String {
         text += &text::wrapped(&format!("left out: {}", left_out.join(", ")), "  ");
     }
     text
+}
+
+/// Why the numbers cannot be relied upon, and warnings; nothing if there are none.
+pub(crate) fn cautions(envelope: &Envelope) -> String {
+    let mut text = String::new();
+    for (heading, sentences) in text::doubts(envelope) {
+        text += &section(heading, sentences);
+    }
+    text + &section("Warnings", envelope.environment.warnings.clone())
 }
 
 /// A heading and its points, each wrapped; nothing if there are none.

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cellworks_csp::{
-    Alternation, Channel, Item, Network, Place, Process, ProcessError, Reach, Reader, Writer,
-    processes,
+    Alternation, Channel, Group, Item, Network, One, Place, Process, ProcessError, Reach, Reader,
+    Writer, processes,
 };
-use cellworks_host::Host;
+use cellworks_host::{Host, HostSpe};
 use cellworks_machine::SpeId;
 
 /// A host with so many SPEs on the CPUs that this process may use now.
@@ -84,19 +84,69 @@ fn time_reads<T: Item, E, R: Reach>(
     Ok(start.elapsed())
 }
 
-/// CommsTime on one SPE: prefix, delta, successor and a consumer.
-pub fn comms_time<R: Reach>(
+/// The ends of the channels of CommsTime but for the one at its consumer.
+struct Ring<R: Reach> {
+    to_delta: Writer<u64, One, R>,
+    at_delta: Reader<u64, One, R>,
+    to_successor: Writer<u64, One, R>,
+    at_successor: Reader<u64, One, R>,
+    to_prefix: Writer<u64, One, R>,
+    at_prefix: Reader<u64, One, R>,
+    to_consumer: Writer<u64, One, R>,
+}
+
+/// CommsTime on one SPE: prefix, delta and successor, which `ring` adds, and a consumer.
+fn comms_time_of<R: Reach + 'static>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
     loops: usize,
+    ring: impl FnOnce(&mut Group<'_, HostSpe>, Ring<R>) + Send,
 ) -> f64 {
     let result = Result::default();
     let mut network = Network::on(host);
     network.group(spe(0), |group| {
-        let (mut to_delta, mut at_delta) = channel().one_to_one::<u64>();
-        let (mut to_successor, mut at_successor) = channel().one_to_one::<u64>();
-        let (mut to_prefix, mut at_prefix) = channel().one_to_one::<u64>();
-        let (mut to_consumer, mut at_consumer) = channel().one_to_one::<u64>();
+        let (to_delta, at_delta) = channel().one_to_one();
+        let (to_successor, at_successor) = channel().one_to_one();
+        let (to_prefix, at_prefix) = channel().one_to_one();
+        let (to_consumer, mut at_consumer) = channel().one_to_one::<u64>();
+        ring(
+            group,
+            Ring {
+                to_delta,
+                at_delta,
+                to_successor,
+                at_successor,
+                to_prefix,
+                at_prefix,
+                to_consumer,
+            },
+        );
+        let result = &result;
+        group.process("consumer", move |process| {
+            result.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
+            Ok(())
+        });
+    });
+    ran(network);
+    result.get()
+}
+
+/// CommsTime on one SPE, of processes that are written by hand.
+pub fn comms_time<R: Reach + 'static>(
+    host: &Host,
+    channel: impl Fn() -> Channel<R> + Sync,
+    loops: usize,
+) -> f64 {
+    comms_time_of(host, channel, loops, |group, ring| {
+        let Ring {
+            mut to_delta,
+            mut at_delta,
+            mut to_successor,
+            mut at_successor,
+            mut to_prefix,
+            mut at_prefix,
+            mut to_consumer,
+        } = ring;
         group.process("prefix", move |process| {
             to_delta.write(process, 0)?;
             loop {
@@ -115,52 +165,32 @@ pub fn comms_time<R: Reach>(
                 to_prefix.write(process, at_successor.read(process)? + 1)?;
             }
         });
-        let result = &result;
-        group.process("consumer", move |process| {
-            result.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
-            Ok(())
-        });
-    });
-    ran(network);
-    result.get()
+    })
 }
 
 /// CommsTime of [standard processes](cellworks_csp::processes).
-pub fn comms_time_of_standard_processes<R: Reach>(
+pub fn comms_time_of_standard_processes<R: Reach + 'static>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
     loops: usize,
 ) -> f64 {
-    let result = Result::default();
-    let mut network = Network::on(host);
-    network.group(spe(0), |group| {
-        let (to_delta, at_delta) = channel().one_to_one::<u64>();
-        let (to_successor, at_successor) = channel().one_to_one::<u64>();
-        let (to_prefix, at_prefix) = channel().one_to_one::<u64>();
-        let (to_consumer, mut at_consumer) = channel().one_to_one::<u64>();
+    comms_time_of(host, channel, loops, |group, ring| {
         group.process("prefix", move |process| {
-            processes::prefix(process, 0, at_prefix, to_delta)
+            processes::prefix(process, 0, ring.at_prefix, ring.to_delta)
         });
         group.process("delta", move |process| {
-            processes::delta(process, at_delta, to_successor, to_consumer)
+            processes::delta(process, ring.at_delta, ring.to_successor, ring.to_consumer)
         });
         group.process("successor", move |process| {
-            processes::successor(process, at_successor, to_prefix)
+            processes::successor(process, ring.at_successor, ring.to_prefix)
         });
-        let result = &result;
-        group.process("consumer", move |process| {
-            result.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
-            Ok(())
-        });
-    });
-    ran(network);
-    result.get()
+    })
 }
 
 fn echo<T: Item, R: Reach>(
     process: &Process<'_, impl Place>,
-    mut reader: Reader<T, cellworks_csp::One, R>,
-    mut writer: Writer<T, cellworks_csp::One, R>,
+    mut reader: Reader<T, One, R>,
+    mut writer: Writer<T, One, R>,
 ) -> std::result::Result<(), ProcessError> {
     loop {
         let item = reader.read(process)?;
@@ -170,8 +200,8 @@ fn echo<T: Item, R: Reach>(
 
 fn ping<T: Item, R: Reach>(
     process: &Process<'_, impl Place>,
-    writer: &mut Writer<T, cellworks_csp::One, R>,
-    reader: &mut Reader<T, cellworks_csp::One, R>,
+    writer: &mut Writer<T, One, R>,
+    reader: &mut Reader<T, One, R>,
     mut item: T,
     round_trips: usize,
 ) -> std::result::Result<(Duration, T), ProcessError> {

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellworks_mapping::Binding;
-use cellworks_report::Measured;
 use clap::Args;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::binding::{allowed, in_reports, refuse, unchangeable};
+use super::solution;
 use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
@@ -86,29 +86,16 @@ fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
         return Ok(cpus);
     }
     let wrong = |why: &str| Failure::Usage(format!("{}: {why}", placement.display()));
-    if !placement.exists() {
-        return Err(wrong(
-            "it is no list of CPUs, such as 6,4,2 or 0-3, and there is no such file; name what `cellworks map \
-             solve` printed with --format json",
-        ));
-    }
-    match cellworks_report::read(placement) {
-        Ok(Measured::Placement(report)) => match report.binding {
-            Some(binding) if binding.cpus.is_empty() => {
-                Err(wrong("it has a CPU for no task; solve the problem again"))
-            }
-            Some(binding) => Ok(binding.cpus),
-            None => Err(wrong(
-                "its places are no CPUs of a computer; solve the problem with --costs that were measured between \
-                 CPUs",
-            )),
-        },
-        Ok(other) => Err(wrong(&format!(
-            "`cellworks {}` printed it, and it has no placement; name what `cellworks map solve` printed with \
-             --format json",
-            other.printed_by()
-        ))),
-        Err(error) => Err(Failure::Usage(error.to_string())),
+    let report = solution::read(placement, "no list of CPUs, such as 6,4,2 or 0-3")?;
+    match report.binding {
+        Some(binding) if binding.cpus.is_empty() => {
+            Err(wrong("it has a CPU for no task; solve the problem again"))
+        }
+        Some(binding) => Ok(binding.cpus),
+        None => Err(wrong(
+            "its places are no CPUs of a computer; solve the problem with --costs that were measured between \
+             CPUs",
+        )),
     }
 }
 

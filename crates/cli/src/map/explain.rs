@@ -1,21 +1,21 @@
 //! `cellworks map explain`: what two placements differ in.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellworks_machine::SpeId;
 use cellworks_mapping::experiment::Mapping;
 use cellworks_mapping::{Place, Placement, Problem};
 use cellworks_report::{
-    Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Measured, Trust,
-    explanation, json,
+    Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Trust, explanation,
+    json,
 };
 use cellworks_sim::Ways;
 use cellworks_stats::Finding;
 use clap::Args;
 
-use super::costs::{Places, name_of};
-use super::problem::ProblemArgs;
+use super::costs::Places;
+use super::problem::{ProblemArgs, parameters};
+use super::solution;
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
@@ -128,7 +128,8 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
     } else if let Some(places) = listed(name) {
         places
     } else {
-        of_file(Path::new(name))?
+        let instead = "no list of places, such as 0,2,4, and no mapping, such as [021]";
+        solution::read(Path::new(name), instead)?.placement
     };
     problem
         .placement(of_tasks)
@@ -141,27 +142,6 @@ fn listed(text: &str) -> Option<Vec<usize>> {
     text.split(',').map(number).collect()
 }
 
-/// The placement that `map solve` has found.
-fn of_file(file: &Path) -> Result<Vec<usize>, Failure> {
-    let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
-    if !file.exists() {
-        return Err(wrong(
-            "it is no list of places, such as 0,2,4, no mapping, such as [021], and there is no such file; name \
-             what `cellworks map solve` printed with --format json"
-                .to_owned(),
-        ));
-    }
-    match cellworks_report::read(file) {
-        Ok(Measured::Placement(report)) => Ok(report.placement),
-        Ok(other) => Err(wrong(format!(
-            "`cellworks {}` printed it, and it has no placement; name what `cellworks map solve` printed with \
-             --format json",
-            other.printed_by()
-        ))),
-        Err(error) => Err(Failure::Usage(error.to_string())),
-    }
-}
-
 /// What the placements cost.
 fn results(
     problem: &Problem,
@@ -171,17 +151,9 @@ fn results(
     arguments: &ProblemArgs,
 ) -> Vec<Finding> {
     let [a, b] = placements.each_ref().map(|one| problem.cost(one));
-    let mut parameters = BTreeMap::from([
-        (
-            "problem".to_owned(),
-            name_of(Path::new(&arguments.name(file))).into(),
-        ),
-        ("tasks".to_owned(), problem.volumes().tasks().into()),
-        ("places".to_owned(), problem.costs().places().into()),
-    ]);
-    if let Some(costs) = costs {
-        parameters.insert("costs".to_owned(), name_of(costs).into());
-    }
+    let name = arguments.name(file);
+    let [tasks, places] = [problem.volumes().tasks(), problem.costs().places()];
+    let parameters = parameters(&name, costs, tasks, places);
     let numbers = [
         ("cost_a", Some(a)),
         ("cost_b", Some(b)),

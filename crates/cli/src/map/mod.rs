@@ -8,6 +8,7 @@ mod hwloc;
 mod measure;
 mod problem;
 pub(crate) mod ring;
+mod solution;
 mod solve;
 
 use clap::{Args, Subcommand};

@@ -1,13 +1,15 @@
 //! The flags that say what is to be placed where.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellworks_mapping::read::{self, ReadError};
 use cellworks_mapping::{Pattern, Volumes};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::Value;
 
-use super::costs::Places;
+use super::costs::{Places, name_of};
 use crate::failure::Failure;
 
 /// How much tasks communicate and what that costs between places. A command has besides the flag
@@ -100,4 +102,22 @@ impl ProblemArgs {
             None => name,
         }
     }
+}
+
+/// What tells the results of a problem from those of others.
+pub(super) fn parameters(
+    file: &str,
+    costs: Option<&Path>,
+    tasks: usize,
+    places: usize,
+) -> BTreeMap<String, Value> {
+    let mut parameters = BTreeMap::from([
+        ("problem".to_owned(), name_of(Path::new(file)).into()),
+        ("tasks".to_owned(), tasks.into()),
+        ("places".to_owned(), places.into()),
+    ]);
+    if let Some(costs) = costs {
+        parameters.insert("costs".to_owned(), name_of(costs).into());
+    }
+    parameters
 }

@@ -1,6 +1,5 @@
 //! `cellworks map solve`: searches for a placement that costs little.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,12 +16,11 @@ use cellworks_report::{
 };
 use cellworks_stats::Finding;
 use clap::Args;
-use serde_json::Value;
 
 use super::binding::in_reports;
-use super::costs::{Places, name_of};
+use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
-use super::problem::{ProblemArgs, number};
+use super::problem::{ProblemArgs, number, parameters};
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
@@ -405,17 +403,8 @@ impl Solving {
             ("gain_at_most", gain.map(|[.., most]| most), "1"),
         ];
         let problem = &self.problem;
-        let mut parameters: BTreeMap<String, Value> = BTreeMap::from([
-            (
-                "problem".to_owned(),
-                name_of(Path::new(&problem.file)).into(),
-            ),
-            ("tasks".to_owned(), problem.tasks.into()),
-            ("places".to_owned(), problem.places.into()),
-        ]);
-        if let Some(costs) = &problem.costs {
-            parameters.insert("costs".to_owned(), name_of(Path::new(costs)).into());
-        }
+        let costs = problem.costs.as_deref().map(Path::new);
+        let parameters = parameters(&problem.file, costs, problem.tasks, problem.places);
         let known = numbers.into_iter().filter_map(|(name, value, unit)| {
             Some(Finding {
                 name: name.to_owned(),

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{Run, cellworks, list};
+use crate::common::{Run, cellworks, has_ratio, list};
 use crate::map::{files, result};
 
 fn explain(arguments: &[&str]) -> Run {
@@ -102,19 +102,7 @@ fn two_explanations_are_compared() {
         fs::write(&path, run.out).unwrap();
         path
     });
-    let run = Run::of(
-        cellworks()
-            .arg("compare")
-            .args(&paths)
-            .args(["--format", "json"]),
-    );
-    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    let report = run.report();
-    let results = list(&report, "results");
-    assert!(
-        results.iter().any(|ratio| ratio["name"] == "cost_b"),
-        "{report}"
-    );
+    assert!(has_ratio(&paths, "cost_b"));
 }
 
 #[test]
@@ -137,7 +125,7 @@ fn placements_that_cannot_be() {
     );
     refused(
         [identity, "best.json"],
-        "best.json: it is no list of places, such as 0,2,4, no mapping, such as [021], and there is no such file; \
+        "best.json: it is no list of places, such as 0,2,4, and no mapping, such as [021], and there is no such file; \
          name what `cellworks map solve` printed with --format json",
     );
     let run = explain(&[identity, identity, "--pattern", "ring"]);

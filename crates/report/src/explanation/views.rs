@@ -8,9 +8,9 @@ use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
 use crate::columns::columns;
 use crate::csv::quoted;
 use crate::html::{Page, Part, circumstances, notices};
-use crate::placement::{amount, listed};
-use crate::table::section;
-use crate::text::{bold, count, doubts, figures, whole, wrapped};
+use crate::placement::{amount, listed, on_costs, rows_on_page};
+use crate::table::cautions;
+use crate::text::{bold, count, figures, whole, wrapped};
 
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
@@ -20,14 +20,8 @@ const SHOWN: usize = 20;
 
 /// The difference for people at a terminal; titles carry ANSI styles.
 pub fn table(report: &ExplanationReport) -> String {
-    let mut text = wrapped(
-        &format!("{}: {}", bold(&names(report)), sizes(report)),
-        "  ",
-    );
-    for (heading, sentences) in doubts(&report.envelope) {
-        text += &section(heading, sentences);
-    }
-    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    let title = format!("{}: {}", bold(&names(report)), sizes(report));
+    let mut text = wrapped(&title, "  ") + &cautions(&report.envelope);
     text.push('\n');
     text += &columns(numbers(report), |at| at != 1);
     for part in parts(report) {
@@ -40,12 +34,8 @@ pub fn table(report: &ExplanationReport) -> String {
     text
 }
 
-/// The files of the problem.
 fn names(report: &ExplanationReport) -> String {
-    match &report.costs {
-        Some(costs) => format!("{} on {costs}", report.file),
-        None => report.file.clone(),
-    }
+    on_costs(&report.file, report.costs.as_deref())
 }
 
 fn sizes(report: &ExplanationReport) -> String {
@@ -214,7 +204,7 @@ pub fn csv(report: &ExplanationReport) -> String {
 /// The difference as an HTML page that needs no other file and no network.
 pub fn html(report: &ExplanationReport) -> String {
     let mut all = vec![
-        Part::new("results", "Results", Some(results(report))),
+        Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
         Part::new("picture", "Picture", picture::picture(report)),
     ];
     all.extend(parts(report).into_iter().map(|part| {
@@ -230,20 +220,6 @@ pub fn html(report: &ExplanationReport) -> String {
         parts: all,
     }
     .render()
-}
-
-fn results(report: &ExplanationReport) -> Markup {
-    html! {
-        div.wide {
-            table {
-                tbody {
-                    @for [name, value, about] in numbers(report) {
-                        tr { td.left { (name) } td { (value) } td.left { (about) } }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn on_page(part: Rows) -> Markup {

@@ -20,7 +20,7 @@ use crate::Envelope;
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
-pub(crate) use views::{amount, listed};
+pub(crate) use views::{amount, listed, on_costs, rows_on_page};
 pub use views::{csv, html, table};
 
 /// The best placement that a search has found, and how good it is.

@@ -10,22 +10,16 @@ use super::{CpuBinding, PlacementReport, PlacementTrials};
 use crate::columns::columns;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
-use crate::table::section;
-use crate::text::{bold, count, doubts, figures, whole, wrapped};
+use crate::table::cautions;
+use crate::text::{bold, count, figures, whole, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
 time_to_best_ns,time_ns,iterations,placement,cpus\n";
 
 /// The placement for people at a terminal; titles carry ANSI styles.
 pub fn table(report: &PlacementReport) -> String {
-    let mut text = wrapped(
-        &format!("{}: {}", bold(&names(report)), sizes(report)),
-        "  ",
-    );
-    for (heading, sentences) in doubts(&report.envelope) {
-        text += &section(heading, sentences);
-    }
-    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    let title = format!("{}: {}", bold(&names(report)), sizes(report));
+    let mut text = wrapped(&title, "  ") + &cautions(&report.envelope);
     text.push('\n');
     text += &columns(numbers(report), |_| true);
     if let Some(trials) = &report.trials {
@@ -50,12 +44,16 @@ pub fn table(report: &PlacementReport) -> String {
     text
 }
 
-/// The files of the problem.
 fn names(report: &PlacementReport) -> String {
     let problem = &report.problem;
-    match &problem.costs {
-        Some(costs) => format!("{} on {costs}", problem.file),
-        None => problem.file.clone(),
+    on_costs(&problem.file, problem.costs.as_deref())
+}
+
+/// The files of a problem.
+pub(crate) fn on_costs(file: &str, costs: Option<&str>) -> String {
+    match costs {
+        Some(costs) => format!("{file} on {costs}"),
+        None => file.to_owned(),
     }
 }
 
@@ -196,7 +194,7 @@ pub fn csv(report: &PlacementReport) -> String {
 /// The placement as an HTML page that needs no other file and no network.
 pub fn html(report: &PlacementReport) -> String {
     let parts = vec![
-        Part::new("results", "Results", Some(results(report))),
+        Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),
         Part::new("binding", "Binding", report.binding.as_ref().map(binding)),
@@ -212,12 +210,13 @@ pub fn html(report: &PlacementReport) -> String {
     .render()
 }
 
-fn results(report: &PlacementReport) -> Markup {
+/// Numbers, each with its name in front and what it means behind.
+pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
     html! {
         div.wide {
             table {
                 tbody {
-                    @for [name, value, about] in numbers(report) {
+                    @for [name, value, about] in rows {
                         tr { td.left { (name) } td { (value) } td.left { (about) } }
                     }
                 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::ProgramReport;
 use crate::columns::columns;
 use crate::csv::quoted;
-use crate::table::{not_measured, section};
-use crate::text::{self, bandwidth, bold, doubts, figures, parts_of, size, time, wrapped};
+use crate::table::{cautions, not_measured, section};
+use crate::text::{self, bandwidth, bold, figures, parts_of, size, time, wrapped};
 
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
@@ -28,10 +28,7 @@ pub fn table(report: &ProgramReport) -> String {
     if let Some(simulation) = &machine.simulation {
         text += &wrapped(&text::simulation(simulation), "  ");
     }
-    for (heading, sentences) in doubts(&report.envelope) {
-        text += &section(heading, sentences);
-    }
-    text += &section("Warnings", report.envelope.environment.warnings.clone());
+    text += &cautions(&report.envelope);
     if !report.results.is_empty() {
         let common = common(report);
         let of = if common.is_empty() { "" } else { ": " };

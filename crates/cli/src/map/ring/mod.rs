@@ -1,5 +1,5 @@
-//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring, or of another graph,
-//! are.
+//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring are, or those of
+//! another graph.
 
 mod found;
 
@@ -330,15 +330,11 @@ fn pattern(arguments: &RingArgs) -> String {
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
-    let spes = arguments.spes.or(arguments.tasks).unwrap_or_else(one_cell);
-    let graph = arguments.graph.as_deref();
-    let graph = graph
-        .map(edges)
-        .transpose()
-        .map_err(|error| Failure::Usage(error.to_string()))?;
-    let of_graph = graph.as_ref().map(Volumes::tasks);
-    let spes = arguments.spes.or(of_graph).unwrap_or(spes);
-    let tasks = arguments.tasks.or(of_graph).unwrap_or(spes);
+    let graph = arguments.graph.as_deref().map(edges).transpose();
+    let graph = graph.map_err(|error| Failure::Usage(error.to_string()))?;
+    let asked = arguments.tasks.or(graph.as_ref().map(Volumes::tasks));
+    let spes = arguments.spes.or(asked).unwrap_or_else(one_cell);
+    let tasks = asked.unwrap_or(spes);
     if spes > has {
         let flag = match (arguments.spes, &arguments.graph) {
             (Some(_), _) => "--spes".to_owned(),

@@ -16,7 +16,7 @@ pub mod tree;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
@@ -187,6 +187,22 @@ impl From<Output> for Run {
             err: text(output.stderr),
         }
     }
+}
+
+/// Whether `compare` finds the ratio of a result in two reports.
+#[track_caller]
+pub fn has_ratio(reports: &[PathBuf; 2], name: &str) -> bool {
+    let mut compare = cellworks();
+    let run = Run::of(
+        compare
+            .arg("compare")
+            .args(reports)
+            .args(["--format", "json"]),
+    );
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let report = run.report();
+    let mut ratios = list(&report, "results").iter();
+    ratios.any(|ratio| ratio["name"] == name)
 }
 
 /// The elements of an array.
