@@ -20,7 +20,7 @@ use crate::raw::RawChannel;
 use crate::side::Side;
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
-use crate::waker::Woken;
+use crate::waker::{Waker, Woken};
 
 /// Which of several guards that are ready is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -745,8 +745,12 @@ impl<'a> Alternation<'a> {
         let in_wait = InWait(self);
         let this = &*in_wait.0;
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
+        let looks = process.place().would_look();
         let mut goes_on = process.announce(|woken| {
-            this.party.wait(*process.waker());
+            this.party.wait(Waker {
+                looks,
+                ..*process.waker()
+            });
             let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()
@@ -771,7 +775,7 @@ impl<'a> Alternation<'a> {
                 Patience::Until(deadline) => Some(deadline),
                 _ => None,
             };
-            goes_on = process.wait_until(why, deadline, &mut ready);
+            goes_on = process.wait_until(why, deadline, looks, &mut ready);
         }
         match in_wait.end() {
             Outcome::Claimed(index) => Waited::Claimed(index),

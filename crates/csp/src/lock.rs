@@ -308,7 +308,7 @@ mod tests {
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {
             let locked = &Locked::default();
-            let node = Node::<u32>::new();
+            let node = Node::<u32>::new(false);
             let waiting = Word::with(Side::Reader, &node);
             locked.lock.unlock(Word::EMPTY);
             thread::scope(|scope| {

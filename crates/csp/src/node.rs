@@ -30,6 +30,8 @@ pub(crate) struct Node<T> {
     /// The process's own, which lives for longer than a call: written before it waits, followed by
     /// who serves it. A copy would cost a wait two loads and two stores of 16 bytes more.
     pub(crate) waker: UnsafeCell<*const Waker>,
+    /// See [`Waker::looks`]. Written and read as `waker`.
+    pub(crate) looks: UnsafeCell<bool>,
     /// The item that a writer has brought, or that a reader is given: of the process that serves it
     /// while it waits, the process's own before and after that.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
@@ -37,22 +39,24 @@ pub(crate) struct Node<T> {
 
 impl<T> Node<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(looks: bool) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Idle as u32),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(ptr::null()),
+            looks: UnsafeCell::new(looks),
             parcel: UnsafeCell::new(None),
         }
     }
 
     /// The node of a process that waits with what it brings, before anybody knows of it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn waiting(waker: &Waker, parcel: Option<Parcel<T>>) -> Self {
+    pub(crate) fn waiting(waker: &Waker, looks: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(waker),
+            looks: UnsafeCell::new(looks),
             parcel: UnsafeCell::new(parcel),
         }
     }
@@ -110,7 +114,11 @@ impl<T> Node<T> {
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));
-            let waker = node.waker.with_mut(|place| **place);
+            let looks = node.looks.with_mut(|place| *place);
+            let waker = Waker {
+                looks,
+                ..node.waker.with_mut(|place| **place)
+            };
             node.set(outcome, Ordering::Release);
             waker
         }

@@ -10,6 +10,7 @@ use cellworks_machine::{SpeId, Time};
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
+use crate::lock::Lock;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
 use crate::shared::NetworkState;
@@ -95,6 +96,7 @@ impl<'a, P: Place> Process<'a, P> {
                     sleeper: place.sleeper(),
                     process: number,
                     network: shared.network,
+                    looks: false,
                 },
                 shared,
             },
@@ -371,7 +373,11 @@ impl<'a, P: Place> Process<'a, P> {
              to belong to one network, and be run together",
             self.who.name
         );
-        self.place.wake_elsewhere(waker.sleeper);
+        if waker.looks {
+            self.place.notify(waker.sleeper.processor());
+        } else {
+            self.place.wake_elsewhere(waker.sleeper);
+        }
         false
     }
 
@@ -431,6 +437,22 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Whether the process had better look again and again if it now waits at a channel with such a
+    /// lock, instead of being woken by name: see
+    /// [`Wake::would_look`](cellworks_machine::Wake::would_look).
+    #[inline(always)]
+    pub(crate) fn would_look<L: Lock>(&self) -> bool {
+        L::IS_SHARED && self.place.would_look()
+    }
+
+    /// Waits and looks again and again. Out of line: the core is idle, so a call costs nothing, and
+    /// in line it took the ring 0.9 ns more a message.
+    #[track_caller]
+    #[inline(never)]
+    fn wait_and_look(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.place.wait_until(why, ready)
+    }
+
     /// Waits until `ready` says true, or `deadline` has come: then false. Without a deadline it is
     /// false only in a destructor while the run is being cancelled.
     #[track_caller]
@@ -439,6 +461,7 @@ impl<'a, P: Place> Process<'a, P> {
         &self,
         why: impl Why,
         deadline: Option<Time>,
+        looks: bool,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let wait = ProcessWaits {
@@ -447,7 +470,8 @@ impl<'a, P: Place> Process<'a, P> {
             at: Location::caller(),
         };
         let is_ready = match (self.carrier, deadline) {
-            (None, None) => self.place.wait_until(&wait, ready),
+            (None, None) if looks => self.wait_and_look(&wait, ready),
+            (None, None) => self.place.wait_until_woken(&wait, ready),
             (None, Some(deadline)) => self.place.wait_until_deadline(&wait, deadline, ready),
             (Some(carrier), _) => {
                 self.assert_is_calling();

@@ -127,12 +127,13 @@ mod tests {
     fn whoever_leaves_the_others_are_served_in_order() {
         // Each set of those who leave, as bits, before the last one comes.
         for leaving in 0..8 {
-            let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new());
+            let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {
                 // SAFETY: nobody is woken.
                 sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                 process: number as u32,
                 network: 0,
+                looks: false,
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {

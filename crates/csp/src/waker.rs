@@ -11,6 +11,9 @@ pub(crate) struct Waker {
     pub process: u32,
     /// The number of its network.
     pub network: u32,
+    /// It looks again and again whether it may go on, so that its processor is notified: see
+    /// [`Wake::would_look`](cellworks_machine::Wake::would_look).
+    pub looks: bool,
 }
 
 /// The processes that a step has given a reason to go on. They are woken when the channel is no

@@ -244,12 +244,12 @@ impl Wake for HostPpe {
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
-        self.run.notify(sleeper.processor());
+        self.run.wake(sleeper);
     }
 
     fn remote_waker(&self) -> RemoteWaker {
         let run = Arc::clone(&self.run);
-        RemoteWaker::new(move |sleeper| run.notify(sleeper.processor()))
+        RemoteWaker::new(move |sleeper| run.wake(sleeper))
     }
 
     #[track_caller]

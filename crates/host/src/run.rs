@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crossbeam_queue::SegQueue;
+use crossbeam_utils::CachePadded;
+
 use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Span, SpeId, Time, Topology,
-    Wait, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Sleeper, Span, SpeId, Time,
+    Topology, Wait, Waiting,
 };
 
 use crate::cpu_time::CpuTime;
@@ -32,6 +35,9 @@ pub(crate) struct Run {
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
+    /// Threads that were woken from outside of their worker, by the seat of that. The PPE has one
+    /// thread, which looks whenever it is notified.
+    woken: Vec<CachePadded<SegQueue<(usize, u64)>>>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
@@ -82,6 +88,9 @@ impl Run {
         Self {
             words: (0..spes).map(|_| Words::new()).collect(),
             parking: Parking::new(1 + layout.workers.len()),
+            woken: (0..=layout.workers.len())
+                .map(|_| CachePadded::default())
+                .collect(),
             seats: layout.worker_of.iter().copied().map(seat_of).collect(),
             space: Arc::clone(space),
             local_stores: local_stores.to_vec(),
@@ -139,6 +148,34 @@ impl Run {
     #[inline]
     pub(crate) fn notify(&self, to: Processor) {
         self.parking.notify(self.seat_of(to));
+    }
+
+    /// Wakes a thread from outside of its worker, or of the PPE.
+    #[inline(always)]
+    pub(crate) fn wake(&self, sleeper: Sleeper) {
+        // As words, which go in registers. A sleeper goes by its address, so that the caller would
+        // keep a copy in its frame, and a wake-up on the own core would take 3 ns more.
+        let (block, serial) = sleeper.thread();
+        self.wake_at(sleeper.processor(), block, serial);
+    }
+
+    #[inline(never)]
+    fn wake_at(&self, processor: Processor, block: usize, serial: u64) {
+        let seat = self.seat_of(processor);
+        if seat != PPE_SEAT {
+            self.woken[seat].push((block, serial));
+        }
+        self.parking.notify(seat);
+    }
+
+    /// For the worker at a seat: a thread of it that was woken from outside.
+    pub(crate) fn next_woken(&self, seat: usize) -> Option<(usize, u64)> {
+        self.woken[seat].pop()
+    }
+
+    /// Whether there is such a thread.
+    pub(crate) fn has_woken(&self, seat: usize) -> bool {
+        !self.woken[seat].is_empty()
     }
 
     /// The seat of the OS thread that runs a processor.

@@ -273,6 +273,23 @@ impl Wake for HostSpe {
         self.worker.sleeper(self.id)
     }
 
+    #[track_caller]
+    #[inline(always)]
+    fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.mfc.has_unsent() {
+            return self.worker.wait_until_woken(why, &mut || {
+                self.mfc.advance();
+                ready()
+            });
+        }
+        self.worker.wait_until_woken(why, ready)
+    }
+
+    #[inline(always)]
+    fn would_look(&self) -> bool {
+        self.worker.would_look()
+    }
+
     #[inline(always)]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         // SAFETY: as in `Worker::wake_here`.
@@ -289,13 +306,14 @@ impl Wake for HostSpe {
         OWNER.outlast(done);
     }
 
+    #[inline(always)]
     fn wake_elsewhere(&self, sleeper: Sleeper) {
-        self.run().notify(sleeper.processor());
+        self.run().wake(sleeper);
     }
 
     fn remote_waker(&self) -> RemoteWaker {
         let run = Arc::clone(&self.worker.run);
-        RemoteWaker::new(move |sleeper| run.notify(sleeper.processor()))
+        RemoteWaker::new(move |sleeper| run.wake(sleeper))
     }
 
     #[inline(always)]

@@ -10,10 +10,12 @@
 //! ```
 //!
 //! So what others do to an SPE need not know its threads: it changes a word and notifies the
-//! worker. While other threads of the worker run, waiters get a look now and then. A thread of the
-//! same worker that knows whom it gives something wakes that one alone.
+//! worker. While other threads of the worker run, waiters get a look now and then.
+//!
+//! A thread that knows which other thread it gives something wakes that one alone: at once on the
+//! same worker, by a queue on another one. Threads that wait for this do not look.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,9 +42,17 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// Looks between two readings of the clock while spinning.
 const LOOKS_PER_CLOCK: u32 = 16;
 
-/// Looks of a waiting thread that is alone on its core before it parks, in half a microsecond. As
-/// long as it does not park, others of its core that wait for something from outside do not look.
+/// Looks of a waiting thread before it parks, in half a microsecond: as long as no other thread of
+/// its core is ready, looks too, or was woken.
 const LOOKS_BEFORE_PARK: u32 = 32;
+
+/// Waits of threads between two moments at which those go on that were woken from outside. Until
+/// then they wait for their neighbours, each of which may have its turn again and again.
+const WAITS_PER_WAKE: u8 = 32;
+
+/// The most threads that look often. The look of a thread takes a switch of about 10 ns, and a
+/// wake-up by name, between two cores, about as long as two messages.
+const LOOKERS: usize = 6;
 
 /// Yields between two looks of the waiters.
 const YIELDS_PER_LOOK: u32 = 16;
@@ -133,10 +143,12 @@ pub(crate) struct Worker {
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// Waits, modulo 256; whenever it is 0 all who wait look. Threads that wait for each other may
-    /// keep a worker busy for ever, and a look wakes all: it should cost little, spread over the
-    /// waits.
+    /// Waits, modulo 256; whenever it is 0 all those threads look that do. Threads that wait for
+    /// each other may keep a worker busy for ever, and a look of many should cost little, spread
+    /// over the waits.
     waits: Cell<u8>,
+    /// Threads that look whether they may go on; perhaps some that have looked since.
+    lookers: RefCell<Vec<Thread>>,
 }
 
 impl Worker {
@@ -151,14 +163,40 @@ impl Worker {
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
             waits: Cell::new(0),
+            lookers: RefCell::default(),
         })
     }
 
-    /// Lets a thread wait for something from outside, until the next look or until it is woken.
+    /// Lets a thread wait for something from outside: until it is woken or, if it looks, until the
+    /// next look.
     #[track_caller]
-    fn sleep(&self, why: &dyn fmt::Display) {
+    fn sleep(&self, why: &dyn fmt::Display, looks: bool) {
         self.count_wait();
+        if looks {
+            self.will_look();
+        }
         OWNER.park(why);
+    }
+
+    /// The calling thread is about to park, and looks again when the worker lets threads look.
+    fn will_look(&self) {
+        self.lookers.borrow_mut().push(OWNER.current());
+    }
+
+    /// Lets threads look that do, and lets those go on that were woken from outside.
+    fn unpark(&self) {
+        for thread in self.lookers.borrow_mut().drain(..) {
+            OWNER.unpark_parked(thread);
+        }
+        self.unpark_woken();
+    }
+
+    /// Lets those threads go on that were woken from outside.
+    fn unpark_woken(&self) {
+        while let Some(thread) = self.run.next_woken(self.seat) {
+            // SAFETY: as in `wake_here`.
+            unsafe { Thread::from_raw(thread) }.unpark();
+        }
     }
 
     /// Now and then, others get a look.
@@ -166,16 +204,31 @@ impl Worker {
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
-        if waits == 0 {
-            self.look_outside();
+        if waits.is_multiple_of(WAITS_PER_WAKE) {
+            self.wake_or_look(waits);
         }
     }
 
-    /// Lets all waiters look, and obeys if the run was cancelled.
+    #[cold]
+    #[inline(never)]
+    fn wake_or_look(&self, waits: u8) {
+        if waits == 0 || self.few_look() {
+            self.look_outside();
+        } else {
+            self.unpark_woken();
+        }
+    }
+
+    /// Whether a look of all threads that do takes little time.
+    fn few_look(&self) -> bool {
+        self.lookers.borrow().len() <= LOOKERS
+    }
+
+    /// Lets threads go on that something outside may concern, and obeys if the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn look_outside(&self) {
-        OWNER.unpark_all();
+        self.unpark();
         if self.run.is_cancelled() {
             self.cancel();
         }
@@ -215,7 +268,7 @@ impl Worker {
             }
             let earliest = self.deadline.get().map_or(deadline, |at| at.min(deadline));
             self.deadline.set(Some(earliest));
-            self.sleep(why);
+            self.sleep(why, true);
             if threads::is_cancelled() {
                 // Only a thread that unwinds gets here: its destructor is not kept waiting.
                 return ready();
@@ -249,6 +302,8 @@ impl Worker {
             if !threads::others_ready() && self.spin.is_crowded(&self.run.parking) {
                 std::thread::yield_now();
             }
+        } else if self.run.has_woken(self.seat) {
+            self.unpark_woken();
         }
         OWNER.yield_now();
     }
@@ -297,12 +352,17 @@ impl Worker {
     /// to run, or this one was woken for nothing.
     #[track_caller]
     #[inline(never)]
-    fn wait_longer(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+    fn wait_longer(
+        &self,
+        why: &dyn fmt::Display,
+        looks: bool,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
         if !threads::others_ready() && self.look_again(ready) {
             return true;
         }
         loop {
-            self.sleep(why);
+            self.sleep(why, looks);
             let is_ready = self.look(ready);
             // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept
             // waiting.
@@ -310,6 +370,40 @@ impl Worker {
                 return is_ready;
             }
         }
+    }
+
+    /// Waits until `ready` says true. A thread that does not look asks when it is woken by name.
+    #[track_caller]
+    #[inline(always)]
+    fn wait(&self, why: &dyn fmt::Display, looks: bool, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.look(ready) {
+            return true;
+        }
+        self.count_wait();
+        if looks && threads::others_ready() {
+            self.will_look();
+        }
+        if OWNER.try_park(why) && self.look(ready) {
+            return true;
+        }
+        self.wait_longer(why, looks, ready)
+    }
+
+    /// See [`Wake::wait_until_woken`](cellworks_machine::Wake::wait_until_woken).
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn wait_until_woken(
+        &self,
+        why: &dyn fmt::Display,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.wait(why, false, ready)
+    }
+
+    /// See [`Wake::would_look`](cellworks_machine::Wake::would_look).
+    #[inline(always)]
+    pub(crate) fn would_look(&self) -> bool {
+        !threads::others_ready() && self.few_look()
     }
 
     /// Waits actively for a moment, while no other thread of the worker wants to run.
@@ -328,7 +422,10 @@ impl Worker {
     /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
-        let is_alone = !threads::others_ready() && !self.spin.is_crowded(&self.run.parking);
+        let is_alone = !threads::others_ready()
+            && self.lookers.borrow().is_empty()
+            && !self.run.has_woken(self.seat)
+            && !self.spin.is_crowded(&self.run.parking);
         if is_alone {
             pause_for_a_line();
         }
@@ -340,14 +437,7 @@ impl Wait for Worker {
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        if self.look(ready) {
-            return true;
-        }
-        self.count_wait();
-        if OWNER.try_park(why) && self.look(ready) {
-            return true;
-        }
-        self.wait_longer(why, ready)
+        self.wait(why, true, ready)
     }
 }
 
@@ -374,7 +464,7 @@ impl Idle for Worker {
             // Before anybody looks again: what others do while they unwind is no answer to a wait.
             self.cancel();
         }
-        OWNER.unpark_all();
+        self.unpark();
         Verdict::Continue
     }
 

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | wait until something is so | [`Wait::wait_until`], [`Wake::wait_until_deadline`] |
 //! | tell all threads of a processor to look again | [`Wake::notify`] |
-//! | tell one thread | [`Wake::sleeper`] there, [`Wake::wake`] here |
+//! | wait until another thread tells this one | [`Wake::sleeper`], [`Wake::wait_until_woken`] |
+//! | tell one thread | [`Wake::wake`] |
 //! | tell one thread where no processor is at hand | [`Wake::remote_waker`] |
 //! | know the time, and whether the run was cancelled | [`Wake::now`], [`Wake::is_cancelled`] |
 
@@ -65,6 +66,24 @@ pub trait Wake: Wait {
         None
     }
 
+    /// As [`wait_until`](Wait::wait_until), for what other threads make true that know this one and
+    /// [wake](Self::wake) it. After a [`notify`](Self::notify) `ready` need not be asked: so it
+    /// makes no difference how many other threads of the core wait in the same way.
+    #[track_caller]
+    #[inline(always)]
+    fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.wait_until(why, ready)
+    }
+
+    /// Whether a thread that another core is going to [wake](Self::wake) had better wait by
+    /// [`wait_until`](Wait::wait_until), and be told by a [`notify`](Self::notify). So it is if no
+    /// other thread of its core is ready, and few wait in this way: then the core looks all the
+    /// time, and a `notify` takes the other core less time than a `wake`. It is a hint.
+    #[inline(always)]
+    fn would_look(&self) -> bool {
+        false
+    }
+
     /// Whether this is the calling thread, if it is known that it has not ended: otherwise another
     /// one may have its place.
     #[inline]
@@ -75,9 +94,9 @@ pub trait Wake: Wait {
     /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made
     /// that true.
     ///
-    /// A thread of the caller's own core is told directly, which takes a few nanoseconds on a host
-    /// however many others wait there; of another core, all who wait are. Nothing happens if the
-    /// thread does not wait, or has ended.
+    /// On a host a thread of the caller's own core is told directly, which takes a few nanoseconds,
+    /// and one of another core by a queue of its core. Neither takes longer if many threads wait.
+    /// Nothing happens if the thread does not wait, or has ended.
     ///
     /// On a simulated machine it takes no time, as [`notify`](Self::notify): what carries the news
     /// between processors is for the caller to simulate.

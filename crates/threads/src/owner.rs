@@ -175,13 +175,14 @@ impl Owner {
         here().hand_over((next.block, next.serial), why);
     }
 
-    /// Ends the park of every thread of this core that is parked, in the order in which they were
-    /// created.
+    /// Ends the park of a thread of this core if it is parked. Otherwise nothing happens: unlike
+    /// [`Thread::unpark`], it does not end its next one.
     ///
-    /// For something outside that may concern any of them: each looks whether it does, and parks
-    /// again if not.
-    pub fn unpark_all(self) {
-        with(|s| s.unpark_all());
+    /// For something outside that may concern the thread: it looks whether it does, and parks again
+    /// if not.
+    #[inline]
+    pub fn unpark_parked(self, thread: Thread) {
+        here().unpark_parked(thread.block, thread.serial);
     }
 
     /// As [`crate::current`].

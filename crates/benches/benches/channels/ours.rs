@@ -417,6 +417,176 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
     result.get()
 }
 
+/// CommsTime on two SPEs: prefix and delta on one, successor and consumer on the other, so that
+/// three of four communications cross.
+pub fn comms_time_on_two_spes(host: &Host, loops: usize) -> f64 {
+    let result = Result::default();
+    let (mut to_delta, mut at_delta) = Channel::new().one_to_one::<u64>();
+    let (mut to_successor, mut at_successor) = Channel::new().one_to_one::<u64>();
+    let (mut to_prefix, mut at_prefix) = Channel::new().one_to_one::<u64>();
+    let (mut to_consumer, mut at_consumer) = Channel::new().one_to_one::<u64>();
+    let mut network = Network::on(host);
+    network.process("prefix", spe(0), move |process| {
+        let mut number = 0;
+        loop {
+            to_delta.write(process, number)?;
+            number = at_prefix.read(process)?;
+        }
+    });
+    network.process("delta", spe(0), move |process| {
+        loop {
+            let number = at_delta.read(process)?;
+            to_successor.write(process, number)?;
+            to_consumer.write(process, number)?;
+        }
+    });
+    network.process("successor", spe(1), move |process| {
+        loop {
+            to_prefix.write(process, at_successor.read(process)? + 1)?;
+        }
+    });
+    let result_of = &result;
+    network.process("consumer", spe(1), move |process| {
+        result_of.set(time_reads(process, &mut at_consumer, loops, 1)?, 4 * loops);
+        Ok(())
+    });
+    ran(network);
+    result.get()
+}
+
+/// A token goes round a ring of processes, which are on two SPEs by turns: one hop.
+pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
+    let result = Result::default();
+    let rounds = hops.div_ceil(processes);
+    let (writers, mut readers): (Vec<_>, Vec<_>) = (0..processes)
+        .map(|_| Channel::new().one_to_one::<u64>())
+        .unzip();
+    readers.rotate_right(1);
+    let mut network = Network::on(host);
+    for (index, (mut to_next, mut here)) in writers.into_iter().zip(readers).enumerate() {
+        let result = &result;
+        network.process(format!("process {index}"), spe(index % 2), move |process| {
+            if index > 0 {
+                loop {
+                    to_next.write(process, here.read(process)? + 1)?;
+                }
+            }
+            let mut round = || {
+                to_next.write(process, 0)?;
+                Ok::<_, ProcessError>(here.read(process)?)
+            };
+            // The first round begins all of them.
+            round()?;
+            let start = Instant::now();
+            for _ in 0..rounds {
+                round()?;
+            }
+            result.set(start.elapsed(), rounds * processes);
+            Ok(())
+        });
+    }
+    ran(network);
+    result.get()
+}
+
+/// A merge sort by a tree of processes, which are on the SPEs of a host by turns: a number.
+pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
+    let spes = cellworks_machine::Machine::topology(host).spes().len();
+    let mut random = 1_u64;
+    let mut unsorted = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let start = Instant::now();
+    let mut network = Network::on(host);
+    let mut at = 0;
+    let mut level = Vec::new();
+    for _ in 0..leaves {
+        let (mut writer, reader) = Channel::new().one_to_one();
+        let mut own = Vec::from_iter((0..numbers / leaves).map(|_| unsorted()));
+        network.process(format!("leaf {at}"), spe(at % spes), move |process| {
+            own.sort_unstable();
+            for number in own {
+                writer.write(process, number)?;
+            }
+            Ok(())
+        });
+        level.push(reader);
+        at += 1;
+    }
+    while level.len() > 1 {
+        let mut above = Vec::new();
+        let mut below = level.into_iter();
+        while let (Some(mut left), Some(mut right)) = (below.next(), below.next()) {
+            let (mut writer, reader) = Channel::new().one_to_one();
+            network.process(format!("node {at}"), spe(at % spes), move |process| {
+                let mut heads = [left.read(process).ok(), right.read(process).ok()];
+                loop {
+                    let takes_left = match heads {
+                        [None, None] => return Ok(()),
+                        [Some(left), Some(right)] => left <= right,
+                        [left, _] => left.is_some(),
+                    };
+                    let (head, from) = match takes_left {
+                        true => (&mut heads[0], &mut left),
+                        false => (&mut heads[1], &mut right),
+                    };
+                    let number = std::mem::replace(head, from.read(process).ok());
+                    writer.write(process, number.expect("one was there"))?;
+                }
+            });
+            above.push(reader);
+            at += 1;
+        }
+        level = above;
+    }
+    let mut sorted = level.pop().expect("a tree has a root");
+    network.process("root", spe(0), move |process| {
+        let mut last = 0;
+        for _ in 0..numbers {
+            let number = sorted.read(process)?;
+            assert!(last <= number, "the numbers are sorted");
+            last = number;
+        }
+        Ok(())
+    });
+    ran(network);
+    start.elapsed().as_nanos() as f64 / numbers as f64
+}
+
+/// Four equal writers on an SPE, each with a reader on another one, until one of them has written
+/// its items: how many times the items of the last one those of the first are.
+pub fn shares(host: &Host, channel: impl Fn() -> Channel, items: usize) -> f64 {
+    let written = [const { AtomicU64::new(0) }; 4];
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let mut network = Network::on(host);
+    for (index, count) in written.iter().enumerate() {
+        let (mut writer, mut reader) = channel().one_to_one::<u64>();
+        let done = &done;
+        network.process(format!("writer {index}"), spe(0), move |process| {
+            for item in 0..items as u64 {
+                if done.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                writer.write(process, item)?;
+                count.store(item + 1, Ordering::Relaxed);
+            }
+            done.store(true, Ordering::Relaxed);
+            Ok(())
+        });
+        network.process(format!("reader {index}"), spe(1), move |process| {
+            while reader.read(process).is_ok() {}
+            Ok(())
+        });
+    }
+    ran(network);
+    let written = written.map(AtomicU64::into_inner);
+    let (fewest, most) = (written.iter().min(), written.iter().max());
+    *most.expect("four") as f64 / (*fewest.expect("four")).max(1) as f64
+}
+
 /// The CPU time that so many processes take which wait, in nanoseconds for each second.
 pub fn idle(host: &Host, processes: usize) -> f64 {
     let spes = cellworks_machine::Machine::topology(host).spes().len();

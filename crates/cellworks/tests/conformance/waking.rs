@@ -21,6 +21,7 @@ on_every_machine![
     nobody_waits_briefly_while_others_want_to_run;
     with words:
     a_thread_is_woken_from_another_spe,
+    each_of_many_threads_is_woken_by_name_from_another_spe,
     a_destructor_wakes_without_a_processor,
     what_comes_before_the_deadline_is_seen,
     who_waits_until_a_deadline_is_no_part_of_a_deadlock,
@@ -69,6 +70,50 @@ fn a_thread_is_woken_from_another_spe<M: Machine>(machine: &M, words: &impl Word
             drop(ppe.spawn(spe(1), wakes));
         })
         .unwrap();
+}
+
+fn each_of_many_threads_is_woken_by_name_from_another_spe<M: Machine>(
+    machine: &M,
+    words: &impl Words<M>,
+) {
+    const THREADS: usize = 16;
+    let sleepers = Mutex::new([None; THREADS]);
+    let done = [const { AtomicBool::new(false) }; THREADS];
+    let woken = Mutex::new(Vec::new());
+    let waits = |this: &M::Spe| {
+        let waiting = Cell::new(0);
+        this.threads(THREADS, |thread| {
+            sleepers.lock().unwrap()[thread.0] = Some(this.sleeper());
+            waiting.set(waiting.get() + 1);
+            if waiting.get() == THREADS {
+                words.send_from(this, spe(1), 0);
+            }
+            this.wait_until_woken(&"SPE 1", &mut || done[thread.0].load(Ordering::Acquire));
+            woken.lock().unwrap().push(thread.0);
+        })
+        .unwrap();
+    };
+    let wakes = |this: &M::Spe| {
+        words.read(this);
+        for thread in (0..THREADS).rev() {
+            // Long enough for the thread before it to have gone on.
+            this.compute(Cycles(10_000));
+            done[thread].store(true, Ordering::Release);
+            let sleeper = sleepers.lock().unwrap()[thread];
+            this.wake(sleeper.unwrap());
+            // What is woken twice goes on once.
+            this.wake(sleeper.unwrap());
+        }
+    };
+    machine
+        .run(|ppe| {
+            drop(ppe.spawn(spe(0), waits));
+            drop(ppe.spawn(spe(1), wakes));
+        })
+        .unwrap();
+    let mut woken = woken.into_inner().unwrap();
+    woken.sort_unstable();
+    assert_eq!(woken, Vec::from_iter(0..THREADS));
 }
 
 fn a_destructor_wakes_without_a_processor<M: Machine>(machine: &M, words: &impl Words<M>) {

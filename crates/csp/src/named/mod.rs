@@ -208,7 +208,7 @@ impl<P: Place> Process<'_, P> {
         };
         registry.wanted.entry(id).or_default().push(wanting);
         drop(registry);
-        self.wait_until(Waiting::Creation(&id), None, &mut || {
+        self.wait_until(Waiting::Creation(&id), None, false, &mut || {
             is_created.load(Ordering::Acquire)
         });
     }

@@ -68,7 +68,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     channel.record_user(Side::Writer, process.who());
     count::<L, P>(process, *partner);
     let mut parcel = parcel;
-    let mut looks = if partner.is_elsewhere() { LOOKS } else { 0 };
+    let mut looks_left = if partner.is_elsewhere() { LOOKS } else { 0 };
     loop {
         let word = channel.lock.load();
         if let Some(node) = take_out(channel, word, Side::Reader) {
@@ -81,16 +81,17 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if word != Word::EMPTY {
             return Err(Otherwise::Step(parcel));
         }
-        if looks > 0 && process.wait_briefly() {
-            looks -= 1;
+        if looks_left > 0 && process.wait_briefly() {
+            looks_left -= 1;
             continue;
         }
-        let node = Node::waiting(process.waker(), Some(parcel));
+        let looks = process.would_look::<L>();
+        let node = Node::waiting(process.waker(), looks, Some(parcel));
         // The node is in the frame of this call, which it leaves only when it was served or
         // removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_write(channel, &node, process).map_err(Otherwise::Ended);
+            return wait::to_write(channel, &node, process, looks).map_err(Otherwise::Ended);
         }
         // SAFETY: no other process knows of it.
         let mut back = unsafe { node.take_parcel() };
@@ -121,11 +122,12 @@ pub(super) fn read<T, L: Lock, P: Place>(
         if word != Word::EMPTY {
             return Err(Otherwise::Step(()));
         }
-        let node = Node::waiting(process.waker(), None);
+        let looks = process.would_look::<L>();
+        let node = Node::waiting(process.waker(), looks, None);
         // As in `write`.
         let waits = Word::with(Side::Reader, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_read(channel, &node, process).map_err(Otherwise::Ended);
+            return wait::to_read(channel, &node, process, looks).map_err(Otherwise::Ended);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Processes that share a core: a process that never has to wait lets the others run all the same.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use cellworks_csp::Channel;
+use cellworks_csp::{Alternation, Channel};
 use cellworks_machine::Machine;
 
 use crate::{host, network, plain, spe};
@@ -57,4 +58,97 @@ fn check_neighbour<M: Machine>(machine: &M) {
         let at_most = at_most.into_inner();
         assert!((1..=MOST).contains(&at_most), "{capacity}: {at_most}");
     }
+}
+
+/// How many equal writers share a core.
+const WRITERS: usize = 4;
+const ITEMS: usize = 50_000;
+
+#[test]
+fn equal_writers_on_an_spe_with_readers_on_another_one_have_equal_shares() {
+    check_shares(&host(), written_to_readers);
+    check_shares(&plain(), written_to_readers);
+}
+
+#[test]
+fn equal_writers_have_equal_shares_of_a_fair_alternation_on_another_spe() {
+    check_shares(&host(), written_to_alternation);
+    check_shares(&plain(), written_to_alternation);
+}
+
+/// Checks what each writer has written when the first of them has written all its items.
+fn check_shares<M: Machine>(machine: &M, written: impl Fn(&M, Option<usize>) -> Vec<usize>) {
+    for capacity in [None, Some(1), Some(16)] {
+        let written = written(machine, capacity);
+        let fewest = *written.iter().min().expect("there are writers");
+        assert!(2 * fewest >= ITEMS, "{capacity:?}: {written:?}");
+    }
+}
+
+fn channel(capacity: Option<usize>) -> Channel {
+    let channel = Channel::new();
+    match capacity {
+        Some(capacity) => channel.buffered(capacity),
+        None => channel,
+    }
+}
+
+/// Each writer has a reader of its own, which counts its items until one of them has read all.
+fn written_to_readers<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
+    let counts = Mutex::new(Vec::new());
+    let has_ended = AtomicBool::new(false);
+    let mut network = network(machine);
+    for _ in 0..WRITERS {
+        let (mut writer, mut reader) = channel(capacity).one_to_one();
+        network.process("writer", spe(0), move |process| {
+            while writer.write(process, 0_u64).is_ok() {}
+            Ok(())
+        });
+        let (counts, has_ended) = (&counts, &has_ended);
+        network.process("reader", spe(1), move |process| {
+            let mut read = 0;
+            while !has_ended.load(Ordering::Relaxed) {
+                reader.read(process)?;
+                read += 1;
+                has_ended.fetch_or(read == ITEMS, Ordering::Relaxed);
+            }
+            counts.lock().unwrap().push(read);
+            Ok(())
+        });
+    }
+    network.run().unwrap();
+    counts.into_inner().unwrap()
+}
+
+/// All writers write to one fair alternation, which counts their items until it has read all of
+/// one.
+fn written_to_alternation<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
+    let counts = Mutex::new(vec![0; WRITERS]);
+    let mut network = network(machine);
+    let mut readers = Vec::new();
+    for _ in 0..WRITERS {
+        let (mut writer, reader) = channel(capacity).one_to_one();
+        readers.push(reader);
+        network.process("writer", spe(0), move |process| {
+            while writer.write(process, 0_u64).is_ok() {}
+            Ok(())
+        });
+    }
+    let counts_of = &counts;
+    network.process("alternation", spe(1), move |process| {
+        let mut counts = counts_of.lock().unwrap();
+        let mut alternation = Alternation::fair();
+        let guards: Vec<_> = readers
+            .iter_mut()
+            .map(|end| alternation.read(end))
+            .collect();
+        while !counts.contains(&ITEMS) {
+            let chosen = alternation.select(process)?;
+            alternation.take(process, &guards[chosen.index()]);
+            counts[chosen.index()] += 1;
+        }
+        Ok(())
+    });
+    network.run().unwrap();
+    counts.into_inner().unwrap()
 }

@@ -10,7 +10,7 @@ use cellworks_machine::{
     AtomicOp, CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time, Wake,
 };
 use cellworks_sim::{Counters, Crossbar, Description, Interconnect, Quantity, Sim, SimSpe};
-use cellworks_threads::Owner;
+use cellworks_threads::{self as threads, Owner, Thread};
 
 const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
@@ -84,7 +84,11 @@ fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
 fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
     fn wake_all() {
         // SAFETY: that waits of the simulator rest on no such promise is what this test shows.
-        unsafe { Owner::new() }.unpark_all();
+        let owner = unsafe { Owner::new() };
+        for blocked in threads::blocked_threads() {
+            // SAFETY: the numbers are those of a thread.
+            owner.unpark_parked(unsafe { Thread::from_raw(blocked.thread) });
+        }
     }
     let undisturbed = busy_program(&Sim::new(machine()), || ());
     assert_eq!(busy_program(&Sim::new(machine()), wake_all), undisturbed);

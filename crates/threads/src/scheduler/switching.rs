@@ -220,10 +220,7 @@ impl Scheduler {
     pub(crate) fn hand_over(&self, (block, serial): (*const Block, u64), why: &dyn Display) {
         let at = Location::caller();
         let me = self.current();
-        let parked = self
-            .of_this_run(block, serial)
-            .filter(|block| block.serial.get() == serial && block.state.get() == State::Parked);
-        match parked {
+        match self.parked(block, serial) {
             Some(next) if self.mode.get() == 0 && !me.token.get() => {
                 self.exchange(me, next, why, at);
             }
@@ -244,6 +241,13 @@ impl Scheduler {
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
         // SAFETY: blocks of this run stay in their places until its end.
         self.is_of_this_run(serial).then(|| unsafe { &*block })
+    }
+
+    /// The block of a thread of the present run of this core, if the thread is parked.
+    #[inline(always)]
+    fn parked(&self, block: *const Block, serial: u64) -> Option<&Block> {
+        self.of_this_run(block, serial)
+            .filter(|block| block.serial.get() == serial && block.state.get() == State::Parked)
     }
 
     /// See [`Thread::try_unpark`](crate::Thread::try_unpark).
@@ -303,13 +307,12 @@ impl Scheduler {
         }
     }
 
-    /// See [`Owner::unpark_all`](crate::Owner::unpark_all).
-    pub(crate) fn unpark_all(&self) {
-        let parked = |block: &&Block| block.state.get() == State::Parked;
-        self.live
-            .iter()
-            .filter(parked)
-            .for_each(|block| self.wake(block));
+    /// See [`Owner::unpark_parked`](crate::Owner::unpark_parked).
+    #[inline]
+    pub(crate) fn unpark_parked(&self, block: *const Block, serial: u64) {
+        if let Some(block) = self.parked(block, serial) {
+            self.wake(block);
+        }
     }
 
     /// The thread to continue when the running one cannot go on. `None` if that one waits itself
