@@ -4,6 +4,7 @@
 //! ```text
 //!   main ── one_core    CommsTime, rendezvous, alternation: processes that take turns on one CPU
 //!       ├── two_cores   rendezvous between two SPEs, waiting actively and asleep
+//!       ├── crossing    several processes on each of two SPEs, whose messages cross
 //!       ├── stream      buffered channels, one by one and in batches
 //!       └── crowd       more processes than CPUs, and processes that only wait
 //!   ours                the same small programs, of our channels
@@ -21,6 +22,7 @@
 //! tables whose titles contain one.
 
 mod cpus;
+mod crossing;
 mod crowd;
 mod one_core;
 mod ours;
@@ -33,6 +35,7 @@ fn main() {
     let cpus = cpus::allowed();
     one_core::run(&cpus);
     two_cores::run(&cpus);
+    crossing::run(&cpus);
     stream::run(&cpus);
     crowd::run(&cpus);
 }

@@ -76,8 +76,10 @@ where
             ours::alternation(host, Channel::new, N, messages)
         }),
     ];
-    match go::Alternation::build(N) {
-        Some(go) => systems.push(system("Go, `select`", move || go.run(messages))),
+    match go::Program::alternation(N) {
+        Some(go) => systems.push(system("Go, `select`", move || {
+            go.run(&[&messages.to_string()])
+        })),
         None => println!("\nLeft out: Go, as this computer has no program `go`."),
     }
     let each_select = tasks::systems(tasks::Alternation::<N> { messages });

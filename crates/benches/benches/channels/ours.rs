@@ -35,6 +35,10 @@ impl Result {
     }
 }
 
+fn ns_each(start: Instant, messages: usize) -> f64 {
+    start.elapsed().as_nanos() as f64 / messages as f64
+}
+
 fn ran(network: Network<'_, Host>) {
     network.run().expect("nobody waits for ever, nobody panics");
 }
@@ -465,7 +469,7 @@ pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
     let mut network = Network::on(host);
     for (index, (mut to_next, mut here)) in writers.into_iter().zip(readers).enumerate() {
         let result = &result;
-        network.process(format!("process {index}"), spe(index % 2), move |process| {
+        network.process("process", spe(index % 2), move |process| {
             if index > 0 {
                 loop {
                     to_next.write(process, here.read(process)? + 1)?;
@@ -489,24 +493,40 @@ pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
     result.get()
 }
 
-/// A merge sort by a tree of processes, which are on the SPEs of a host by turns: a number.
-pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
-    let spes = cellworks_machine::Machine::topology(host).spes().len();
+/// Numbers in no order.
+pub fn unsorted(numbers: usize) -> Vec<u64> {
     let mut random = 1_u64;
-    let mut unsorted = || {
+    let mut next = || {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
         random
     };
+    (0..numbers).map(|_| next()).collect()
+}
+
+/// Which of two numbers comes first in a merge: 0 or 1. `None` if there is none.
+pub fn side_of_smaller(heads: [Option<u64>; 2]) -> Option<usize> {
+    match heads {
+        [None, None] => None,
+        [Some(left), Some(right)] => Some(usize::from(right < left)),
+        [left, _] => Some(usize::from(left.is_none())),
+    }
+}
+
+/// A merge sort by a tree of processes, which are on the SPEs of a host by turns: a number.
+pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
+    let spes = cellworks_machine::Machine::topology(host).spes().len();
+    let unsorted = unsorted(numbers);
     let start = Instant::now();
     let mut network = Network::on(host);
-    let mut at = 0;
+    let mut places = (0..spes).map(spe).cycle();
+    let mut place = move || places.next().expect("a host has an SPE");
     let mut level = Vec::new();
-    for _ in 0..leaves {
+    for own in unsorted.chunks(numbers / leaves) {
         let (mut writer, reader) = Channel::new().one_to_one();
-        let mut own = Vec::from_iter((0..numbers / leaves).map(|_| unsorted()));
-        network.process(format!("leaf {at}"), spe(at % spes), move |process| {
+        let mut own = own.to_vec();
+        network.process("leaf", place(), move |process| {
             own.sort_unstable();
             for number in own {
                 writer.write(process, number)?;
@@ -514,77 +534,36 @@ pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
             Ok(())
         });
         level.push(reader);
-        at += 1;
     }
     while level.len() > 1 {
         let mut above = Vec::new();
         let mut below = level.into_iter();
         while let (Some(mut left), Some(mut right)) = (below.next(), below.next()) {
             let (mut writer, reader) = Channel::new().one_to_one();
-            network.process(format!("node {at}"), spe(at % spes), move |process| {
+            network.process("node", place(), move |process| {
                 let mut heads = [left.read(process).ok(), right.read(process).ok()];
-                loop {
-                    let takes_left = match heads {
-                        [None, None] => return Ok(()),
-                        [Some(left), Some(right)] => left <= right,
-                        [left, _] => left.is_some(),
-                    };
-                    let (head, from) = match takes_left {
-                        true => (&mut heads[0], &mut left),
-                        false => (&mut heads[1], &mut right),
-                    };
-                    let number = std::mem::replace(head, from.read(process).ok());
+                while let Some(side) = side_of_smaller(heads) {
+                    let from = if side == 0 { &mut left } else { &mut right };
+                    let number = std::mem::replace(&mut heads[side], from.read(process).ok());
                     writer.write(process, number.expect("one was there"))?;
                 }
+                Ok(())
             });
             above.push(reader);
-            at += 1;
         }
         level = above;
     }
     let mut sorted = level.pop().expect("a tree has a root");
     network.process("root", spe(0), move |process| {
         let mut last = 0;
-        for _ in 0..numbers {
-            let number = sorted.read(process)?;
+        while let Ok(number) = sorted.read(process) {
             assert!(last <= number, "the numbers are sorted");
             last = number;
         }
         Ok(())
     });
     ran(network);
-    start.elapsed().as_nanos() as f64 / numbers as f64
-}
-
-/// Four equal writers on an SPE, each with a reader on another one, until one of them has written
-/// its items: how many times the items of the last one those of the first are.
-pub fn shares(host: &Host, channel: impl Fn() -> Channel, items: usize) -> f64 {
-    let written = [const { AtomicU64::new(0) }; 4];
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let mut network = Network::on(host);
-    for (index, count) in written.iter().enumerate() {
-        let (mut writer, mut reader) = channel().one_to_one::<u64>();
-        let done = &done;
-        network.process(format!("writer {index}"), spe(0), move |process| {
-            for item in 0..items as u64 {
-                if done.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                writer.write(process, item)?;
-                count.store(item + 1, Ordering::Relaxed);
-            }
-            done.store(true, Ordering::Relaxed);
-            Ok(())
-        });
-        network.process(format!("reader {index}"), spe(1), move |process| {
-            while reader.read(process).is_ok() {}
-            Ok(())
-        });
-    }
-    ran(network);
-    let written = written.map(AtomicU64::into_inner);
-    let (fewest, most) = (written.iter().min(), written.iter().max());
-    *most.expect("four") as f64 / (*fewest.expect("four")).max(1) as f64
+    ns_each(start, numbers)
 }
 
 /// The CPU time that so many processes take which wait, in nanoseconds for each second.

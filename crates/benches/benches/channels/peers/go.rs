@@ -1,23 +1,33 @@
-//! Alternation in Go, as a program that is built with the `go` of this computer.
+//! Programs in Go, which are built with the `go` of this computer.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A program that alternates over a number of channels.
-pub struct Alternation(PathBuf);
+/// A program in Go.
+pub struct Program(PathBuf);
 
-impl Alternation {
-    /// Builds the program; `None` if this computer has no Go.
-    pub fn build(channels: usize) -> Option<Self> {
+impl Program {
+    /// A program that alternates over a number of channels, and takes the number of messages.
+    /// `None` if this computer has no Go.
+    pub fn alternation(channels: usize) -> Option<Self> {
         let cases: Vec<String> = (0..channels)
             .map(|channel| format!("case <-ends[{channel}]:"))
             .collect();
         let text = include_str!("alternation.go")
             .replace("= 0 // CHANNELS", &format!("= {channels}"))
             .replace("// CASES", &cases.join("\n\t\t"));
-        let program =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("alternation-{channels}"));
+        Self::build(&format!("alternation-{channels}"), &text)
+    }
+
+    /// Programs whose goroutines are on two CPUs: takes the name of one of them, and its numbers.
+    /// `None` if this computer has no Go.
+    pub fn crossing() -> Option<Self> {
+        Self::build("crossing", include_str!("crossing.go"))
+    }
+
+    fn build(name: &str, text: &str) -> Option<Self> {
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let source = program.with_extension("go");
         std::fs::write(&source, text).expect("Cargo has made its directory for temporary files");
         let mut go = Command::new("go");
@@ -34,9 +44,9 @@ impl Alternation {
     }
 
     /// Runs the program, on the CPUs of the calling thread. Returns nanoseconds for each message.
-    pub fn run(&self, messages: usize) -> f64 {
+    pub fn run(&self, arguments: &[&str]) -> f64 {
         let mut program = Command::new(&self.0);
-        program.arg(messages.to_string());
+        program.args(arguments);
         let result = program.output();
         let printed = standard_output(&program, result);
         let ns = printed.trim().parse();

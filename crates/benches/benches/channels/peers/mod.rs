@@ -1,5 +1,6 @@
 //! The programs, of the channels of others.
 
+pub mod crossing;
 pub mod go;
 pub mod tasks;
 pub mod threads;
