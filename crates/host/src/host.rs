@@ -288,6 +288,12 @@ impl Host {
         })
     }
 
+    /// The folder that `CELLWORKS_FSROOT` names, if this host has the CPUs and memory modules that are
+    /// described there. Whatever is measured on it is about the computer that it runs on instead.
+    pub fn described_in(&self) -> Option<&Path> {
+        (!self.source.is_this_computer()).then_some(self.source.root.as_path())
+    }
+
     /// What about this host may make measurements worse, in sentences for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -231,6 +231,9 @@ pub enum ReasonKind {
     Disturbed,
     /// Too many numbers are known only roughly, and would come out differently next time.
     Uncertain,
+    /// The numbers are those of another computer than the machine that is named: the command was
+    /// told to read the files of one (`CELLWORKS_FSROOT`), and measured on another.
+    Foreign,
     /// A number came out that cannot be true. It is not among the results.
     Impossible,
     /// A simulation failed, and its numbers are missing.

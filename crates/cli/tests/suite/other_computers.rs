@@ -1,7 +1,7 @@
 //! `cellworks stats` on the topology of other computers, on whatever CPUs are here.
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, list, stats_command, stats_on};
+use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
 use serde_json::Value;
 
 /// Two sockets with a memory node each: 576 CPUs in 24 Cells.
@@ -82,6 +82,83 @@ fn that_the_computer_is_another_is_said() {
         tree.root().display()
     );
     assert!(err.contains(&expected), "{err}");
+}
+
+/// The times are those of this computer, and the name is that of another.
+#[test]
+fn what_is_measured_for_another_computer_is_never_trusted() {
+    let tree = Tree::new(PAIR, "POWER7");
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let reason = format!(
+        "the machine is the one described in {} (CELLWORKS_FSROOT), and the times are those of this \
+         computer; unset CELLWORKS_FSROOT to measure this computer, or measure on the other one",
+        tree.root().display()
+    );
+    let on_it = |arguments: &str| {
+        let mut command = cellworks();
+        command
+            .args(arguments.split_whitespace())
+            .arg("--html")
+            .arg(file("page.html"));
+        Run::of(command.env("CELLWORKS_FSROOT", tree.root()))
+    };
+    for arguments in [
+        "stats -f mkthread -i 10 --quiet",
+        "run switch --threads 2 --quiet",
+    ] {
+        let shown = on_it(arguments);
+        assert_eq!(shown.code, Some(3), "{}", shown.err);
+        assert!(
+            shown.err.contains(&format!("  {reason}\n")),
+            "{}",
+            shown.err
+        );
+        // The table breaks lines.
+        let words: Vec<_> = shown.out.split_whitespace().collect();
+        let table = words.join(" ");
+        assert!(table.contains("Not trustworthy"), "{table}");
+        assert!(table.contains(&reason), "{table}");
+        let page = std::fs::read_to_string(file("page.html")).unwrap();
+        for text in ["Not trustworthy", reason.as_str()] {
+            assert!(page.contains(text), "{text}");
+        }
+        let report = on_it(&format!("{arguments} --format json")).json();
+        let (reasons, kinds) = (
+            list(&report["trust"], "reasons"),
+            list(&report["trust"], "kinds"),
+        );
+        let at = reasons.iter().position(|one| *one == reason).unwrap();
+        assert_eq!(kinds[at], "foreign");
+    }
+    // A comparison says so, too.
+    let measured = [
+        (
+            "this.json",
+            stats("-f mkthread -i 10 --quiet --format json"),
+        ),
+        (
+            "other.json",
+            stats_on(&tree, "-f mkthread -i 10 --quiet --format json"),
+        ),
+    ];
+    for (name, run) in &measured {
+        run.json();
+        std::fs::write(file(name), &run.out).unwrap();
+    }
+    let mut command = cellworks();
+    command
+        .arg("compare")
+        .args(measured.map(|(name, _)| file(name)))
+        .args(["--format", "json"]);
+    let comparison = Run::of(&mut command).report();
+    assert_eq!(comparison["trust"]["trustworthy"], false);
+    let notes = list(&comparison, "notes").iter();
+    let says_it = |note: &Value| {
+        let note = note.as_str().unwrap();
+        note.contains("is not trustworthy: ") && note.contains(&reason)
+    };
+    assert!(notes.clone().any(says_it), "{notes:?}");
 }
 
 #[test]
@@ -237,6 +314,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
         err: anstream::adapter::strip_str(said)
             .to_string()
             .replace('\r', ""),
+        is_foreign: true,
     };
     let gone = "CPU 2 went offline, while the host still has SPEs there; give them back, or start again \
                 to do with those that are left";
