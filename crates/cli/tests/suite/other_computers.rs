@@ -161,6 +161,36 @@ fn what_is_measured_for_another_computer_is_never_trusted() {
     assert!(notes.clone().any(says_it), "{notes:?}");
 }
 
+/// Sub-NUMA clustering: a last-level cache lies over two memory nodes.
+#[test]
+fn each_spe_has_the_memory_module_of_its_cpu() {
+    let four = Shape { cores: 4, ..PAIR };
+    let tree = Tree::new(four, "A processor in halves");
+    for (node, cpus) in [(0, "0,2"), (1, "1,3")] {
+        let folder = format!("sys/devices/system/node/node{node}");
+        tree.write(&format!("{folder}/cpulist"), cpus);
+        tree.write(&format!("{folder}/distance"), "10");
+        tree.write(&format!("{folder}/meminfo"), "MemTotal: 1024 kB");
+    }
+    let run = stats_on(&tree, "-f mkthread -i 10 --format json");
+    let report = run.json();
+    let machine = &report["machine"];
+    assert_eq!(list(machine, "cells").len(), 1);
+    let places = ["CPU 2", "CPU 1", "CPU 3", "CPU 0"];
+    assert_eq!(machine["spe_places"], serde_json::json!(places));
+    assert_eq!(
+        machine["spe_memory_modules"],
+        serde_json::json!([0, 1, 1, 0])
+    );
+    // The rows of distances are too short: that is a warning, not the end.
+    let note = "sys/devices/system/node/node0/distance reads \"10\", but one distance for each node \
+                that is online, here 2,";
+    let warnings = list(&report["environment"], "warnings").iter();
+    let has_note = |warning: &Value| warning.as_str().unwrap().contains(note);
+    assert!(warnings.clone().any(has_note), "{warnings:?}");
+    assert!(run.err.contains(note), "{}", run.err);
+}
+
 #[test]
 fn a_folder_without_a_computer_ends_the_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,8 +201,9 @@ fn a_folder_without_a_computer_ends_the_command() {
         run.err,
         format!(
             "error: CELLWORKS_FSROOT names {root}, which has no file \
-             `sys/devices/system/cpu/online`, or an empty one; have it name a folder with the `sys` \
-             and `proc` of a computer, or unset it to use this computer\n"
+             `sys/devices/system/cpu/online`, or an empty one, and no folder `cpu0` beside it; have \
+             it name a folder with the `sys` and `proc` of a computer, or unset it to use this \
+             computer\n"
         )
     );
 }
