@@ -59,13 +59,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_disturbed_or_is_uncertain_ends_with_3() {
-        use ReasonKind::{Disturbed, Failed, Impossible, Uncertain};
+    fn only_what_was_disturbed_or_is_uncertain_or_foreign_ends_with_3() {
+        use ReasonKind::{Disturbed, Failed, Foreign, Impossible, Uncertain};
 
         let distrust = "measured, but not trustworthy";
         for (kinds, expected) in [
             (&[Disturbed][..], (3, distrust)),
             (&[Uncertain], (3, distrust)),
+            (&[Foreign], (3, distrust)),
             (&[Disturbed, Uncertain], (3, distrust)),
             (&[Impossible], (1, "measured what cannot be true")),
             (

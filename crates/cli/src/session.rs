@@ -383,10 +383,11 @@ impl<S: Steps> Session<S> {
             kind: ReasonKind::Disturbed,
             text,
         };
+        let foreign = self.surroundings.as_ref().and_then(Surroundings::foreign);
         let circumstances = Circumstances {
             machine: self.machine.clone(),
             environment,
-            reasons: disturbed.into_iter().map(reason).collect(),
+            reasons: disturbed.into_iter().map(reason).chain(foreign).collect(),
             counters,
         };
         let report = steps.report(circumstances, &end);

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellworks_host::{Conditions, CpusError, Host, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
-use cellworks_report::{CpuLeftOut, Environment};
+use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
 
 use crate::failure::Failure;
@@ -63,6 +63,20 @@ impl Surroundings {
         }
         warnings.extend(self.before.warnings());
         warnings
+    }
+
+    /// Why times say nothing about the machine that is named, if they do not: it is described in
+    /// files, and they are those of this computer.
+    pub fn foreign(&self) -> Option<Reason> {
+        let folder = self.host.described_in()?.display();
+        Some(Reason {
+            kind: ReasonKind::Foreign,
+            text: format!(
+                "the machine is the one described in {folder} (CELLWORKS_FSROOT), and the times are \
+                 those of this computer; unset CELLWORKS_FSROOT to measure this computer, or \
+                 measure on the other one"
+            ),
+        })
     }
 
     /// What this computer allows in its present state.

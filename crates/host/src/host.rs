@@ -27,8 +27,9 @@ use crate::pin::Pinned;
 /// If the environment variable `CELLWORKS_FSROOT` names a folder, the host has the CPUs, caches,
 /// memory modules and name of the computer whose files lie there, in the folders `sys` and `proc`,
 /// so that plans for that computer can be made on this one. (hwloc's variable `HWLOC_FSROOT` does
-/// the same.) All of its CPUs that are online are used. Programs run on the CPUs that are here: an
-/// SPE whose CPU this computer has not is not pinned, and memory goes where the system puts it.
+/// the same.) All of its CPUs are used that are online and that its cpuset allows. Programs run on
+/// the CPUs that are here: an SPE whose CPU this computer has not is not pinned, and memory goes
+/// where the system puts it.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
@@ -203,7 +204,8 @@ impl Host {
             Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
             Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
                 root: source.root,
-                lack: "which has no file `sys/devices/system/cpu/online`, or an empty one"
+                lack: "which has no file `sys/devices/system/cpu/online`, or an empty one, and no \
+                       folder `cpu0` beside it"
                     .to_owned(),
             }),
             Err(cause) => Err(HostError::OtherComputer {
@@ -241,7 +243,7 @@ impl Host {
                 .spes()
                 .map(|spe| {
                     let bytes = builder.local_store_bytes;
-                    let module = layout.topology.nearest_module(layout.topology.cell_of(spe));
+                    let module = layout.topology.module_of(spe);
                     let pages = Pages::new(bytes, None)
                         .map_err(|source| HostError::LocalStore { spe, bytes, source })?;
                     let at = EffectiveAddress(pages.base().as_ptr() as u64);
@@ -256,6 +258,7 @@ impl Host {
                 source.root.display()
             ));
         }
+        warnings.extend(cpus.notes.iter().cloned());
         for worker in &layout.workers {
             if let Err(why) = Pinned::to(worker.cpu) {
                 warnings.push(format!(
@@ -286,6 +289,13 @@ impl Host {
             stack_bytes: builder.stack_bytes,
             warnings,
         })
+    }
+
+    /// The folder that `CELLWORKS_FSROOT` names, if this host has the CPUs and memory modules that
+    /// are described there. Whatever is measured on it is about the computer that it runs on
+    /// instead.
+    pub fn described_in(&self) -> Option<&Path> {
+        (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
 
     /// What about this host may make measurements worse, in sentences for people.

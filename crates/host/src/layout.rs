@@ -5,8 +5,9 @@
 //! of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where there are
 //! more SPEs than CPUs, the SPEs go round again, and those that meet on a CPU share one OS thread.
 //!
-//! The modules are the NUMA nodes of which the process can have memory. A Cell on another node has
-//! the nearest of them.
+//! The modules are the NUMA nodes of which the process can have memory, and an SPE has that of its
+//! CPU, or the nearest. The CPUs of a Cell may be of several nodes, because a last-level cache lies
+//! over those of sub-NUMA clustering, and over those that a hypervisor makes up.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
@@ -70,15 +71,20 @@ impl Layout {
             });
         }
         let modules: Vec<usize> = cpus.usable_nodes().collect();
-        let module_of = |cell: &usize| {
-            let at = order.iter().find(|&&at| cell_of(at) == *cell);
-            let own = cpus.cpus[*at.expect("the cell was met")].memory_node;
-            let nearest = cpus.nearest_usable(own);
+        let module_of = |at: usize| {
+            let nearest = cpus.nearest_usable(cpus.cpus[at].memory_node);
             let module = modules.iter().position(|&node| node == nearest);
             ModuleId::new(module.expect("a usable node is a module") as u16)
         };
+        let in_order = cpus.spe_order();
+        let module_of_cell = |cell: &usize| {
+            let first = in_order.iter().find(|&&at| cell_of(at) == *cell);
+            module_of(*first.expect("the cell was met"))
+        };
         let name = cpus.model_name.clone().unwrap_or_else(|| "host".to_owned());
-        let topology = Topology::new(name, cells.iter().map(module_of).collect(), sites)
+        let module_of_spe = |spe: usize| module_of(order[spe % order.len()]);
+        let topology = Topology::new(name, cells.iter().map(module_of_cell).collect(), sites)
+            .with_modules_of_spes((0..spes).map(module_of_spe).collect())
             .with_modules(modules.len() as u16);
         let workers = order
             .iter()
@@ -137,6 +143,7 @@ mod tests {
             quota: None,
             memory_nodes: (0..cells).map(node).collect(),
             model_name: Some("a computer".to_owned()),
+            notes: Vec::new(),
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Topology {
     /// The nearest memory module of each Cell.
     cells: Vec<ModuleId>,
     spes: Vec<SpeSite>,
+    /// The nearest memory module of each SPE, if those of a Cell differ.
+    modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
     capabilities: Capabilities,
 }
@@ -53,9 +55,9 @@ pub enum Distance {
     SameCore,
     /// Two SPEs of one Cell: on the host, cores under one last-level cache.
     SameCell,
-    /// SPEs of two Cells next to the same memory module.
+    /// SPEs of two Cells, both next to the same memory module.
     AcrossCells,
-    /// SPEs of two Cells next to different memory modules: on a Cell blade the two chips, on the
+    /// SPEs of two Cells, next to different memory modules: on a Cell blade the two chips, on the
     /// host NUMA nodes, and so all that are on different sockets.
     AcrossModules,
 }
@@ -100,6 +102,7 @@ impl Topology {
             name: name.into(),
             cells,
             spes,
+            modules_of_spes: None,
             modules,
             capabilities: Capabilities::default(),
         }
@@ -111,6 +114,35 @@ impl Topology {
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
+    }
+
+    /// The same machine, where SPE `s` is nearest to the memory module `modules[s]`: for a Cell
+    /// that lies over several modules, as a last-level cache does over the NUMA nodes of sub-NUMA
+    /// clustering. Without this, the nearest module of an SPE is that of its Cell.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one module for each SPE.
+    ///
+    /// ```
+    /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
+    /// let site = |cell| SpeSite { cell: CellId::new(cell), core: None, place: String::new() };
+    /// let modules = [0, 1, 0].map(ModuleId::new);
+    /// let machine = Topology::new("two Cells", vec![modules[0]; 2], [0, 0, 1].map(site).to_vec())
+    ///     .with_modules_of_spes(modules.to_vec());
+    /// assert_eq!(machine.modules().len(), 2);
+    /// let spe = SpeId::new;
+    /// assert_eq!(machine.module_of(spe(1)), modules[1]);
+    /// assert_eq!(machine.distance(spe(0), spe(2)), Distance::AcrossCells);
+    /// assert_eq!(machine.distance(spe(1), spe(2)), Distance::AcrossModules);
+    /// ```
+    #[must_use]
+    pub fn with_modules_of_spes(mut self, modules: Vec<ModuleId>) -> Self {
+        let (spes, given) = (self.spes.len(), modules.len());
+        assert_eq!(given, spes, "{given} memory modules for {spes} SPEs");
+        let highest = modules.iter().map(|module| module.index()).max();
+        self.modules_of_spes = Some(modules);
+        self.with_modules(highest.map_or(0, |highest| highest as u16 + 1))
     }
 
     /// The same machine with these capabilities, for one that is no computer with an operating
@@ -171,7 +203,21 @@ impl Topology {
         &self.spes[spe.index()].place
     }
 
-    /// The memory module that is nearest to a Cell.
+    /// The memory module that is nearest to an SPE.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such SPE.
+    pub fn module_of(&self, spe: SpeId) -> ModuleId {
+        match &self.modules_of_spes {
+            Some(modules) => modules[spe.index()],
+            None => self.nearest_module(self.cell_of(spe)),
+        }
+    }
+
+    /// The memory module that is nearest to a Cell: of one that lies over several, the module of
+    /// the SPEs that a program should use first. [`module_of`](Self::module_of) has that of each
+    /// SPE.
     ///
     /// # Panics
     ///
@@ -220,7 +266,7 @@ impl Topology {
             Distance::SameCore
         } else if of_a.cell == of_b.cell {
             Distance::SameCell
-        } else if self.nearest_module(of_a.cell) == self.nearest_module(of_b.cell) {
+        } else if self.module_of(a) == self.module_of(b) {
             Distance::AcrossCells
         } else {
             Distance::AcrossModules

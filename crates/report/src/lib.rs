@@ -116,6 +116,11 @@ pub struct MachineInfo {
     pub memory_modules: usize,
     /// Where each SPE is, such as `CPU 3`.
     pub spe_places: Vec<String>,
+    /// The memory module that is nearest to each SPE; on the host, that of its CPU. The SPEs of a
+    /// Cell differ if their last-level cache lies over several NUMA nodes. Empty of a matrix of
+    /// costs, and in files of commands that did not say so yet.
+    #[serde(default)]
+    pub spe_memory_modules: Vec<usize>,
     /// How it was simulated; `None` if it was not.
     pub simulation: Option<Simulation>,
 }
@@ -138,7 +143,7 @@ pub struct Simulation {
 pub struct CellInfo {
     /// The numbers of its SPEs.
     pub spes: Vec<usize>,
-    /// Its own memory module.
+    /// Its own memory module; of several, that of the SPEs to be used first.
     pub nearest_memory_module: usize,
 }
 
@@ -226,6 +231,9 @@ pub enum ReasonKind {
     Disturbed,
     /// Too many numbers are known only roughly, and would come out differently next time.
     Uncertain,
+    /// The numbers are those of another computer than the machine that is named: the command was
+    /// told to read the files of one (`CELLWORKS_FSROOT`), and measured on another.
+    Foreign,
     /// A number came out that cannot be true. It is not among the results.
     Impossible,
     /// A simulation failed, and its numbers are missing.
@@ -354,6 +362,10 @@ impl MachineInfo {
             spe_places: topology
                 .spes()
                 .map(|spe| topology.place_of(spe).to_owned())
+                .collect(),
+            spe_memory_modules: topology
+                .spes()
+                .map(|spe| topology.module_of(spe).index())
                 .collect(),
             simulation,
         }

@@ -44,6 +44,20 @@ fn names_are_text_and_not_elements() {
 }
 
 #[test]
+fn a_cell_over_two_memory_modules_has_a_line_for_each() {
+    let mut report = two_cores();
+    let line =
+        |module, spe| format!("<li>Cell 0, memory module {module}: SPE {spe} (CPU {spe})</li>");
+    report.envelope.machine.spe_memory_modules = vec![1, 0];
+    let html = html::render(&report);
+    assert!(html.contains(&(line(0, 1) + &line(1, 0))));
+    // Which an older command did not say.
+    report.envelope.machine.spe_memory_modules = vec![];
+    let html = html::render(&report);
+    assert!(html.contains("<li>Cell 0, memory module 0: SPE 0 (CPU 0), SPE 1 (CPU 1)</li>"));
+}
+
+#[test]
 fn the_state_of_memory_is_among_the_circumstances() {
     let html = html::render(&two_cores());
     for fact in [

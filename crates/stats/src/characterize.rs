@@ -4,7 +4,7 @@ mod without_caches;
 
 use std::collections::HashSet;
 
-use cellworks_machine::{CellId, Span, Topology};
+use cellworks_machine::{CellId, Span, SpeId, Topology};
 
 use crate::function::Function;
 use crate::request::{Count, Iterations, Limits, Request};
@@ -170,7 +170,7 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
             });
         }
     }
-    let near = topology.nearest_module(CellId::new(0));
+    let near = topology.module_of(SpeId::new(0));
     for module in topology.modules().filter(|module| *module != near) {
         requests.extend([128, 16 << 10].map(|bytes| Request {
             module: Some(module),

@@ -49,6 +49,7 @@ impl Places {
             cells: Vec::new(),
             memory_modules: 0,
             spe_places: (0..places).map(called).collect(),
+            spe_memory_modules: Vec::new(),
             simulation: None,
         };
         Self {

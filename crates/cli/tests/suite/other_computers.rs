@@ -1,7 +1,7 @@
 //! `cellworks stats` on the topology of other computers, on whatever CPUs are here.
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{Run, list, stats_command, stats_on};
+use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
 use serde_json::Value;
 
 /// Two sockets with a memory node each: 576 CPUs in 24 Cells.
@@ -84,6 +84,113 @@ fn that_the_computer_is_another_is_said() {
     assert!(err.contains(&expected), "{err}");
 }
 
+/// The times are those of this computer, and the name is that of another.
+#[test]
+fn what_is_measured_for_another_computer_is_never_trusted() {
+    let tree = Tree::new(PAIR, "POWER7");
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let reason = format!(
+        "the machine is the one described in {} (CELLWORKS_FSROOT), and the times are those of this \
+         computer; unset CELLWORKS_FSROOT to measure this computer, or measure on the other one",
+        tree.root().display()
+    );
+    let on_it = |arguments: &str| {
+        let mut command = cellworks();
+        command
+            .args(arguments.split_whitespace())
+            .arg("--html")
+            .arg(file("page.html"));
+        Run::of(command.env("CELLWORKS_FSROOT", tree.root()))
+    };
+    for arguments in [
+        "stats -f mkthread -i 10 --quiet",
+        "run switch --threads 2 --quiet",
+    ] {
+        let shown = on_it(arguments);
+        assert_eq!(shown.code, Some(3), "{}", shown.err);
+        assert!(
+            shown.err.contains(&format!("  {reason}\n")),
+            "{}",
+            shown.err
+        );
+        // The table breaks lines.
+        let words: Vec<_> = shown.out.split_whitespace().collect();
+        let table = words.join(" ");
+        assert!(table.contains("Not trustworthy"), "{table}");
+        assert!(table.contains(&reason), "{table}");
+        let page = std::fs::read_to_string(file("page.html")).unwrap();
+        for text in ["Not trustworthy", reason.as_str()] {
+            assert!(page.contains(text), "{text}");
+        }
+        let report = on_it(&format!("{arguments} --format json")).json();
+        let (reasons, kinds) = (
+            list(&report["trust"], "reasons"),
+            list(&report["trust"], "kinds"),
+        );
+        let at = reasons.iter().position(|one| *one == reason).unwrap();
+        assert_eq!(kinds[at], "foreign");
+    }
+    // A comparison says so, too.
+    let measured = [
+        (
+            "this.json",
+            stats("-f mkthread -i 10 --quiet --format json"),
+        ),
+        (
+            "other.json",
+            stats_on(&tree, "-f mkthread -i 10 --quiet --format json"),
+        ),
+    ];
+    for (name, run) in &measured {
+        run.json();
+        std::fs::write(file(name), &run.out).unwrap();
+    }
+    let mut command = cellworks();
+    command
+        .arg("compare")
+        .args(measured.map(|(name, _)| file(name)))
+        .args(["--format", "json"]);
+    let comparison = Run::of(&mut command).report();
+    assert_eq!(comparison["trust"]["trustworthy"], false);
+    let notes = list(&comparison, "notes").iter();
+    let says_it = |note: &Value| {
+        let note = note.as_str().unwrap();
+        note.contains("is not trustworthy: ") && note.contains(&reason)
+    };
+    assert!(notes.clone().any(says_it), "{notes:?}");
+}
+
+/// Sub-NUMA clustering: a last-level cache lies over two memory nodes.
+#[test]
+fn each_spe_has_the_memory_module_of_its_cpu() {
+    let four = Shape { cores: 4, ..PAIR };
+    let tree = Tree::new(four, "A processor in halves");
+    for (node, cpus) in [(0, "0,2"), (1, "1,3")] {
+        let folder = format!("sys/devices/system/node/node{node}");
+        tree.write(&format!("{folder}/cpulist"), cpus);
+        tree.write(&format!("{folder}/distance"), "10");
+        tree.write(&format!("{folder}/meminfo"), "MemTotal: 1024 kB");
+    }
+    let run = stats_on(&tree, "-f mkthread -i 10 --format json");
+    let report = run.json();
+    let machine = &report["machine"];
+    assert_eq!(list(machine, "cells").len(), 1);
+    let places = ["CPU 2", "CPU 1", "CPU 3", "CPU 0"];
+    assert_eq!(machine["spe_places"], serde_json::json!(places));
+    assert_eq!(
+        machine["spe_memory_modules"],
+        serde_json::json!([0, 1, 1, 0])
+    );
+    // The rows of distances are too short: that is a warning, not the end.
+    let note = "sys/devices/system/node/node0/distance reads \"10\", but one distance for each node \
+                that is online, here 2,";
+    let warnings = list(&report["environment"], "warnings").iter();
+    let has_note = |warning: &Value| warning.as_str().unwrap().contains(note);
+    assert!(warnings.clone().any(has_note), "{warnings:?}");
+    assert!(run.err.contains(note), "{}", run.err);
+}
+
 #[test]
 fn a_folder_without_a_computer_ends_the_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,8 +201,9 @@ fn a_folder_without_a_computer_ends_the_command() {
         run.err,
         format!(
             "error: CELLWORKS_FSROOT names {root}, which has no file \
-             `sys/devices/system/cpu/online`, or an empty one; have it name a folder with the `sys` \
-             and `proc` of a computer, or unset it to use this computer\n"
+             `sys/devices/system/cpu/online`, or an empty one, and no folder `cpu0` beside it; have \
+             it name a folder with the `sys` and `proc` of a computer, or unset it to use this \
+             computer\n"
         )
     );
 }
@@ -237,6 +345,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
         err: anstream::adapter::strip_str(said)
             .to_string()
             .replace('\r', ""),
+        is_foreign: true,
     };
     let gone = "CPU 2 went offline, while the host still has SPEs there; give them back, or start again \
                 to do with those that are left";

@@ -102,6 +102,7 @@ fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
         code: child.wait().unwrap().code(),
         out: std::fs::read_to_string(&json).unwrap(),
         err: String::new(),
+        is_foreign: false,
     };
     assert_eq!(run.code, Some(130), "{shown:?}");
     let report = run.report();
@@ -310,6 +311,7 @@ fn a_terminal_is_left_clean_by_a_run_that_ends() {
         err: anstream::adapter::strip_str(after_clearing)
             .to_string()
             .replace('\r', ""),
+        is_foreign: false,
     };
     assert_eq!(run.measured().trim(), "", "{bar:?}");
 }
@@ -327,6 +329,7 @@ fn quiet_shows_nothing_on_a_terminal() {
             .replace('\r', ""),
         out: String::new(),
         code: child.wait().unwrap().code(),
+        is_foreign: false,
     };
     assert_eq!(run.measured(), "");
 }

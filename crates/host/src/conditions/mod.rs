@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use crate::cpus::SPES_MAX;
 use crate::cpus::list::name_cpus;
-use crate::cpus::{CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
+use crate::cpus::{self, CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
 use crate::host::Host;
 pub use clock::Clock;
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
@@ -89,10 +89,10 @@ impl Conditions {
             std::thread::sleep(LOOK);
             watch.read()?
         };
-        let cpus = host.used_cpus();
+        let used = host.used_cpus();
         let mut governors = BTreeMap::<_, BTreeSet<u32>>::new();
         let mut clocks_hz = Vec::new();
-        for &cpu in &cpus {
+        for &cpu in &used {
             let folder = source.path(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
             if let Some(governor) = word(&folder.join("scaling_governor"))? {
                 governors.entry(governor).or_default().insert(cpu);
@@ -107,7 +107,7 @@ impl Conditions {
                 driver: word(&folder.join("scaling_driver"))?,
             });
         }
-        let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
+        let online = cpus::online(source)?;
         let clock_source =
             source.path("sys/devices/system/clocksource/clocksource0/current_clocksource");
         Ok(Self {
@@ -123,7 +123,7 @@ impl Conditions {
             clock: Clock::try_out(),
             transparent_huge_pages: memory::transparent_huge_pages(&Source::this_computer())?,
             memory_available_bytes: memory::available_bytes(&Source::this_computer())?,
-            cpus,
+            cpus: used,
         })
     }
 
@@ -265,7 +265,7 @@ impl Host {
     /// [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
     /// [`CpusError`]s if the system does not say what it has.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
-        crate::cpus::check(&self.source, &self.used_cpus())
+        cpus::check(&self.source, &self.used_cpus())
     }
 
     /// The CPUs of the PPE and of all workers.

@@ -964,6 +964,38 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
 }
 
 #[test]
+fn each_spe_of_a_cell_over_two_memory_nodes_has_the_memory_of_its_cpu() {
+    let host = host(&machines::sub_numa_clustering());
+    let topology = host.topology();
+    let modules = topology.spes().map(|spe| topology.module_of(spe).index());
+    let places = topology.spes().map(|spe| topology.place_of(spe).to_owned());
+    let expected = [
+        ("CPU 4", 0),
+        ("CPU 2", 2),
+        ("CPU 6", 2),
+        ("CPU 0", 0),
+        ("CPU 1", 1),
+        ("CPU 5", 1),
+        ("CPU 3", 3),
+        ("CPU 7", 3),
+    ];
+    let expected = expected.map(|(place, module)| (place.to_owned(), module));
+    assert_eq!(places.zip(modules).collect::<Vec<_>>(), expected);
+    // That of the first CPU of each.
+    let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
+    let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
+    assert_eq!(nearest, [0, 1]);
+    // The firmware's mistakes reach the user.
+    let tree = machines::sub_numa_clustering();
+    tree.node(3, "3,7", 1, "10");
+    let warnings = self::host(&tree).warnings().to_vec();
+    assert!(
+        warnings[1].starts_with("a file is not used: ") && warnings[1].contains("node3/distance"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn cells_without_memory_of_their_own_are_named() {
     let tree = machines::xeon_e5_2680_v4_twice();
     let modules = |tree: &Tree| {
@@ -1050,7 +1082,8 @@ fn what_is_not_a_computer_is_refused_with_what_it_lacks() {
             "which cannot be looked at: Not a directory (os error 20)"
         )
     );
-    let lack = "which has no file `sys/devices/system/cpu/online`, or an empty one";
+    let lack = "which has no file `sys/devices/system/cpu/online`, or an empty one, and no folder \
+                `cpu0` beside it";
     assert_eq!(refused(""), expected("", lack));
     tree.write("sys/devices/system/cpu/online", "");
     assert_eq!(refused(""), expected("", lack));

@@ -32,7 +32,7 @@ use rustix::time::ClockId;
 
 use crate::cpu_time::{NS_PER_S, read_clock};
 use crate::cpus::list::name_cpus;
-use crate::cpus::{CpusError, Quota, Source, files};
+use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
 /// The share of the time of one CPU from which on other programs disturb measurements on it.
@@ -280,8 +280,7 @@ impl Look {
         for (seat, cpu) in [host.layout.ppe_cpu].into_iter().chain(workers).enumerate() {
             *own_ns.entry(cpu).or_default() += host.cpu_time.of_seat(seat);
         }
-        let online = files::list(&host.source.path("sys/devices/system/cpu/online"))?;
-        let mut there = online.unwrap_or_default();
+        let mut there = cpus::online(&host.source)?.unwrap_or_default();
         there.extend(host.cpus.cpus.iter().map(|cpu| cpu.os_index));
         let cpus = host.cpus.cpus.iter();
         Ok(Self {

@@ -14,8 +14,9 @@ pub(crate) const SPES_MAX: usize = 4_096;
 pub struct Cpu {
     /// The system's number of this CPU, as in `cpuN` and in affinity masks.
     pub os_index: u32,
-    /// The system's number of the package (socket) that holds this CPU; 0 where that is unknown.
-    pub package: u32,
+    /// Which package (socket) holds this CPU. A running number, because the kernel's number of a
+    /// package is -1 on some architectures, and repeats on others.
+    pub package: usize,
     /// Which physical core this hardware thread belongs to. A running number, because the kernel's
     /// `core_id` repeats from package to package and on some processors from die to die.
     pub core: usize,

@@ -1,5 +1,5 @@
 //! Small files of `sys` and `proc`, where a missing file is an answer and a malformed one is an
-//! error.
+//! error, which [`Notes::skip`] makes a note of where the file can be done without.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,8 +8,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::error::CpusError;
-use super::list::parse_list;
+use super::list::{parse_list, parse_map};
+use super::notes::Notes;
 use super::source::Source;
+
+/// What a list is expected to be.
+const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
+
+/// What a map is expected to be.
+const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
     /// Where this source has the absolute path `absolute`, which may come with or without its first
@@ -43,13 +50,74 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
     };
-    parse_list(&text).map(Some).ok_or_else(|| {
-        malformed(
-            path,
-            &text,
-            "a list of numbers below 65536 such as \"0-3,8,10-11\"",
-        )
-    })
+    let list = parse_list(&text).map(Some);
+    list.ok_or_else(|| malformed(path, &text, LIST))
+}
+
+/// The names of a list of CPUs and of the map that says the same.
+pub type ListAndMap = (&'static str, &'static str);
+
+/// The CPUs of the first list in `folder` that is there and makes sense, or where a list does not,
+/// of its map: old kernels, and some drivers of new ones, write maps only. A group of the CPU `of`
+/// has that CPU.
+pub fn cpus(
+    folder: &Path,
+    names: &[ListAndMap],
+    of: Option<u32>,
+    notes: &mut Notes,
+) -> Result<Option<BTreeSet<u32>>, CpusError> {
+    for (list, map) in names {
+        let (list, map) = (folder.join(list), folder.join(map));
+        let by_list = set_of(&list, LIST, parse_list, of, notes)?;
+        let by_map = set_of(&map, MAP, parse_map, of, notes)?;
+        if by_list.is_some() && by_map.is_some() && by_list != by_map {
+            notes.add_file("differ", || {
+                format!(
+                    "{} and {} say different things, and the list is believed; if a container or \
+                     emulator provides them, correct them there",
+                    list.display(),
+                    map.display()
+                )
+            });
+        }
+        if let Some(cpus) = by_list.or(by_map) {
+            return Ok(Some(cpus));
+        }
+    }
+    Ok(None)
+}
+
+/// One of the files of [`cpus`], if it can be used.
+fn set_of(
+    path: &Path,
+    expected: &str,
+    parse: fn(&str) -> Option<BTreeSet<u32>>,
+    of: Option<u32>,
+    notes: &mut Notes,
+) -> Result<Option<BTreeSet<u32>>, CpusError> {
+    let Some(text) = text(path)? else {
+        return Ok(None);
+    };
+    let before_nul = text.split('\0').next().unwrap_or_default();
+    if before_nul.len() < text.len() {
+        notes.add_file("NUL", || {
+            let path = path.display();
+            format!("{path} has a NUL, and what follows it is not used")
+        });
+    }
+    let set = parse(before_nul).ok_or_else(|| malformed(path, before_nul, expected));
+    let set = notes.skip(set.map(Some))?;
+    let has_it = |set: &BTreeSet<u32>| of.is_none_or(|cpu| set.contains(&cpu));
+    if set.as_ref().is_some_and(|set| !has_it(set)) {
+        notes.add_file("lacks", || {
+            format!(
+                "{} is not used, because it lacks CPU {}, which it is about",
+                path.display(),
+                of.expect("a CPU is lacking")
+            )
+        });
+    }
+    Ok(set.filter(has_it))
 }
 
 /// One number, or `None` if the file is hidden. `expected` says what it counts.
@@ -79,6 +147,17 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
 /// The entries of a folder that are called `prefix` and a number, by ascending number; none if the
 /// folder is hidden.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
+    let number = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        Some((name.strip_prefix(prefix)?.parse().ok()?, path))
+    };
+    let mut found: Vec<_> = entries(folder)?.into_iter().filter_map(number).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The entries of a folder, in any order; none if the folder is hidden.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),
         cause,
@@ -88,19 +167,9 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
         Err(cause) if is_hidden(&cause) => return Ok(Vec::new()),
         Err(cause) => return Err(failed(cause)),
     };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        if let Some(number) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.strip_prefix(prefix)?.parse().ok())
-        {
-            found.push((number, entry.path()));
-        }
-    }
-    found.sort();
-    Ok(found)
+    entries
+        .map(|entry| Ok(entry.map_err(failed)?.path()))
+        .collect()
 }
 
 /// The error for `text`, which `path` has where `expected` should be.

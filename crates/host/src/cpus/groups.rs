@@ -4,7 +4,12 @@
 //!  proc/self/cgroup      0::/kubepods/pod7/main            which group this process is in
 //!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  where its hierarchy is visible,
 //!                                                         and from which group down
+//! ```
 //!
+//! Where trees of other computers lack them (hwloc's are such), `proc/self/cpuset` names the group
+//! of the controller `cpuset`, and `proc/mounts` says where its hierarchy is visible.
+//!
+//! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐
 //!  /sys/fs/cgroup/pod7        ├ each may limit the ones below it: the tightest counts
 //!  /sys/fs/cgroup             ┘
@@ -26,6 +31,10 @@ pub enum Version {
     /// One hierarchy for all controllers.
     V2,
 }
+
+/// The controller that has CPUs and memory nodes. Before there were control groups, it was a file
+/// system of this name.
+pub const CPUSET: &str = "cpuset";
 
 /// A place where a hierarchy of groups is visible.
 struct Mount {
@@ -73,6 +82,13 @@ fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, 
             groups.push((Version::V1, PathBuf::from(group)));
         }
     }
+    if groups.is_empty()
+        && controller == CPUSET
+        && let Some(group) = files::text(&source.path("proc/self/cpuset"))?
+    {
+        let group = PathBuf::from(group.trim_end_matches('\n'));
+        groups = vec![(Version::V1, group.clone()), (Version::V2, group)];
+    }
     Ok(groups)
 }
 
@@ -80,8 +96,11 @@ fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, 
 /// ...] - TYPE source SUPER-OPTIONS` (`proc_pid_mountinfo(5)`).
 fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let path = source.path("proc/self/mountinfo");
+    let Some(text) = files::text(&path)? else {
+        return plain_mounts(source, controller);
+    };
     let mut mounts = Vec::new();
-    for line in files::text(&path)?.unwrap_or_default().lines() {
+    for line in text.lines() {
         let Some((mount, file_system)) = line.split_once(" - ") else {
             return Err(files::malformed(
                 &path,
@@ -90,17 +109,9 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
             ));
         };
         let mut file_system = file_system.split(' ');
-        let version = match (file_system.next(), file_system.nth(1)) {
-            (Some("cgroup2"), _) => Version::V2,
-            (Some("cgroup"), Some(options))
-                if options.split(',').any(|option| option == controller) =>
-            {
-                Version::V1
-            }
-            _ => continue,
-        };
+        let version = version(file_system.next(), file_system.nth(1), controller);
         let mut mount = mount.split(' ').skip(3);
-        if let (Some(group), Some(at)) = (mount.next(), mount.next()) {
+        if let (Some(version), Some(group), Some(at)) = (version, mount.next(), mount.next()) {
             mounts.push(Mount {
                 version,
                 group: unescape(group),
@@ -109,6 +120,33 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
         }
     }
     Ok(mounts)
+}
+
+/// The same by `proc/mounts`, where lines read `source MOUNT-POINT TYPE OPTIONS 0 0`: mounts that
+/// begin at the topmost group.
+fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
+    let text = files::text(&source.path("proc/mounts"))?.unwrap_or_default();
+    let mount = |line: &str| {
+        let mut fields = line.split(' ').skip(1);
+        let at = unescape(fields.next()?);
+        Some(Mount {
+            version: version(fields.next(), fields.next(), controller)?,
+            group: PathBuf::from("/"),
+            at,
+        })
+    };
+    Ok(text.lines().filter_map(mount).collect())
+}
+
+/// Which generation of groups a file system shows, if `controller` may limit some of them.
+fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
+    let has_controller = |options: &str| options.split(',').any(|option| option == controller);
+    match kind? {
+        "cgroup2" => Some(Version::V2),
+        "cgroup" if options.is_some_and(has_controller) => Some(Version::V1),
+        CPUSET if controller == CPUSET => Some(Version::V1),
+        _ => None,
+    }
 }
 
 /// The folders of `group` and of all groups above it, as far as `mounts` show them.

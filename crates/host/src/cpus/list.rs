@@ -24,6 +24,27 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
+/// Parses a map such as `0000,0000000f`: words of 32 bits in hexadecimal digits, the highest first.
+/// `None` if it is malformed.
+pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
+    let mut set = BTreeSet::new();
+    for (at, digits) in text.trim().rsplit(',').enumerate() {
+        let first = u32::try_from(at).ok()? * u32::BITS;
+        // Digits only: `from_str_radix` alone would accept a plus sign.
+        let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let word = u32::from_str_radix(digits, 16).ok()?;
+        if !plain || first >= END {
+            return None;
+        }
+        set.extend(
+            (first..)
+                .take(32)
+                .filter(|number| word >> (number - first) & 1 == 1),
+        );
+    }
+    Some(set)
+}
+
 /// Writes a set as the kernel does.
 pub fn write_list(set: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -51,6 +72,15 @@ fn number(digits: &str) -> Option<u32> {
 
 /// `CPU 3`, or `CPUs 0-3,8`.
 pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
-    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {}", write_list(cpus))
+    name_set("CPU", cpus)
+}
+
+/// `NUMA node 3`, or `NUMA nodes 0-3,8`.
+pub(crate) fn name_nodes(nodes: &BTreeSet<u32>) -> String {
+    name_set("NUMA node", nodes)
+}
+
+fn name_set(noun: &str, numbers: &BTreeSet<u32>) -> String {
+    let plural = if numbers.len() == 1 { "" } else { "s" };
+    format!("{noun}{plural} {}", write_list(numbers))
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::cpuset;
 use super::error::CpusError;
 use super::files;
-use super::list::parse_list;
+use super::list::{name_nodes, parse_list};
+use super::notes::Notes;
 use super::source::Source;
 
 /// A memory node: memory, CPUs near it, or both.
@@ -16,7 +18,8 @@ pub struct Node {
     /// How much memory the node has, in bytes; 0 for a node of CPUs only, `None` where that is
     /// unknown.
     pub bytes: Option<u64>,
-    /// Whether this process can have memory of the node: it has some, and the process may use it.
+    /// Whether this process can have memory of the node: it has some that is not a GPU's, and the
+    /// process may use it.
     pub usable: bool,
     /// How far the CPUs of this node are from the memory of each node, in the order of
     /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes); empty where that is unknown.
@@ -34,27 +37,33 @@ pub struct Memory {
     pub node_of_cpu: BTreeMap<u32, usize>,
 }
 
-pub fn read(source: &Source) -> Result<Memory, CpusError> {
+pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     // A folder exists for each node that is online.
     let folders = files::numbered(&source.path("sys/devices/system/node"), "node")?;
     let mut memory = Memory {
         nodes: Vec::new(),
         node_of_cpu: BTreeMap::new(),
     };
+    let mut again = BTreeSet::new();
     for (at, (os_index, folder)) in folders.iter().enumerate() {
-        let cpus = files::list(&folder.join("cpulist"))?.unwrap_or_default();
-        memory
-            .node_of_cpu
-            .extend(cpus.into_iter().map(|cpu| (cpu, at)));
+        let cpus = files::cpus(folder, &[("cpulist", "cpumap")], None, notes)?.unwrap_or_default();
+        if cpus.iter().any(|cpu| memory.node_of_cpu.contains_key(cpu)) {
+            again.insert(*os_index);
+        } else {
+            let own = cpus.into_iter().map(|cpu| (cpu, at));
+            memory.node_of_cpu.extend(own);
+        }
         memory.nodes.push(Node {
             os_index: *os_index,
-            bytes: total_bytes(&folder.join("meminfo"))?,
+            bytes: notes.skip(total_bytes(&folder.join("meminfo")))?,
             usable: true,
-            distances: distances(&folder.join("distance"), folders.len())?,
+            distances: notes
+                .skip(distances(&folder.join("distance"), folders.len()))?
+                .unwrap_or_default(),
         });
     }
     if memory.nodes.is_empty() {
-        let bytes = total_bytes(&source.path("proc/meminfo"))?;
+        let bytes = notes.skip(total_bytes(&source.path("proc/meminfo")))?;
         memory.nodes.push(Node {
             os_index: 0,
             bytes,
@@ -62,10 +71,16 @@ pub fn read(source: &Source) -> Result<Memory, CpusError> {
             distances: Vec::new(),
         });
     }
-    let allowed = allowed(source)?;
+    let mut gpus = gpu_nodes(source)?;
+    gpus.retain(|gpu| memory.nodes.iter().any(|node| node.os_index == *gpu));
+    let allowed = allowed(source, notes)?;
     let may_use = |node: &Node| {
-        let is_allowed = |allowed: &BTreeSet<u32>| allowed.contains(&node.os_index);
-        node.bytes != Some(0) && allowed.as_ref().is_none_or(is_allowed)
+        let number = &node.os_index;
+        let is_allowed = |allowed: &BTreeSet<u32>| allowed.contains(number);
+        node.bytes != Some(0)
+            && !gpus.contains(number)
+            && !again.contains(number)
+            && allowed.as_ref().is_none_or(is_allowed)
     };
     // The process has memory somewhere: files that leave none (made up by a container, or by an
     // emulator) tell nothing about any node.
@@ -74,17 +89,45 @@ pub fn read(source: &Source) -> Result<Memory, CpusError> {
             node.usable = may_use(node);
         }
     }
+    if !gpus.is_empty() {
+        notes.add(format!(
+            "the memory of {} is that of GPUs, so it is left out",
+            name_nodes(&gpus)
+        ));
+    }
+    if !again.is_empty() {
+        notes.add(format!(
+            "the CPUs of {} are also those of a node with a lower number, which they count to, and \
+             the memory there is left out; that is a mistake of the firmware or the emulator, so \
+             look for a newer one",
+            name_nodes(&again)
+        ));
+    }
     Ok(memory)
+}
+
+/// The nodes that have the memory of a GPU, which is there for the GPU's programs: the driver of
+/// NVIDIA says of each GPU `Node:      255`.
+fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
+    let mut nodes = BTreeSet::new();
+    for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
+        let text = files::text(&gpu.join("numa_status"))?.unwrap_or_default();
+        let mut lines = text.lines();
+        let node = lines.find_map(|line| line.strip_prefix("Node:"));
+        // A GPU without a node has no number there.
+        nodes.extend(node.and_then(|node| node.trim().parse::<u32>().ok()));
+    }
+    Ok(nodes)
 }
 
 /// The nodes whose memory the process may use, by the line `Mems_allowed_list:\t0-1` of
 /// `proc/self/status`; a cpuset limits it (`docker run --cpuset-mems`, a batch system).
-fn allowed(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
+fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
     let mut lines = text.lines();
     let Some(list) = lines.find_map(|line| line.strip_prefix("Mems_allowed_list:")) else {
-        return Ok(None);
+        return cpuset::read(source, "mems", notes);
     };
     match parse_list(list) {
         Some(allowed) => Ok(Some(allowed)),
@@ -119,15 +162,16 @@ fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
 }
 
 /// One distance for each node that is online.
-fn distances(path: &Path, nodes: usize) -> Result<Vec<u32>, CpusError> {
+fn distances(path: &Path, nodes: usize) -> Result<Option<Vec<u32>>, CpusError> {
     let Some(text) = files::text(path)? else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let row: Option<Vec<u32>> = text
         .split_whitespace()
         .map(|distance| distance.parse().ok())
         .collect();
-    row.filter(|row| row.len() == nodes).ok_or_else(|| {
+    let row = row.filter(|row| row.len() == nodes);
+    row.map(Some).ok_or_else(|| {
         let expected = format!(
             "one distance for each node that is online, here {nodes}, such as \"10 21\" for two,"
         );

@@ -6,32 +6,41 @@
 //!  mask of allowed CPUs ──────────────► who may be used      (given)
 //!  sys/devices/system/cpu/cpuN/
 //!      topology/core_cpus_list ───────► cores, sibling ranks SMT
+//!      topology/package_cpus_list ────► packages             sockets
 //!      cache/index*/shared_cpu_list ──► last-level caches    the Cells of the host
 //!      cpu_capacity, cpufreq/ ────────► capacity             hybrid processors
 //!  sys/devices/system/node/nodeN/ ────► memory nodes         NUMA
 //!  proc/self/status ──────────────────► nodes we may use     cpusets
+//!  proc/driver/nvidia/ ───────────────► nodes of GPUs        left out
 //!  proc/self/{cgroup,mountinfo} ──────► quota                containers
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
 //!
 //! All paths are below the root of a [`Source`], so that tests read the trees of other computers.
+//! Such a tree has no mask: the CPUs that may be used there are those online that its cpuset has.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file that is missing, may not
 //! be read, is empty (the way container runtimes mask a file) or whose driver does not answer costs
 //! only what it would have told: without caches, a package is one Cell (or several, if it has
 //! several memory nodes); without `topology`, every CPU is a core; without nodes, memory is one
-//! node. A file that is there and makes no sense is an error: [`CpusError::Malformed`] names it.
+//! node. Where a list is missing, the map beside it says the same (`core_cpus`, `shared_cpu_map`),
+//! and where the list of CPUs online is missing, the folders `cpuN`. A file that is there and makes
+//! no sense costs what it would have told, too, and [`Cpus::notes`] name it. Only the files that
+//! say which CPUs and memory may be used, and for how long, have to make sense:
+//! [`CpusError::Malformed`].
 //!
 //! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
 mod cpu;
+mod cpuset;
 mod error;
 pub(crate) mod files;
 pub(crate) mod groups;
 pub(crate) mod list;
 mod memory;
+mod notes;
 mod quota;
 mod source;
 mod topology;
@@ -40,12 +49,14 @@ mod topology;
 pub(crate) mod tests;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 pub(crate) use cpu::SPES_MAX;
 pub use cpu::{Cpu, LeftOut, WhyLeftOut};
 pub use error::CpusError;
 pub use memory::Node;
+use notes::Notes;
 pub use quota::Quota;
 pub use source::{FSROOT, Source};
 
@@ -64,9 +75,12 @@ pub struct Cpus {
     /// The processor's name for people, such as "AMD EPYC 7763 64-Core Processor"; on computers
     /// whose kernel does not name the processor, the computer's.
     pub model_name: Option<String>,
+    /// What was odd and could be done without, in sentences for people.
+    pub notes: Vec<String>,
 }
 
-/// Reads the CPUs of `source` that `allowed` has; all that are online if `allowed` is `None`.
+/// Reads the CPUs of `source` that `allowed` has; if `allowed` is `None`, those that a cpuset in
+/// `source` leaves of all that are online.
 ///
 /// Reads about twenty small files for each CPU and changes nothing.
 ///
@@ -75,16 +89,20 @@ pub struct Cpus {
 ///
 /// # Errors
 ///
-/// [`CpusError::Malformed`] for a file that Linux would not write so, [`CpusError::Read`] for one
-/// that the system fails to read, [`CpusError::NoneAllowed`] for an empty mask,
-/// [`CpusError::Unknown`] if there is neither a mask nor a list of CPUs.
+/// [`CpusError::Malformed`] for a file that Linux would not write so and that cannot be done
+/// without, [`CpusError::Read`] for one that the system fails to read, [`CpusError::NoneAllowed`]
+/// for an empty mask, [`CpusError::Unknown`] if there is neither a mask nor a list of CPUs.
 pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, CpusError> {
-    let online_file = source.path("sys/devices/system/cpu/online");
-    let online = files::list(&online_file)?;
+    let mut notes = Notes::default();
+    let online = online(source)?;
     let usable = match (allowed, &online) {
-        (Some(allowed), _) => allowed,
-        (None, Some(online)) => online,
-        (None, None) => return Err(CpusError::Unknown { path: online_file }),
+        (Some(allowed), _) => allowed.clone(),
+        (None, Some(online)) => within_cpuset(source, online, &mut notes)?,
+        (None, None) => {
+            return Err(CpusError::Unknown {
+                path: source.path(ONLINE),
+            });
+        }
     };
     if usable.is_empty() {
         return Err(CpusError::NoneAllowed);
@@ -92,10 +110,14 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
 
     // `present`, not `possible`: virtual machines declare hundreds of CPUs possible that they never
     // get.
-    let online = online.as_ref().unwrap_or(const { &BTreeSet::new() });
-    let present = files::list(&source.path("sys/devices/system/cpu/present"))?.unwrap_or_default();
+    let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
+    let present = match present {
+        Some(present) => present,
+        None => folders(source)?.into_keys().collect(),
+    };
+    let online = online.unwrap_or_default();
     let left_out = present
-        .union(online)
+        .union(&online)
         .filter(|cpu| !usable.contains(cpu))
         .map(|&os_index| {
             let why = if online.contains(&os_index) {
@@ -107,14 +129,61 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         })
         .collect();
 
-    let memory = memory::read(source)?;
+    let memory = memory::read(source, &mut notes)?;
     Ok(Cpus {
-        cpus: topology::read(source, usable, &memory)?,
+        cpus: topology::read(source, &usable, &memory, &mut notes)?,
         left_out,
         quota: quota::read(source)?,
         memory_nodes: memory.nodes,
         model_name: model_name(source)?,
+        notes: notes.sentences(),
     })
+}
+
+/// The list of the CPUs that are online.
+const ONLINE: &str = "sys/devices/system/cpu/online";
+
+/// The CPUs that are online, by their list; where there is none, those that their folders do not
+/// call offline. `None` if there is neither.
+pub(crate) fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
+    if let Some(online) = files::list(&source.path(ONLINE))? {
+        return Ok(Some(online));
+    }
+    let mut online = BTreeSet::new();
+    for (cpu, folder) in folders(source)? {
+        // A CPU that cannot be switched off has no such file.
+        let state: Option<u8> = files::number(&folder.join("online"), "0 or 1")?;
+        if state != Some(0) {
+            online.insert(cpu);
+        }
+    }
+    Ok((!online.is_empty()).then_some(online))
+}
+
+/// The folder of each CPU that has one.
+fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
+    let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
+    Ok(folders.into_iter().collect())
+}
+
+/// What the cpuset leaves of the CPUs that are online.
+fn within_cpuset(
+    source: &Source,
+    online: &BTreeSet<u32>,
+    notes: &mut Notes,
+) -> Result<BTreeSet<u32>, CpusError> {
+    let Some(cpuset) = cpuset::read(source, "cpus", notes)? else {
+        return Ok(online.clone());
+    };
+    let usable = online & &cpuset;
+    if usable.is_empty() {
+        notes.add(format!(
+            "the cpuset has {}, of which none is online, so all that are online are used",
+            list::name_cpus(&cpuset)
+        ));
+        return Ok(online.clone());
+    }
+    Ok(usable)
 }
 
 /// Checks that the CPUs in `used`, which were read before, can still be used by the calling thread.
@@ -123,7 +192,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
 ///
 /// [`CpusError::Gone`] if they cannot, and others as of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
-    let online = files::list(&source.path("sys/devices/system/cpu/online"))?;
+    let online = online(source)?;
     let allowed = source.allowed()?;
     let Some(usable) = allowed.as_ref().or(online.as_ref()) else {
         return Ok(());
@@ -157,7 +226,7 @@ impl Cpus {
     /// One hardware thread of each core comes first: those of Cell 0, then of Cell 1, and so on.
     /// The second threads of the cores come after all of these, again Cell by Cell: two SPEs share
     /// a core only when every core has one. Within a Cell, more capable CPUs come first, equal ones
-    /// by `os_index`.
+    /// by memory node and then by `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -166,6 +235,7 @@ impl Cpus {
                 cpu.sibling_rank,
                 cpu.last_level_cache,
                 Reverse(cpu.capacity),
+                cpu.memory_node,
                 cpu.os_index,
             )
         });
@@ -193,7 +263,7 @@ impl Cpus {
 }
 
 /// What the kernel calls the processor (x86, POWER), or the firmware the computer (most ARM and
-/// RISC-V boards).
+/// RISC-V boards by the device tree, ARM servers by DMI).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {
@@ -203,6 +273,28 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
             }
         }
     }
-    let board = files::text(&source.path("proc/device-tree/model"))?;
-    Ok(board.map(|name| name.trim_end_matches('\0').trim().to_owned()))
+    if let Some(board) = words(source, "proc/device-tree/model")? {
+        return Ok(Some(board));
+    }
+    for (maker, product) in [
+        ("sys_vendor", "product_name"),
+        ("board_vendor", "board_name"),
+    ] {
+        let field = |name| words(source, &format!("sys/class/dmi/id/{name}"));
+        let Some(product) = field(product)? else {
+            continue;
+        };
+        return Ok(Some(match field(maker)? {
+            Some(maker) if !product.starts_with(&maker) => format!("{maker} {product}"),
+            _ => product,
+        }));
+    }
+    Ok(None)
+}
+
+/// What a file says without white space and NULs around it, if that leaves anything.
+fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
+    let text = files::text(&source.path(path))?.unwrap_or_default();
+    let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+    Ok((!words.is_empty()).then(|| words.to_owned()))
 }

@@ -39,7 +39,8 @@ impl Source {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that the calling thread may use; `None` of another computer, which sets no limits.
+    /// The CPUs that the calling thread may use; `None` of another computer, where nothing but the
+    /// cpuset in its tree sets limits.
     ///
     /// # Errors
     ///

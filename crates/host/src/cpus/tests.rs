@@ -9,10 +9,10 @@ use std::thread::available_parallelism;
 
 use proptest::prelude::*;
 
-use super::list::{parse_list, write_list as list};
+use super::list::{parse_list, parse_map, write_list as list};
 use super::source::allowed_now;
 use super::*;
-use tree::{Tree, set};
+use tree::{Tree, map, set};
 
 /// One column of a computer's CPUs, in their order.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
@@ -44,6 +44,12 @@ fn message(tree: &Tree, allowed: Option<&str>) -> String {
     error.to_string().replace(tree.root(), "")
 }
 
+/// What was odd about a tree, with the folder of the tree left out.
+fn notes(tree: &Tree, allowed: Option<&str>) -> Vec<String> {
+    let notes = tree.try_read(allowed).unwrap().notes.into_iter();
+    notes.map(|note| note.replace(tree.root(), "")).collect()
+}
+
 // -------------------------------------------------------------------------------------- processors
 
 #[test]
@@ -73,6 +79,7 @@ fn one_cpu_is_one_of_everything() {
             quota: None,
             memory_nodes: vec![node],
             model_name: Some("QEMU Virtual CPU version 2.5+".to_owned()),
+            notes: vec![],
         }
     );
     assert_eq!(cpus.spe_order(), [0]);
@@ -363,9 +370,15 @@ fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
     let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline), (7, Offline)];
     assert_eq!(cpus.left_out, expected.map(|(cpu, why)| left_out(cpu, why)));
 
+    // The folders tell it, too.
     tree.remove("sys/devices/system/cpu/present");
-    let expected = [left_out(0, NotAllowed), left_out(5, NotAllowed)];
-    assert_eq!(tree.read("1-4").left_out, expected);
+    assert_eq!(tree.read("1-4").left_out.len(), 4);
+    tree.remove("sys/devices/system/cpu/cpu7");
+    let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline)];
+    assert_eq!(
+        tree.read("1-4").left_out,
+        expected.map(|(cpu, why)| left_out(cpu, why))
+    );
 }
 
 #[test]
@@ -634,17 +647,347 @@ fn a_package_of_minus_one_is_unknown() {
     assert_eq!(tree.read("0-1").cpus[1].package, 0);
 }
 
+// ------------------------------------------------------------------------ computers of other kinds
+
+/// Nothing was odd.
+const NONE: [&str; 0] = [];
+
+/// Has each CPU of a tree say something in a file of its folder `topology`.
+fn in_topology(tree: &Tree, cpus: std::ops::Range<u32>, file: &str, says: impl Fn(u32) -> String) {
+    for cpu in cpus {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{file}");
+        tree.write(path, &format!("{}\n", says(cpu)));
+    }
+}
+
+#[test]
+fn a_cache_over_two_memory_nodes_is_one_cell_and_has_its_near_cpus_side_by_side() {
+    let tree = machines::sub_numa_clustering();
+    let cpus = tree.read("0-7");
+    assert_eq!(cells(&cpus), ["0,2,4,6", "1,3,5,7"]);
+    assert_eq!(
+        groups(&cpus, |cpu| cpu.memory_node),
+        ["0,4", "1,5", "2,6", "3,7"]
+    );
+    assert_eq!(spe_order(&cpus), [0, 4, 2, 6, 1, 5, 3, 7]);
+    assert_eq!(notes(&tree, None), NONE);
+}
+
+#[test]
+fn maps_are_read_where_lists_are_missing_and_folders_where_the_list_of_cpus_online_is() {
+    let tree = machines::power7_by_maps();
+    tree.write("sys/devices/system/cpu/cpu14/online", "1\n");
+    tree.write("sys/devices/system/cpu/cpu15/online", "0\n");
+    let cpus = tree.try_read(None).unwrap();
+    let cores = ["0-3", "4-7", "8-11", "12-14"];
+    assert_eq!(groups(&cpus, |cpu| cpu.core), cores);
+    // No cache is shared by two cores.
+    assert_eq!(cells(&cpus), ["0-7", "8-14"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.package), ["0-7", "8-14"]);
+    assert_eq!(groups(&cpus, |cpu| cpu.memory_node), ["0-7", "8-14"]);
+    let offline = LeftOut {
+        os_index: 15,
+        why: WhyLeftOut::Offline,
+    };
+    assert_eq!(cpus.left_out, [offline]);
+    assert_eq!(cpus.notes, NONE);
+    for cpu in 0..16 {
+        let shared_by = format!("sys/devices/system/cpu/cpu{cpu}/cache/index0/shared_cpu_map");
+        let pair = ["0-3,8-11", "4-7,12-15"][cpu as usize / 4 % 2];
+        tree.write(shared_by, &map(pair));
+    }
+    assert_eq!(cells(&tree.read("0-15")), ["0-3,8-11", "4-7,12-15"]);
+}
+
+#[test]
+fn a_package_is_known_by_its_cpus_where_numbers_are_missing_or_repeat() {
+    let tree = machines::altra_twice();
+    for id in ["-1", "0"] {
+        in_topology(&tree, 0..160, "physical_package_id", |_| id.to_owned());
+        let sockets = ["0-79", "80-159"];
+        for names in ["package_cpus_list", "core_siblings_list"] {
+            let own = |cpu: u32| sockets[cpu as usize / 80].to_owned();
+            in_topology(&tree, 0..160, names, own);
+            assert_eq!(groups(&tree.read("0-159"), |cpu| cpu.package), sockets);
+            for cpu in 0..160 {
+                tree.remove(format!("sys/devices/system/cpu/cpu{cpu}/topology/{names}"));
+            }
+        }
+        assert_eq!(groups(&tree.read("0-159"), |cpu| cpu.package), ["0-159"]);
+    }
+}
+
+#[test]
+fn siblings_with_numbers_of_their_own_are_cores() {
+    // A module of Bulldozer has two.
+    let tree = machines::xeon_e5_2680_v4_twice();
+    in_topology(&tree, 0..56, "core_id", |cpu| cpu.to_string());
+    assert_eq!(groups(&tree.read("0-55"), |cpu| cpu.core).len(), 56);
+    in_topology(&tree, 0..56, "core_id", |cpu| (cpu % 28).to_string());
+    assert_eq!(groups(&tree.read("0-55"), |cpu| cpu.core).len(), 28);
+}
+
+#[test]
+fn the_memory_of_a_gpu_is_left_out() {
+    let tree = machines::power9_with_gpu_memory();
+    let gpus = "proc/driver/nvidia/gpus";
+    tree.write(
+        format!("{gpus}/0035:04:00.0/numa_status"),
+        "Node:      255\nStatus:    online\n",
+    );
+    // One without memory that Linux has, and one that Linux does not show.
+    tree.write(
+        format!("{gpus}/0035:05:00.0/numa_status"),
+        "Node:      -1\n",
+    );
+    tree.write(
+        format!("{gpus}/0035:06:00.0/numa_status"),
+        "Node:      254\n",
+    );
+    assert_eq!(usable_nodes(&tree.read("0-15")), (vec![0], vec![0, 0, 0]));
+    assert_eq!(
+        notes(&tree, None),
+        ["the memory of NUMA node 255 is that of GPUs, so it is left out"]
+    );
+}
+
+#[test]
+fn what_follows_a_nul_is_not_used() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    let node = "sys/devices/system/node/node1";
+    tree.write(format!("{node}/cpulist"), "14-27,42-55\n\0 rest");
+    assert_eq!(
+        groups(&tree.read("0-55"), |cpu| cpu.memory_node),
+        ["0-13,28-41", "14-27,42-55"]
+    );
+    assert_eq!(
+        notes(&tree, None),
+        [format!(
+            "/{node}/cpulist has a NUL, and what follows it is not used"
+        )]
+    );
+}
+
+#[test]
+fn a_short_row_of_distances_is_no_row() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    tree.node(1, "14-27,42-55", 64 << 20, "10");
+    let cpus = tree.read("0-55");
+    assert_eq!(cpus.memory_nodes[1].distances, [0; 0]);
+    assert_eq!(cpus.memory_nodes[0].distances, [10, 21]);
+    let expected = "one distance for each node that is online, here 2, such as \"10 21\" for two,";
+    let distance = malformed("sys/devices/system/node/node1/distance", "10", expected);
+    assert_eq!(
+        notes(&tree, None),
+        [format!("a file is not used: {distance}")]
+    );
+}
+
+#[test]
+fn the_cpuset_of_a_tree_is_its_mask() {
+    // The group's name, the mounts, and where the files are. The last three lack what Linux has,
+    // as hwloc's trees do.
+    let v1 = ["cg/job/cpuset.cpus", "cg/job/cpuset.mems"];
+    let v2 = [
+        "cg/job/cpuset.cpus.effective",
+        "cg/job/cpuset.mems.effective",
+    ];
+    let by_cgroup = |text| ("proc/self/cgroup", text);
+    let by_cpuset = ("proc/self/cpuset", "/job\n");
+    let mountinfo = |line| ("proc/self/mountinfo", line);
+    let mounts = |line| ("proc/mounts", line);
+    let cases = [
+        (
+            by_cgroup("4:cpuset:/job\n0::/\n"),
+            mountinfo("33 31 0:31 / /cg rw - cgroup cgroup rw,cpuset\n"),
+            v1,
+        ),
+        (
+            by_cgroup("0::/job\n"),
+            mountinfo("29 23 0:26 / /cg rw - cgroup2 cgroup2 rw\n"),
+            v2,
+        ),
+        (by_cpuset, mounts("none /cg cgroup2 rw 0 0\n"), v2),
+        (
+            by_cpuset,
+            mounts("none /cg cgroup rw,cpuset,noprefix 0 0\n"),
+            ["cg/job/cpus", "cg/job/mems"],
+        ),
+        (
+            by_cpuset,
+            mounts("none /dev/cpuset cpuset rw 0 0\n"),
+            ["dev/cpuset/job/cpus", "dev/cpuset/job/mems"],
+        ),
+    ];
+    for ((group, name), (mounts, line), [cpus_file, mems_file]) in cases {
+        let tree = machines::xeon_e5_2680_v4_twice();
+        tree.write("sys/devices/system/cpu/online", "0-12,14-55\n");
+        tree.write(group, name);
+        tree.write(mounts, line);
+        tree.write(cpus_file, "13-15\n");
+        tree.write(mems_file, "1\n");
+        let cpus = tree.try_read(None).unwrap();
+        // CPU 13 is offline.
+        assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
+        assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
+        assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
+        // A mask says more about the calling thread than a cpuset.
+        assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
+        // A group that says nothing has what the group above it has.
+        let above = cpus_file.replace("/job", "");
+        tree.write(&above, "12-15\n");
+        assert_eq!(tree.try_read(None).unwrap().cpus.len(), 2, "{line}");
+        tree.write(cpus_file, "\n");
+        assert_eq!(tree.try_read(None).unwrap().cpus.len(), 3, "{line}");
+        // Of the wrong computer.
+        tree.write(cpus_file, "60-61\n");
+        let cpus = tree.try_read(None).unwrap();
+        let note = "the cpuset has CPUs 60-61, of which none is online, so all that are online are \
+                    used";
+        assert_eq!((cpus.cpus.len(), cpus.notes), (55, vec![note.to_owned()]));
+    }
+}
+
+#[test]
+fn a_computer_whose_processor_has_no_name_has_that_of_its_maker() {
+    let named = |files: &[(&str, &str)]| {
+        let tree = machines::altra_twice();
+        for (file, text) in files {
+            tree.write(format!("sys/class/dmi/id/{file}"), text);
+        }
+        tree.read("0").model_name
+    };
+    let product = ("product_name", "XA320 V2 \n");
+    let maker = ("sys_vendor", "Huawei\n");
+    let board = [("board_vendor", "Huawei\n"), ("board_name", "BC82HPNBB\n")];
+    assert_eq!(named(&[]), None);
+    assert_eq!(named(&[product]).as_deref(), Some("XA320 V2"));
+    assert_eq!(
+        named(&[product, maker, board[1]]).as_deref(),
+        Some("Huawei XA320 V2")
+    );
+    assert_eq!(named(&board).as_deref(), Some("Huawei BC82HPNBB"));
+    let spark = [
+        ("sys_vendor", "NVIDIA\n"),
+        ("product_name", "NVIDIA_DGX_Spark\n"),
+    ];
+    assert_eq!(named(&spark).as_deref(), Some("NVIDIA_DGX_Spark"));
+}
+
+#[test]
+fn a_cpu_of_two_nodes_counts_to_the_first() {
+    let tree = machines::xeon_e5_2680_v4_twice();
+    tree.node(1, "0-55", 64 << 20, "21 10");
+    let cpus = tree.read("0-55");
+    assert_eq!(groups(&cpus, |cpu| cpu.memory_node), ["0-55"]);
+    assert_eq!(usable_nodes(&cpus), (vec![0], vec![0, 0]));
+    let expected = [
+        "the CPUs of NUMA node 1 are also those of a node with a lower number, which they count to, \
+         and the memory there is left out; that is a mistake of the firmware or the emulator, so \
+         look for a newer one",
+        "no NUMA node has CPUs 14-27,42-55, so node 0 counts as theirs",
+    ];
+    assert_eq!(notes(&tree, None), expected);
+}
+
+#[test]
+fn a_list_and_a_map_that_differ_are_noted() {
+    let tree = machines::one_socket(4);
+    let cache = "sys/devices/system/cpu/cpu2/cache/index2";
+    tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
+    assert_eq!(notes(&tree, None), NONE);
+    tree.write(format!("{cache}/shared_cpu_map"), &map("2-3"));
+    assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
+    let differ = format!(
+        "/{cache}/shared_cpu_list and /{cache}/shared_cpu_map say different things, and the list \
+         is believed; if a container or emulator provides them, correct them there"
+    );
+    assert_eq!(notes(&tree, None), [differ]);
+    // A list that lacks its own CPU is not believed, and the map is right.
+    tree.write(format!("{cache}/shared_cpu_list"), "0-1\n");
+    tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
+    assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
+    let foreign =
+        format!("/{cache}/shared_cpu_list is not used, because it lacks CPU 2, which it is about");
+    assert_eq!(notes(&tree, None), [foreign]);
+}
+
+#[test]
+fn groups_that_contradict_each_other_are_noted() {
+    let tree = machines::one_socket(4);
+    in_topology(&tree, 0..2, "core_cpus_list", |_| "0-1".to_owned());
+    in_topology(&tree, 0..4, "package_cpus_list", |_| "0-3".to_owned());
+    assert_eq!(notes(&tree, None), NONE);
+    in_topology(&tree, 1..2, "core_cpus_list", |_| "1-2".to_owned());
+    let disagree = "the files of CPUs 0-1 and those of other CPUs do not agree which CPUs share a \
+                    core, so distances there may be wrong; look for a newer firmware or kernel";
+    assert_eq!(notes(&tree, None)[0], disagree);
+    in_topology(&tree, 1..2, "core_cpus_list", |_| "0-1".to_owned());
+    in_topology(&tree, 0..4, "package_cpus_list", |cpu| {
+        ["0,2", "1,3"][cpu as usize % 2].to_owned()
+    });
+    let beyond = "the core of CPUs 0-1 reaches beyond the package, so distances there may be wrong; \
+                  look for a newer firmware or kernel";
+    assert_eq!(notes(&tree, None), [beyond]);
+}
+
 // ------------------------------------------------------------------------------------------ errors
 
 const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
                       otherwise report it with the output of `uname -a`";
 
 #[test]
-fn a_malformed_file_is_named_with_its_text_and_what_was_expected() {
+fn a_malformed_file_that_is_needed_is_named_with_its_text_and_what_was_expected() {
     let list = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
     let quota = "a limit and a period in microseconds such as \"150000 100000\" or \"max 100000\"";
     let cases = [
         ("sys/devices/system/cpu/online", "0-3,x\n", "0-3,x", list),
+        (
+            "proc/self/cgroup",
+            "0::/kubepods/pod7/main\n7\n",
+            "7",
+            "a line such as \"3:cpu,cpuacct:/group\" or \"0::/group\"",
+        ),
+        (
+            "proc/self/mountinfo",
+            "no mount\n",
+            "no mount",
+            "a line such as \"29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\"",
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "100000\n",
+            "100000",
+            quota,
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "100000 0\n",
+            "100000 0",
+            quota,
+        ),
+        (
+            "sys/fs/cgroup/kubepods/cpu.max",
+            "-1 100000\n",
+            "-1 100000",
+            quota,
+        ),
+    ];
+    for (file, content, shown, expected) in cases {
+        let tree = container();
+        tree.write(file, content);
+        assert_eq!(
+            message(&tree, Some("2,5")),
+            malformed(file, shown, expected)
+        );
+    }
+}
+
+#[test]
+fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
+    let list = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
+    let map = "a map of words of 32 bits such as \"00000000,0000000f\"";
+    let cases = [
         ("sys/devices/system/cpu/present", "3-0\n", "3-0", list),
         (
             "sys/devices/system/cpu/cpu2/cache/index2/shared_cpu_list",
@@ -695,48 +1038,40 @@ fn a_malformed_file_is_named_with_its_text_and_what_was_expected() {
             "a total such as \"MemTotal: 4417740 kB\"",
         ),
         (
-            "proc/self/cgroup",
-            "0::/kubepods/pod7/main\n7\n",
-            "7",
-            "a line such as \"3:cpu,cpuacct:/group\" or \"0::/group\"",
+            "sys/devices/system/cpu/cpu2/cache/index2/shared_cpu_map",
+            "0000000g\n",
+            "0000000g",
+            map,
         ),
         (
-            "proc/self/mountinfo",
-            "no mount\n",
-            "no mount",
-            "a line such as \"29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\"",
-        ),
-        (
-            "sys/fs/cgroup/kubepods/cpu.max",
-            "100000\n",
-            "100000",
-            quota,
-        ),
-        (
-            "sys/fs/cgroup/kubepods/cpu.max",
-            "100000 0\n",
-            "100000 0",
-            quota,
-        ),
-        (
-            "sys/fs/cgroup/kubepods/cpu.max",
-            "-1 100000\n",
-            "-1 100000",
-            quota,
+            "sys/devices/system/cpu/cpu2/topology/core_id",
+            "none\n",
+            "none",
+            "the number of a core, or -1,",
         ),
     ];
     for (file, content, shown, expected) in cases {
         let tree = container();
-        tree.write(file, content);
-        assert_eq!(
-            message(&tree, Some("2,5")),
-            format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}"),
+        // With a sibling, the numbers of cores are read.
+        tree.write(
+            "sys/devices/system/cpu/cpu2/topology/core_cpus_list",
+            "2-3\n",
         );
+        assert_eq!(notes(&tree, Some("2,5")), [""; 0]);
+        tree.write(file, content);
+        let expected = format!("a file is not used: {}", malformed(file, shown, expected));
+        // What is missing then may be noted, too.
+        assert_eq!(notes(&tree, Some("2,5"))[0], expected);
     }
 }
 
+/// The message about a file that reads `shown`.
+fn malformed(file: &str, shown: &str, expected: &str) -> String {
+    format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}")
+}
+
 #[test]
-fn malformed_quotas_of_version_1_and_clocks_are_named() {
+fn malformed_quotas_of_version_1_are_named() {
     let tree = machines::core_i9_12900k();
     tree.write("proc/self/cgroup", "2:cpu:/\n");
     tree.write(
@@ -745,23 +1080,39 @@ fn malformed_quotas_of_version_1_and_clocks_are_named() {
     );
     tree.write("cg/cpu.cfs_quota_us", "100000\n");
     tree.write("cg/cpu.cfs_period_us", "0\n");
-    let expected = "a period in microseconds, not 0,";
     assert_eq!(
         message(&tree, Some("0")),
-        format!("/cg/cpu.cfs_period_us reads \"0\", but {expected} was expected; {REMEDY}"),
+        malformed(
+            "cg/cpu.cfs_period_us",
+            "0",
+            "a period in microseconds, not 0,"
+        )
     );
     tree.write("cg/cpu.cfs_quota_us", "none\n");
-    let expected = "a limit in microseconds, or -1,";
     assert_eq!(
         message(&tree, Some("0")),
-        format!("/cg/cpu.cfs_quota_us reads \"none\", but {expected} was expected; {REMEDY}"),
+        malformed(
+            "cg/cpu.cfs_quota_us",
+            "none",
+            "a limit in microseconds, or -1,"
+        )
     );
-    let clock = "sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq";
-    tree.write(clock, "5 GHz\n");
-    assert_eq!(
-        message(&tree, Some("0")),
-        format!("/{clock} reads \"5 GHz\", but a clock frequency in kHz was expected; {REMEDY}"),
-    );
+}
+
+#[test]
+fn files_that_are_odd_in_the_same_way_are_one_note() {
+    let tree = machines::core_i9_12900k();
+    let clock = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq");
+    let first = malformed(&clock(3), "5 GHz", "a clock frequency in kHz");
+    for (cpu, others) in [
+        (3, ""),
+        (7, "; so it is with another file"),
+        (9, "; so it is with 2 other files"),
+    ] {
+        tree.write(clock(cpu), "5 GHz\n");
+        let expected = format!("a file is not used: {first}{others}");
+        assert_eq!(notes(&tree, Some("0")), [expected]);
+    }
 }
 
 #[test]
@@ -858,6 +1209,22 @@ fn lists_are_parsed_as_the_kernel_writes_them() {
     ] {
         assert_eq!(parse_list(malformed), None, "{malformed:?}");
     }
+}
+
+#[test]
+fn maps_are_parsed_as_the_kernel_writes_them() {
+    let parsed = |text| parse_map(text).map(|set| list(&set));
+    assert_eq!(parsed("00000003\n").as_deref(), Some("0-1"));
+    // The highest word is as long as the kernel's number of CPUs.
+    assert_eq!(
+        parsed("0001,80000000,0000000f").as_deref(),
+        Some("0-3,63-64")
+    );
+    assert_eq!(parsed("0").as_deref(), Some(""));
+    for malformed in ["", ",", "1,", ",1", "g", "+1", "0x1", "1 2", "100000000"] {
+        assert_eq!(parsed(malformed), None, "{malformed:?}");
+    }
+    assert_eq!(parsed(&"0,".repeat(3_000)), None);
 }
 
 proptest! {

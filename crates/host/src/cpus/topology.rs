@@ -1,22 +1,35 @@
 //! Cores, last-level caches and kinds of CPUs.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::cpu::Cpu;
 use super::error::CpusError;
 use super::files;
+use super::list::name_cpus;
 use super::memory::Memory;
+use super::notes::Notes;
+use super::online;
 use super::source::Source;
 
 /// What the folder of one CPU says.
 struct Facts {
     os_index: u32,
-    package: u32,
+    package: Package,
     /// The hardware threads of this CPU's core, this one included.
     core: BTreeSet<u32>,
     last_level_cache: Option<Cache>,
     capacity: Option<u32>,
+}
+
+/// A package, known by its CPUs, because numbers are -1 on some architectures, and repeat on others
+/// (in each drawer of an s390).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Package {
+    Cpus(BTreeSet<u32>),
+    /// Where the kernel does not list its CPUs.
+    Number(u32),
 }
 
 /// A cache, known by its level and the CPUs that share it. (The kernel numbers caches too, but not
@@ -33,7 +46,7 @@ enum Cell {
     Cache(Cache),
     /// Where no cache is known.
     Site {
-        package: u32,
+        package: usize,
         memory_node: usize,
     },
 }
@@ -43,12 +56,15 @@ pub fn read(
     source: &Source,
     usable: &BTreeSet<u32>,
     memory: &Memory,
+    notes: &mut Notes,
 ) -> Result<Vec<Cpu>, CpusError> {
-    let clocks = hybrid_clocks(source, usable)?;
+    let clocks = hybrid_clocks(source, usable, notes)?;
     let mut facts = Vec::new();
     for &os_index in usable {
-        facts.push(read_one(source, os_index, &clocks)?);
+        facts.push(read_one(source, os_index, &clocks, notes)?);
     }
+    note_contradictions(&facts, usable, notes);
+    note_without_node(usable, memory, notes);
 
     // A last level that no two cores share says nothing about who is near whom: some processors
     // (Ampere Altra) do not tell about the cache behind it, and so do many hypervisors.
@@ -58,6 +74,7 @@ pub fn read(
             .is_some_and(|cache| !cache.shared_by.is_subset(&cpu.core))
     });
 
+    let mut packages = Numbering::default();
     let mut cores = Numbering::default();
     let mut cells = Numbering::default();
     let mut threads_seen = BTreeMap::<usize, u32>::new();
@@ -71,6 +88,7 @@ pub fn read(
     } in facts
     {
         let memory_node = memory.node_of_cpu.get(&os_index).copied().unwrap_or(0);
+        let package = packages.number(package);
         let cell = match last_level_cache {
             Some(cache) if a_cache_is_shared => Cell::Cache(cache),
             _ => Cell::Site {
@@ -100,48 +118,159 @@ fn read_one(
     source: &Source,
     os_index: u32,
     clocks: &BTreeMap<u32, u32>,
+    notes: &mut Notes,
 ) -> Result<Facts, CpusError> {
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
-
-    // -1 where the architecture has no such number.
-    let package: Option<i32> = files::number(
-        &topology.join("physical_package_id"),
-        "the number of a package, or -1,",
-    )?;
-
-    // Kernels before 5.3 know the older name only.
-    let core = match files::list(&topology.join("core_cpus_list"))? {
-        Some(core) => Some(core),
-        None => files::list(&topology.join("thread_siblings_list"))?,
+    let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
+    // Kernels before 5.3 know the older names only.
+    let core = group(&[
+        ("core_cpus_list", "core_cpus"),
+        ("thread_siblings_list", "thread_siblings"),
+    ])?;
+    let package = group(&[
+        ("package_cpus_list", "package_cpus"),
+        ("core_siblings_list", "core_siblings"),
+    ])?;
+    let package = match package {
+        Some(cpus) => Package::Cpus(cpus),
+        None => {
+            // -1 where the architecture has no such number.
+            let number: Option<i32> = notes.skip(files::number(
+                &topology.join("physical_package_id"),
+                "the number of a package, or -1,",
+            ))?;
+            Package::Number(number.map_or(0, |number| u32::try_from(number).unwrap_or(0)))
+        }
     };
-
-    let capacity = files::number(&folder.join("cpu_capacity"), "a capacity such as 1024")?;
-
+    let capacity = notes.skip(files::number(
+        &folder.join("cpu_capacity"),
+        "a capacity such as 1024",
+    ))?;
+    let core = core.unwrap_or_else(|| BTreeSet::from([os_index]));
     Ok(Facts {
         os_index,
-        package: package
-            .and_then(|number| u32::try_from(number).ok())
-            .unwrap_or(0),
-        core: core
-            .filter(|core| core.contains(&os_index))
-            .unwrap_or_else(|| BTreeSet::from([os_index])),
-        last_level_cache: last_level_cache(&folder)?,
+        package,
+        core: without_other_cores(source, os_index, core, notes)?,
+        last_level_cache: last_level_cache(&folder, os_index, notes)?,
         capacity: capacity.or_else(|| clocks.get(&os_index).copied()),
     })
 }
 
+/// Of the siblings of a CPU those that are in its core: two cores of an AMD Bulldozer share so much
+/// that Linux calls them siblings, and have numbers of their own.
+fn without_other_cores(
+    source: &Source,
+    os_index: u32,
+    mut siblings: BTreeSet<u32>,
+    notes: &mut Notes,
+) -> Result<BTreeSet<u32>, CpusError> {
+    if siblings.len() == 1 {
+        return Ok(siblings);
+    }
+    let mut numbers = BTreeMap::<u32, Option<i32>>::new();
+    for &cpu in &siblings {
+        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/core_id");
+        let number = files::number(&source.path(path), "the number of a core, or -1,");
+        numbers.insert(cpu, notes.skip(number)?);
+    }
+    let own = numbers[&os_index];
+    siblings.retain(|cpu| own.is_none() || numbers[cpu].is_none() || numbers[cpu] == own);
+    Ok(siblings)
+}
+
 /// The cache of the highest level, if the kernel tells who shares it.
-fn last_level_cache(cpu: &Path) -> Result<Option<Cache>, CpusError> {
-    let mut last = None;
-    for (_, cache) in files::numbered(&cpu.join("cache"), "index")? {
-        let level = files::number(&cache.join("level"), "the level of a cache, such as 3,")?;
-        let shared_by = files::list(&cache.join("shared_cpu_list"))?;
-        if let (Some(level), Some(shared_by)) = (level, shared_by) {
-            last = last.max(Some(Cache { level, shared_by }));
+fn last_level_cache(
+    folder: &Path,
+    os_index: u32,
+    notes: &mut Notes,
+) -> Result<Option<Cache>, CpusError> {
+    const SHARED_BY: files::ListAndMap = ("shared_cpu_list", "shared_cpu_map");
+
+    let mut caches = Vec::new();
+    for (_, cache) in files::numbered(&folder.join("cache"), "index")? {
+        let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
+        caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
+    }
+    // Of two at one level the first, which is that of data.
+    caches.sort_by_key(|(level, _)| Reverse(*level));
+    for (level, cache) in caches {
+        if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {
+            return Ok(Some(Cache { level, shared_by }));
         }
     }
-    Ok(last)
+    Ok(None)
+}
+
+/// A note for each kind of group about which the files of its CPUs say different things, or that
+/// lies across groups of another kind. Each CPU is believed about itself.
+fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
+    type Groups = BTreeMap<u32, BTreeSet<u32>>;
+    let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
+        let group = |cpu: &Facts| Some((cpu.os_index, of(cpu)? & usable));
+        facts.iter().filter_map(group).collect()
+    };
+    let kinds = [
+        ("core", groups(&|cpu| Some(&cpu.core))),
+        (
+            "last-level cache",
+            groups(&|cpu| Some(&cpu.last_level_cache.as_ref()?.shared_by)),
+        ),
+        (
+            "package",
+            groups(&|cpu| match &cpu.package {
+                Package::Cpus(cpus) => Some(cpus),
+                Package::Number(_) => None,
+            }),
+        ),
+    ];
+    for (at, (kind, of)) in kinds.iter().enumerate() {
+        let mut claimed_by = BTreeMap::<&BTreeSet<u32>, BTreeSet<u32>>::new();
+        for (cpu, group) in of {
+            claimed_by.entry(group).or_default().insert(*cpu);
+        }
+        claimed_by.retain(|group, cpus| {
+            group
+                .iter()
+                .any(|cpu| !cpus.contains(cpu) && of.contains_key(cpu))
+        });
+        let odd: BTreeSet<u32> = claimed_by.into_values().flatten().collect();
+        if !odd.is_empty() {
+            notes.add(format!(
+                "the files of {} and those of other CPUs do not agree which CPUs share a {kind}, so \
+                 distances there may be wrong; look for a newer firmware or kernel",
+                name_cpus(&odd)
+            ));
+        }
+        for (larger_kind, larger_of) in &kinds[at + 1..] {
+            let lies_across = |(cpu, group): &(&u32, &BTreeSet<u32>)| {
+                larger_of
+                    .get(cpu)
+                    .is_some_and(|larger| !group.is_subset(larger) && !larger.is_subset(group))
+            };
+            let odd: BTreeSet<u32> = of.iter().filter(lies_across).map(|(cpu, _)| *cpu).collect();
+            if !odd.is_empty() {
+                notes.add(format!(
+                    "the {kind} of {} reaches beyond the {larger_kind}, so distances there may be \
+                     wrong; look for a newer firmware or kernel",
+                    name_cpus(&odd)
+                ));
+            }
+        }
+    }
+}
+
+/// A note if there are nodes of CPUs, and some are of none.
+fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes) {
+    let is_of_none = |cpu: &&u32| !memory.node_of_cpu.contains_key(cpu);
+    let without: BTreeSet<u32> = usable.iter().filter(is_of_none).copied().collect();
+    if !without.is_empty() && !memory.node_of_cpu.is_empty() {
+        notes.add(format!(
+            "no NUMA node has {}, so node {} counts as theirs",
+            name_cpus(&without),
+            memory.nodes[0].os_index
+        ));
+    }
 }
 
 /// On a hybrid Intel processor, the highest clock of each CPU in 1024ths of the highest of all;
@@ -149,18 +278,26 @@ fn last_level_cache(cpu: &Path) -> Result<Option<Cache>, CpusError> {
 ///
 /// Other processors have CPUs of different clocks too (chosen for the turbo), but those are of one
 /// kind.
-fn hybrid_clocks(source: &Source, usable: &BTreeSet<u32>) -> Result<BTreeMap<u32, u32>, CpusError> {
+fn hybrid_clocks(
+    source: &Source,
+    usable: &BTreeSet<u32>,
+    notes: &mut Notes,
+) -> Result<BTreeMap<u32, u32>, CpusError> {
     // The kernel's counters for efficiency cores; only hybrid processors have them.
-    if files::list(&source.path("sys/devices/cpu_atom/cpus"))?.is_none() {
+    if notes
+        .skip(files::list(&source.path("sys/devices/cpu_atom/cpus")))?
+        .is_none()
+    {
         return Ok(BTreeMap::new());
     }
-    let online = files::list(&source.path("sys/devices/system/cpu/online"))?.unwrap_or_default();
+    let online = online(source)?.unwrap_or_default();
     let mut clocks_khz = BTreeMap::new();
     for &cpu in usable.union(&online) {
         let path = source.path(format!(
             "sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq"
         ));
-        if let Some(khz) = files::number::<u32>(&path, "a clock frequency in kHz")? {
+        let khz = files::number::<u32>(&path, "a clock frequency in kHz");
+        if let Some(khz) = notes.skip(khz)? {
             clocks_khz.insert(cpu, khz);
         }
     }

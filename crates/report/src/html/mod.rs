@@ -21,11 +21,13 @@ mod page;
 mod sweeps;
 mod tables;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report};
+use crate::{CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
@@ -121,11 +123,13 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
                 summary { "Where each SPE is" }
                 ul {
                     @for (number, cell) in machine.cells.iter().enumerate() {
-                        li {
-                            "Cell " (number) ", memory module " (cell.nearest_memory_module) ": "
-                            @for (at, spe) in cell.spes.iter().enumerate() {
-                                @if at > 0 { ", " }
-                                (text::spe(machine, *spe))
+                        @for (module, spes) in by_module(machine, cell) {
+                            li {
+                                "Cell " (number) ", memory module " (module) ": "
+                                @for (at, spe) in spes.iter().enumerate() {
+                                    @if at > 0 { ", " }
+                                    (text::spe(machine, *spe))
+                                }
                             }
                         }
                     }
@@ -134,6 +138,17 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
         }
     };
     Part::new("circumstances", "Machine and circumstances", Some(content))
+}
+
+/// The SPEs of a Cell by their nearest memory modules, of which most Cells have one.
+fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usize>> {
+    let mut by_module = BTreeMap::<_, Vec<usize>>::new();
+    for &spe in &cell.spes {
+        let module = machine.spe_memory_modules.get(spe).copied();
+        let module = module.unwrap_or(cell.nearest_memory_module);
+        by_module.entry(module).or_default().push(spe);
+    }
+    by_module
 }
 
 /// What was measured, by what and in which state, each with its name; what is not known is left

@@ -262,6 +262,7 @@ pub fn machine(name: &str, spes: usize, cell: usize) -> MachineInfo {
         cells: cells.collect(),
         memory_modules: 1,
         spe_places: numbers.iter().map(|spe| format!("CPU {spe}")).collect(),
+        spe_memory_modules: vec![0; spes],
         simulation: None,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut pairs = Vec::with_capacity(rest.len());
     let cells = |(a, b)| sorted([a, b].map(|spe| topology.cell_of(spe)));
     let distance = |(a, b)| topology.distance(a, b);
-    let modules = |pair| sorted(cells(pair).map(|cell| topology.nearest_module(cell)));
+    let modules = |(a, b)| sorted([a, b].map(|spe| topology.module_of(spe)));
     pick(&mut pairs, &mut rest, PER_DISTANCE, distance);
     let first = pairs.len();
     pick(&mut pairs, &mut rest, PER_COMBINATION, |pair| {

@@ -177,7 +177,7 @@ impl PairsTask {
 
     /// The memory module of the variable that `sender` sends; `None` if it sends something else.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
-        let nearest = || topology.nearest_module(topology.cell_of(sender));
+        let nearest = || topology.module_of(sender);
         match self.carrier {
             Carrier::Atomic(_) => Some(self.module.unwrap_or_else(nearest)),
             Carrier::Mailbox | Carrier::Signal | Carrier::Copy { .. } => None,

@@ -39,10 +39,9 @@ impl Placed {
             true => error.with_instead(request.fewest_flag(topology)),
             false => error,
         })?;
-        let module = request
-            .module
-            .unwrap_or_else(|| topology.nearest_module(cell));
-        check_module(module, topology)?;
+        if let Some(module) = request.module {
+            check_module(module, topology)?;
+        }
         let here = topology.spes_of(cell);
         let elsewhere = topology.spes().filter(|spe| topology.cell_of(*spe) != cell);
         let spes: Vec<SpeId> = here
@@ -64,7 +63,9 @@ impl Placed {
         }
         Ok(Self {
             cell,
-            module,
+            module: request
+                .module
+                .unwrap_or_else(|| topology.module_of(spes[0])),
             first,
             spes,
         })

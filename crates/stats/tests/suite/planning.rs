@@ -42,6 +42,30 @@ fn single(spes: usize) -> Topology {
     )
 }
 
+/// One Cell over two memory modules, of which SPE 0 is next to the second.
+fn halves() -> Topology {
+    let modules = [1, 0, 1, 0].map(ModuleId::new);
+    single(4).with_modules_of_spes(modules.to_vec())
+}
+
+#[test]
+fn what_spes_use_is_in_the_module_that_is_nearest_to_the_first_of_them() {
+    let module_of = |machine: &Topology, line: &str| {
+        let plan = request(line).plan(machine, &CELL).unwrap();
+        plan.parameters().module.unwrap()
+    };
+    assert_eq!(module_of(&halves(), "-f dmaget -b 128"), 1);
+    assert_eq!(module_of(&halves(), "-f dmaget -b 128 -m 0"), 0);
+    assert_eq!(module_of(&blade(), "-f dmaget -b 128 -c 1"), 1);
+    // Everything is measured with the other module, too.
+    let requests = characterize(&halves(), &CELL);
+    let gets = requests
+        .iter()
+        .filter(|request| request.function == Function::DmaGet);
+    let modules: std::collections::BTreeSet<_> = gets.map(|request| request.module).collect();
+    assert_eq!(modules, [None, Some(ModuleId::new(0))].into());
+}
+
 /// The same machine as a simulation: no caches, no sleep, the same times again.
 fn simulated(machine: Topology) -> Topology {
     machine.with_capabilities(Capabilities {

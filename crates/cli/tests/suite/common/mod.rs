@@ -29,6 +29,13 @@ use tree::Tree;
 /// What stands before the reasons why numbers cannot be trusted.
 const DOUBT: &str = "error: measured, but not trustworthy:\n";
 
+/// The variable that names the files of another computer.
+const FSROOT: &str = "CELLWORKS_FSROOT";
+
+/// What is said of numbers of this computer that stand under the name of another one.
+const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSROOT to measure this \
+                       computer, or measure on the other one";
+
 /// The command, with no wish about colours in its environment.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
@@ -45,7 +52,7 @@ pub fn cellworks() -> Command {
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
-        .env_remove("CELLWORKS_FSROOT");
+        .env_remove(FSROOT);
     command
 }
 
@@ -63,7 +70,7 @@ pub fn stats(arguments: &str) -> Run {
 
 /// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
 pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
-    Run::of(stats_command(arguments).env("CELLWORKS_FSROOT", tree.root()))
+    Run::of(stats_command(arguments).env(FSROOT, tree.root()))
 }
 
 /// The user `nobody` on most systems, who may do nothing special.
@@ -103,11 +110,18 @@ pub struct Run {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
+    /// Whether the machine was one that is described in files.
+    pub is_foreign: bool,
 }
 
 impl Run {
     pub fn of(command: &mut Command) -> Self {
-        Self::from(command.output().unwrap())
+        let mut variables = command.get_envs();
+        let is_foreign = variables.any(|(name, value)| name == FSROOT && value.is_some());
+        Self {
+            is_foreign,
+            ..Self::from(command.output().unwrap())
+        }
     }
 
     /// Why the numbers cannot be trusted, if that is what the command ended with.
@@ -129,6 +143,7 @@ impl Run {
         let expected = if doubts.is_some() { 3 } else { 0 };
         assert_eq!(self.code, Some(expected), "{}", self.err);
         assert!(doubts.is_none_or(|doubts| !doubts.is_empty()), "no reason");
+        assert_eq!(self.err.contains(FOREIGN), self.is_foreign, "{}", self.err);
         self.err.split(DOUBT).next().unwrap()
     }
 
@@ -145,8 +160,11 @@ impl Run {
         );
         let kinds = list(&report["trust"], "kinds");
         assert_eq!(kinds.len(), doubts.unwrap_or_default().len());
-        let is_of_a_busy_computer = |kind: &Value| *kind == "disturbed" || *kind == "uncertain";
-        assert!(kinds.iter().all(is_of_a_busy_computer), "{kinds:?}");
+        let (foreign, others): (Vec<_>, Vec<_>) =
+            kinds.iter().partition(|kind| **kind == "foreign");
+        assert_eq!(foreign.len(), usize::from(self.is_foreign), "{kinds:?}");
+        let is_of_a_busy_computer = |kind: &&Value| **kind == "disturbed" || **kind == "uncertain";
+        assert!(others.iter().all(is_of_a_busy_computer), "{kinds:?}");
         report
     }
 
@@ -185,6 +203,7 @@ impl From<Output> for Run {
             code: output.status.code(),
             out: text(output.stdout),
             err: text(output.stderr),
+            is_foreign: false,
         }
     }
 }

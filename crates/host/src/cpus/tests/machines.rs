@@ -1,7 +1,7 @@
 //! Computers as their kernels describe them: numbers of CPUs, siblings and caches are those of the
 //! real ones, sizes of memory are round.
 
-use super::tree::Tree;
+use super::tree::{Tree, map};
 
 /// KiB in a GiB: `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
@@ -210,4 +210,42 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree.node(8, "8-15", 0, "40 10 80");
     tree.node(255, "", 16 * GIB, "80 80 10");
     tree
+}
+
+/// 2 sockets of 4 cores, numbered in turn. Sub-NUMA clustering makes two memory nodes of each
+/// socket, over both of which its third level lies.
+pub fn sub_numa_clustering() -> Tree {
+    let tree = online(8, "model name", "A processor in halves");
+    let sockets = ["0,2,4,6", "1,3,5,7"];
+    for cpu in 0..8 {
+        tree.cpu(cpu, cpu as i32 % 2, &cpu.to_string());
+        tree.cache(cpu, 3, sockets[cpu as usize % 2]);
+    }
+    for (node, distances) in
+        (0..4).zip(["10 21 11 21", "21 10 21 11", "11 21 10 21", "21 11 21 10"])
+    {
+        tree.node(node, &format!("{node},{}", node + 4), 16 * GIB, distances);
+    }
+    tree
+}
+
+/// 2 sockets of 2 cores of 4 threads, each core with a third level of its own, as a kernel of POWER
+/// describes them that writes maps only, and has no list of the CPUs online.
+pub fn power7_by_maps() -> Tree {
+    let tree = Tree::empty();
+    tree.write("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER7\n");
+    for cpu in 0..16 {
+        let core = list(cpu / 4 * 4, 4);
+        tree.cpu_by_maps(cpu, &list(cpu / 8 * 8, 8), &core, &core);
+    }
+    for (node, first) in [(0, 0), (4, 8)] {
+        let folder = format!("sys/devices/system/node/node{node}");
+        tree.write(format!("{folder}/cpumap"), &map(&list(first, 8)));
+    }
+    tree
+}
+
+/// `count` CPUs from `first` on.
+fn list(first: u32, count: u32) -> String {
+    format!("{first}-{}", first + count - 1)
 }

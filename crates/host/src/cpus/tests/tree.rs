@@ -81,6 +81,16 @@ impl Tree {
         self.cache(cpu, 1, core);
     }
 
+    /// Describes a CPU as old kernels do: by maps of its package, its core and its last-level
+    /// cache.
+    pub fn cpu_by_maps(&self, cpu: u32, package: &str, core: &str, cache: &str) {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+        self.write(format!("{folder}/topology/core_siblings"), &map(package));
+        self.write(format!("{folder}/topology/thread_siblings"), &map(core));
+        self.write(format!("{folder}/cache/index0/level"), "3\n");
+        self.write(format!("{folder}/cache/index0/shared_cpu_map"), &map(cache));
+    }
+
     pub fn node(&self, node: u32, cpus: &str, kib: u64, distances: &str) {
         let folder = format!("sys/devices/system/node/node{node}");
         self.write(format!("{folder}/cpulist"), &format!("{cpus}\n"));
@@ -103,4 +113,12 @@ impl Tree {
 
 pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
+}
+
+/// The map of a list, for 64 CPUs.
+pub fn map(list: &str) -> String {
+    let bits = set(list)
+        .into_iter()
+        .fold(0_u64, |bits, cpu| bits | 1 << cpu);
+    format!("{:08x},{:08x}\n", bits >> 32, bits & 0xffff_ffff)
 }

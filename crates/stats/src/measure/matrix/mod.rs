@@ -242,8 +242,9 @@ fn home<M: CellMachine>(
         }
         Carrier::Copy { .. } => {
             let blocks = served.blocks.iter();
-            let module = |spe: SpeId| topology.nearest_module(topology.cell_of(spe));
-            blocks.map(|&(spe, block)| (module(spe), block)).collect()
+            blocks
+                .map(|&(spe, block)| (topology.module_of(spe), block))
+                .collect()
         }
     };
     let first = placed.first()?.0;

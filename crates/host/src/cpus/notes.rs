@@ -1,0 +1,52 @@
+//! What was odd about a computer's files and could be done without.
+
+use std::collections::BTreeMap;
+
+use super::error::CpusError;
+
+/// Sentences for people about what was read and is not used, or not believed.
+#[derive(Debug, Default)]
+pub struct Notes {
+    notes: Vec<String>,
+    /// About files that are odd in the same way: a sentence about the first, and how many they are.
+    files: BTreeMap<String, (String, usize)>,
+}
+
+impl Notes {
+    /// What a file says, or `None` and a note if it makes no sense.
+    ///
+    /// # Errors
+    ///
+    /// Those of the read that are not [`CpusError::Malformed`].
+    pub fn skip<T>(&mut self, read: Result<Option<T>, CpusError>) -> Result<Option<T>, CpusError> {
+        read.or_else(|error| {
+            let CpusError::Malformed { expected, .. } = &error else {
+                return Err(error);
+            };
+            self.add_file(expected, || format!("a file is not used: {error}"));
+            Ok(None)
+        })
+    }
+
+    /// Adds a sentence.
+    pub fn add(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Adds a sentence about a file, if it is the first that is odd in this way. Of the others it
+    /// is said how many they are: a large computer has thousands.
+    pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
+        let about = self.files.entry(oddity.to_owned());
+        about.or_insert_with(|| (note(), 0)).1 += 1;
+    }
+
+    /// All sentences: those about files, then the others.
+    pub fn sentences(self) -> Vec<String> {
+        let of_files = self.files.into_values().map(|(first, count)| match count {
+            1 => first,
+            2 => format!("{first}; so it is with another file"),
+            _ => format!("{first}; so it is with {} other files", count - 1),
+        });
+        of_files.chain(self.notes).collect()
+    }
+}
