@@ -28,8 +28,8 @@ use crate::pin::Pinned;
 /// memory modules and name of the computer whose files lie there, in the folders `sys` and `proc`,
 /// so that plans for that computer can be made on this one. (hwloc's variable `HWLOC_FSROOT` does
 /// the same.) All of its CPUs are used that are online and that its cpuset allows. Programs run on
-/// the CPUs that are here: an SPE whose CPU this computer has not is not pinned, and memory goes
-/// where the system puts it.
+/// the CPUs that are here: an SPE with a CPU that this computer does not have is not pinned, and
+/// memory goes where the system puts it.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
