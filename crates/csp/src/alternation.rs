@@ -20,7 +20,7 @@ use crate::raw::RawChannel;
 use crate::side::Side;
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
-use crate::waker::{Waker, Woken};
+use crate::waker::Woken;
 
 /// Which of several guards that are ready is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -747,10 +747,7 @@ impl<'a> Alternation<'a> {
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
         let looks = process.place().would_look();
         let mut goes_on = process.announce(|woken| {
-            this.party.wait(Waker {
-                looks,
-                ..*process.waker()
-            });
+            this.party.wait(process.waker().that_looks(looks));
             let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()

@@ -24,14 +24,15 @@ pub(crate) enum Outcome {
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
+    /// Not 0 if the process looks while it waits: see [`Waker::that_looks`]. A word, so that one
+    /// store begins both.
+    looks: AtomicU32,
     /// The node that came after it, in a queue. Null while it waits in the word; accessed under the
     /// channel's lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
     /// The process's own, which lives for longer than a call: written before it waits, followed by
     /// who serves it. A copy would cost a wait two loads and two stores of 16 bytes more.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// See [`Waker::looks`]. Written and read as `waker`.
-    pub(crate) looks: UnsafeCell<bool>,
     /// The item that a writer has brought, or that a reader is given: of the process that serves it
     /// while it waits, the process's own before and after that.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
@@ -42,9 +43,9 @@ impl<T> Node<T> {
     pub(crate) fn new(looks: bool) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Idle as u32),
+            looks: AtomicU32::new(u32::from(looks)),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(ptr::null()),
-            looks: UnsafeCell::new(looks),
             parcel: UnsafeCell::new(None),
         }
     }
@@ -54,9 +55,9 @@ impl<T> Node<T> {
     pub(crate) fn waiting(waker: &Waker, looks: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
+            looks: AtomicU32::new(u32::from(looks)),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(waker),
-            looks: UnsafeCell::new(looks),
             parcel: UnsafeCell::new(parcel),
         }
     }
@@ -96,7 +97,8 @@ impl<T> Node<T> {
     }
 
     /// Serves a process that waits: `exchange` gives it an item or takes its own, and then it goes
-    /// on. Returns whom to wake.
+    /// on. Returns the process to wake, and whether that looks: a copy with the flag in it would be
+    /// read back in other pieces than it was written, for which a processor waits.
     ///
     /// # Safety
     ///
@@ -107,20 +109,17 @@ impl<T> Node<T> {
         node: *const Self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
-    ) -> Waker {
+    ) -> (Waker, bool) {
         // SAFETY: a node that waits is in its place, as its process does not go on before the
         // outcome is stored: nothing of it is accessed after that. Until then its parcel is the
         // caller's, and its waker is in its place, too.
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));
-            let looks = node.looks.with_mut(|place| *place);
-            let waker = Waker {
-                looks,
-                ..node.waker.with_mut(|place| **place)
-            };
+            let looks = node.looks.load(Ordering::Relaxed) != 0;
+            let waker = node.waker.with_mut(|place| **place);
             node.set(outcome, Ordering::Release);
-            waker
+            (waker, looks)
         }
     }
 }

@@ -96,7 +96,6 @@ impl<'a, P: Place> Process<'a, P> {
                     sleeper: place.sleeper(),
                     process: number,
                     network: shared.network,
-                    looks: false,
                 },
                 shared,
             },
@@ -356,13 +355,15 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     fn wake_all(&self, wakers: &[Waker]) {
         for waker in wakers {
-            self.wake_one(*waker);
+            self.wake_one(*waker, waker.sleeper.looks());
         }
     }
 
-    /// Says whether it is of this core.
+    /// Wakes a process that looks or not: see
+    /// [`Sleeper::that_looks`](cellworks_machine::Sleeper::that_looks). Says whether it is of this
+    /// core.
     #[inline(always)]
-    pub(crate) fn wake_one(&self, waker: Waker) -> bool {
+    pub(crate) fn wake_one(&self, waker: Waker, looks: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
             // A core runs threads of one network.
             return true;
@@ -373,11 +374,7 @@ impl<'a, P: Place> Process<'a, P> {
              to belong to one network, and be run together",
             self.who.name
         );
-        if waker.looks {
-            self.place.notify(waker.sleeper.processor());
-        } else {
-            self.place.wake_elsewhere(waker.sleeper);
-        }
+        self.place.wake_elsewhere(waker.sleeper.that_looks(looks));
         false
     }
 
@@ -431,7 +428,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
             (None, Woken::None) => {}
-            (None, Woken::One(waker)) => _ = self.wake_one(*waker),
+            (None, Woken::One(waker)) => _ = self.wake_one(*waker, waker.sleeper.looks()),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
             (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
         }

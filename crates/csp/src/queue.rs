@@ -112,7 +112,8 @@ impl<T> Queue<T> {
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            Some(Node::serve(node, outcome, exchange))
+            let (waker, looks) = Node::serve(node, outcome, exchange);
+            Some(waker.that_looks(looks))
         }
     }
 }
@@ -133,7 +134,6 @@ mod tests {
                 sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                 process: number as u32,
                 network: 0,
-                looks: false,
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {

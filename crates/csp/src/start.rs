@@ -330,7 +330,6 @@ impl<'env, S: Spe> Starts<'env, S> {
             carrier.begin(number);
         }
         let waker = Waker {
-            looks: false,
             sleeper: spe.sleeper(),
             process: number,
             network: shared.network,

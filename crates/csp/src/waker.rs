@@ -11,9 +11,18 @@ pub(crate) struct Waker {
     pub process: u32,
     /// The number of its network.
     pub network: u32,
-    /// It looks again and again whether it may go on, so that its processor is notified: see
-    /// [`Wake::would_look`](cellworks_machine::Wake::would_look).
-    pub looks: bool,
+}
+
+impl Waker {
+    /// The same process, for a wait in which it looks or not: see
+    /// [`Sleeper::that_looks`](cellworks_machine::Sleeper::that_looks).
+    #[inline(always)]
+    pub(crate) fn that_looks(self, looks: bool) -> Self {
+        Self {
+            sleeper: self.sleeper.that_looks(looks),
+            ..self
+        }
+    }
 }
 
 /// The processes that a step has given a reason to go on. They are woken when the channel is no

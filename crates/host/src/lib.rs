@@ -80,6 +80,7 @@ mod skipped;
 mod spe;
 mod sync;
 mod watchdog;
+mod woken;
 mod words;
 mod worker;
 

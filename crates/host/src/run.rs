@@ -5,9 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crossbeam_queue::SegQueue;
-use crossbeam_utils::CachePadded;
-
 use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
@@ -18,6 +15,7 @@ use cellworks_machine::{
 use crate::cpu_time::CpuTime;
 use crate::layout::Layout;
 use crate::parking::Parking;
+use crate::woken::WokenThreads;
 use crate::words::Words;
 
 /// The PPE's seat in [`Parking`].
@@ -37,7 +35,7 @@ pub(crate) struct Run {
     pub(crate) seats: Vec<usize>,
     /// Threads that were woken from outside of their worker, by the seat of that. The PPE has one
     /// thread, which looks whenever it is notified.
-    woken: Vec<CachePadded<SegQueue<(usize, u64)>>>,
+    woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
@@ -89,7 +87,7 @@ impl Run {
             words: (0..spes).map(|_| Words::new()).collect(),
             parking: Parking::new(1 + layout.workers.len()),
             woken: (0..=layout.workers.len())
-                .map(|_| CachePadded::default())
+                .map(|_| WokenThreads::default())
                 .collect(),
             seats: layout.worker_of.iter().copied().map(seat_of).collect(),
             space: Arc::clone(space),
@@ -156,26 +154,22 @@ impl Run {
         // As words, which go in registers. A sleeper goes by its address, so that the caller would
         // keep a copy in its frame, and a wake-up on the own core would take 3 ns more.
         let (block, serial) = sleeper.thread();
-        self.wake_at(sleeper.processor(), block, serial);
+        self.wake_at(sleeper.processor(), sleeper.looks(), block, serial);
     }
 
     #[inline(never)]
-    fn wake_at(&self, processor: Processor, block: usize, serial: u64) {
+    fn wake_at(&self, processor: Processor, looks: bool, block: usize, serial: u64) {
         let seat = self.seat_of(processor);
-        if seat != PPE_SEAT {
-            self.woken[seat].push((block, serial));
+        if !looks && seat != PPE_SEAT {
+            self.woken[seat].add((block, serial));
         }
         self.parking.notify(seat);
     }
 
-    /// For the worker at a seat: a thread of it that was woken from outside.
-    pub(crate) fn next_woken(&self, seat: usize) -> Option<(usize, u64)> {
-        self.woken[seat].pop()
-    }
-
-    /// Whether there is such a thread.
-    pub(crate) fn has_woken(&self, seat: usize) -> bool {
-        !self.woken[seat].is_empty()
+    /// For the worker at a seat: its threads that were woken from outside.
+    #[inline]
+    pub(crate) fn woken(&self, seat: usize) -> &WokenThreads {
+        &self.woken[seat]
     }
 
     /// The seat of the OS thread that runs a processor.

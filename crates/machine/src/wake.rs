@@ -76,9 +76,9 @@ pub trait Wake: Wait {
     }
 
     /// Whether a thread that another core is going to [wake](Self::wake) had better wait by
-    /// [`wait_until`](Wait::wait_until), and be told by a [`notify`](Self::notify). So it is if no
-    /// other thread of its core is ready, and few wait in this way: then the core looks all the
-    /// time, and a `notify` takes the other core less time than a `wake`. It is a hint.
+    /// [`wait_until`](Wait::wait_until), and give out a sleeper that [looks](Sleeper::that_looks).
+    /// So it is if no other thread of its core is ready, and few wait in this way: then the core
+    /// looks all the time, and a wake-up takes the other core less time. It is a hint.
     #[inline(always)]
     fn would_look(&self) -> bool {
         false
@@ -202,13 +202,16 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of its SPE, or [`PPE`]. One word, as a thread that wakes others copies it again
-    /// and again.
+    /// The number of its SPE, or [`PPE`], and [`LOOKS`] if it looks. One word, as a thread that
+    /// wakes others copies it again and again.
     processor: u32,
 }
 
 /// No SPE has this number.
-const PPE: u32 = u32::MAX;
+const PPE: u32 = LOOKS - 1;
+
+/// Above all numbers of SPEs.
+const LOOKS: u32 = 1 << 31;
 
 impl Sleeper {
     /// A thread of a processor: for machines to make.
@@ -226,10 +229,28 @@ impl Sleeper {
         Self { thread, processor }
     }
 
+    /// The same thread, for a wait in which it looks or not: whether that is a
+    /// [`wait_until`](Wait::wait_until), so that a [`notify`](Wake::notify) of its processor is
+    /// enough to wake it.
+    #[inline]
+    pub fn that_looks(self, looks: bool) -> Self {
+        let flag = if looks { LOOKS } else { 0 };
+        Self {
+            processor: self.processor & !LOOKS | flag,
+            ..self
+        }
+    }
+
+    /// Whether it [looks](Self::that_looks).
+    #[inline]
+    pub fn looks(self) -> bool {
+        self.processor & LOOKS != 0
+    }
+
     /// Where the thread runs.
     #[inline]
     pub fn processor(self) -> Processor {
-        match self.processor {
+        match self.processor & !LOOKS {
             PPE => Processor::Ppe,
             spe => Processor::Spe(SpeId::new(spe as u16)),
         }

@@ -74,8 +74,8 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if let Some(node) = take_out(channel, word, Side::Reader) {
             let give = |place: &mut Option<_>| *place = Some(parcel);
             // SAFETY: this has taken it out.
-            let waker = unsafe { Node::serve(node, Outcome::Served, give) };
-            partner.has_met::<L, T>(node, process.wake_one(waker));
+            let (waker, looks) = unsafe { Node::serve(node, Outcome::Served, give) };
+            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && looks));
             return Ok(());
         }
         if word != Word::EMPTY {
@@ -115,8 +115,8 @@ pub(super) fn read<T, L: Lock, P: Place>(
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
             // SAFETY: this has taken it out.
-            let waker = unsafe { Node::serve(node, Outcome::Served, take) };
-            partner.has_met::<L, T>(node, process.wake_one(waker));
+            let (waker, looks) = unsafe { Node::serve(node, Outcome::Served, take) };
+            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && looks));
             return Ok(take_parcel(&mut parcel));
         }
         if word != Word::EMPTY {
