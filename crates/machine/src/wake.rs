@@ -7,6 +7,7 @@
 //! | tell one thread | [`Wake::sleeper`] there, [`Wake::wake`] here |
 //! | tell one thread where no processor is at hand | [`Wake::remote_waker`] |
 //! | know the time, and whether the run was cancelled | [`Wake::now`], [`Wake::is_cancelled`] |
+//! | let OS threads take part that run no program | [`PpeCore::outside`](crate::PpeCore::outside) |
 
 use std::fmt;
 use std::sync::Arc;
@@ -155,6 +156,32 @@ impl fmt::Debug for RemoteWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RemoteWaker")
     }
+}
+
+/// A run, for OS threads that run none of its programs and yet wake its threads: see
+/// [`PpeCore::outside`](crate::PpeCore::outside).
+///
+/// Such a thread is counted as one of the run's: as long as it does not wait for the run's programs
+/// it may wake one of them, and the run is in no deadlock.
+pub trait Outside: Send + Sync {
+    /// As [`Wake::now`].
+    fn now(&self) -> Time;
+
+    /// As [`Wake::is_cancelled`].
+    fn is_cancelled(&self) -> bool;
+
+    /// As [`Wake::notify`], by a thread that is counted.
+    #[track_caller]
+    fn notify(&self, to: Processor);
+
+    /// Counts one more thread outside. The caller is a program of the run that does not wait, or a
+    /// thread that is counted.
+    fn admit(&self);
+
+    /// Counts one thread outside less: it has ended, or waits for a program of the run, which
+    /// [admits](Self::admit) it before it wakes it. If all other threads of the run wait, too, this
+    /// ends the run as a deadlock.
+    fn dismiss(&self);
 }
 
 /// Asks `attempt` until it gives something; the type's default if the run was cancelled while the
