@@ -139,14 +139,15 @@ pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
     /// With what wakes the threads of a run: for machines to make. `wake` is called on the OS
-    /// threads that run programs of the machine, and also on others and after the end of the run,
-    /// where it may do nothing.
+    /// threads that run programs of the machine or are [admitted](Outside::admit), and also on
+    /// others and after the end of the run, where it may do nothing.
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
 
     /// Has a thread ask again what it waits for, as [`Wake::wake`] does. Nothing happens if the
-    /// run has ended, or on an OS thread that runs none of its programs.
+    /// run has ended, or on an OS thread that runs none of its programs and is not
+    /// [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
         (self.0)(sleeper);
     }
