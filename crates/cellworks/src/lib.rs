@@ -77,8 +77,8 @@ pub use cellworks_threads as threads;
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_csp::{
-        Alternation, Channel, Ended, Item, Network, NetworkError, OpenNetwork, Place, Process,
-        ProcessError, Reader, Refused, Started, Starter, Writer,
+        Alternation, Channel, Ended, Gate, Item, Network, NetworkError, OpenNetwork, Place,
+        Process, ProcessError, Reader, Refused, Started, Starter, Writer,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

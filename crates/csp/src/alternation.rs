@@ -621,7 +621,7 @@ impl<'a> Alternation<'a> {
             }
             if matches!(patience, Patience::None) {
                 process.skip();
-                return Ok(None);
+                return self.found_nothing(process);
             }
             match self.wait(process, patience) {
                 Waited::Poked => {}
@@ -633,12 +633,25 @@ impl<'a> Alternation<'a> {
                             // It may not have waited at all, and ask again and again with times
                             // that have passed.
                             process.yield_ready();
-                            Ok(None)
+                            self.found_nothing(process)
                         }
                         (None, _) => Err(self.cancelled()),
                     };
                 }
             }
+        }
+    }
+
+    /// What a selection ends with that has found nothing, and waits no longer.
+    #[inline(always)]
+    fn found_nothing<P: Place>(
+        &self,
+        process: &Process<'_, P>,
+    ) -> Result<Option<Chosen>, GuardEnded> {
+        let is_enabled = |index| self.is_enabled(index);
+        match process.is_left_alone() && (0..self.guards.len()).any(is_enabled) {
+            true => Err(self.cancelled()),
+            false => Ok(None),
         }
     }
 

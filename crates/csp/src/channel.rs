@@ -183,7 +183,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last one closes the channel. While the network runs its ends are to be dropped by
-/// its processes: an OS thread that runs none of them wakes no process.
+/// its processes, or with a [`Gate`](crate::Gate): an OS thread that has neither wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,

@@ -6,14 +6,17 @@ use std::panic::Location;
 
 use cellworks_machine::Waiting;
 
+use crate::gate::is_outside;
 use crate::side::Side;
 use crate::waits::{Entry, Known, Operation};
 
 /// A process that waited when nobody could go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The process.
+    /// The process; of a thread outside, its [gate](crate::Network::gate).
     pub process: String,
+    /// It is a thread outside.
+    pub is_outside: bool,
     /// What it could have done to go on, such as "to read the channel `a`": several if it
     /// alternated.
     pub operations: Vec<String>,
@@ -38,12 +41,18 @@ impl Deadlock {
     /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as
     /// the machine knows.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        let processes = BTreeSet::from_iter(known.entries.values().map(|entry| entry.thread));
+        // The machine knows nothing of threads outside.
+        let of_machine = known
+            .entries
+            .iter()
+            .filter(|(number, _)| !is_outside(**number));
+        let processes = BTreeSet::from_iter(of_machine.map(|(_, entry)| entry.thread));
         let outside = outside
             .into_iter()
             .filter(|wait| !processes.contains(&wait.thread))
             .collect();
-        let stuck = |known: &Known, entry: &Entry| Stuck {
+        let stuck = |known: &Known, number: u32, entry: &Entry| Stuck {
+            is_outside: is_outside(number),
             process: entry.process.clone(),
             operations: entry
                 .operations
@@ -59,10 +68,11 @@ impl Deadlock {
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
             .iter()
-            .map(|number| stuck(&known, &known.entries[number]))
+            .map(|number| stuck(&known, *number, &known.entries[number]))
             .collect();
         known.entries.retain(|number, _| !numbers.contains(number));
-        let others = known.entries.values().map(|entry| stuck(&known, entry));
+        let others = known.entries.iter();
+        let others = others.map(|(number, entry)| stuck(&known, *number, entry));
         let mut others = Vec::from_iter(others);
         others.sort_by(|a, b| a.process.cmp(&b.process));
         Self {
@@ -141,11 +151,14 @@ fn partners(known: &Known, number: u32) -> Vec<u32> {
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let operations = self.operations.join(", or ");
-        write!(
-            f,
-            "the process `{}` waits {operations} at {}",
-            self.process, self.at
-        )
+        let (process, at) = (&self.process, self.at);
+        match self.is_outside {
+            false => write!(f, "the process `{process}` waits {operations} at {at}"),
+            true => write!(
+                f,
+                "outside, the thread of the gate `{process}` waits {operations} at {at}"
+            ),
+        }
     }
 }
 

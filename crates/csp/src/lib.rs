@@ -25,6 +25,8 @@
 //! - [`processes`] are the standard ones, of which networks are put together.
 //! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
 //!   processes of it.
+//! - [`Network::gate`] is for OS threads that are no processors of the machine: through a [`Gate`]
+//!   a network serves the program around it.
 //! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who
 //!   waits for whom.
 //! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or
@@ -112,6 +114,7 @@ mod channel;
 mod deadlock;
 mod end;
 mod ends;
+mod gate;
 mod held;
 mod item;
 mod link;
@@ -153,6 +156,7 @@ pub use channel::{
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Refused, Unsent};
 pub use ends::{Ends, Input, Output};
+pub use gate::{Gate, GateError, OutsidePlace};
 pub use item::Item;
 pub use named::error::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};

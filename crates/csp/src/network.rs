@@ -23,6 +23,7 @@ use cellworks_machine::{
 
 use crate::cause::{self, Moment};
 use crate::deadlock::Deadlock;
+use crate::gate::{Gate, OwnGates};
 use crate::held;
 use crate::named::error::NamedError;
 use crate::pending;
@@ -342,6 +343,7 @@ pub struct Network<'env, M: Machine> {
     transport: Transport,
     /// If processes start others.
     starts: Option<Arc<Starts<'env, M::Spe>>>,
+    gates: OwnGates,
 }
 
 impl<'env, M: Machine> Network<'env, M> {
@@ -352,6 +354,7 @@ impl<'env, M: Machine> Network<'env, M> {
             groups: Vec::new(),
             transport: Transport::default(),
             starts: None,
+            gates: OwnGates::default(),
         }
     }
 
@@ -424,6 +427,17 @@ impl<'env, M: Machine> Network<'env, M> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
+    /// A gate for an OS thread that is no processor of the machine: with `ends`, such as a
+    /// [`Writer`](crate::Writer) or a tuple of ends, it takes part in this network. `name` is what
+    /// reports call the thread.
+    ///
+    /// It is for machines on which time passes and SPEs reach all memory, such as a host. Elsewhere
+    /// a network that has gates fails before one of its processes has started, with
+    /// [`NetworkError::NoGate`].
+    pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
+        self.gates.gate(name.into(), ends)
+    }
+
     #[track_caller]
     fn add(&mut self, at: SpeId, group: GroupBody<'env, M::Spe>) {
         let topology = self.machine.topology();
@@ -484,7 +498,7 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Compiled once for each machine, not once for each main process.
     #[track_caller]
-    fn run_main(self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
+    fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
         if let Some(outer) = pending::network_here() {
             return Err(NetworkError::Nested {
@@ -492,18 +506,25 @@ impl<'env, M: Machine> Network<'env, M> {
                 outer: running::location_of(outer).unwrap_or(caller),
             });
         }
-        let shared = NetworkState::default();
+        let shared = Arc::new(NetworkState::default());
         let _running = Running::new(shared.network, caller);
         let state = &shared;
         let transport = self.transport;
         let starts = self.starts.clone();
         let starts = starts.as_deref();
+        let gates = std::mem::take(&mut self.gates);
         let programs = self.programs();
         if let Some(starts) = starts {
             starts.open(state.network, programs.iter().map(|(at, _)| *at));
         }
+        let opening = &gates;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
+            if let Err(gate) = opening.open(core, state) {
+                let machine = machine.topology().name().to_owned();
+                state.fail(Moment::now(), Failure::NoGate { gate, machine });
+                return;
+            }
             let mut carriers = None;
             if core.are_spes_confined_to_local_store() {
                 carriers = machine.on_cell(CarriersOfCell);
@@ -642,6 +663,19 @@ pub enum NetworkError {
     /// stores.
     #[error(transparent)]
     NoMemory(AllocateError),
+    /// The network has a [gate](Network::gate), and its machine lets no OS thread take part that is
+    /// no processor of it. No process has run.
+    #[error(
+        "the network has the gate `{gate}`, and {machine} has none: threads outside take part where time is not \
+         simulated, and SPEs are not confined to their local stores; run the network on a host, or make a process \
+         of what the thread does"
+    )]
+    NoGate {
+        /// The name of the gate.
+        gate: String,
+        /// The name of the machine.
+        machine: String,
+    },
     /// A process on an SPE ended with an error of its own: see [`ProcessError`].
     #[error("the process `{process}` failed on {at}: {source}")]
     Failed {
@@ -733,6 +767,7 @@ impl From<Failure> for NetworkError {
             Failure::Named(error) => Self::Named(error),
             Failure::NoRoomForItem(error) => Self::NoRoomForItem(error),
             Failure::NoMemory(error) => Self::NoMemory(error),
+            Failure::NoGate { gate, machine } => Self::NoGate { gate, machine },
             Failure::Failed {
                 process,
                 at,

@@ -71,7 +71,8 @@ impl<'run> OpenNetwork<'run> {
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
         let running = Running::new(state.network, Location::caller());
-        pending::wake_remotely(state.network, processor.remote_waker());
+        let waker = processor.remote_waker();
+        pending::wake_remotely(state.network, move |process| waker.wake(process.sleeper));
         Self {
             state,
             _running: running,

@@ -1,16 +1,15 @@
 //! Whom dropped ends have to wake, and through whom.
 //!
 //! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs
-//! processes on an OS thread says how a process is woken from there. An end that is dropped on an
-//! OS thread which runs nothing of the network wakes no process. The programs of an
-//! [open network](crate::OpenNetwork) say nothing of the kind: its processes are woken by what the
-//! machine has for that.
+//! processes on an OS thread says how a process is woken from there. The programs of an
+//! [open network](crate::OpenNetwork) say nothing of the kind, and threads outside, which have come
+//! through a [gate](crate::Gate), run no program: their networks say how a process is woken from
+//! any OS thread. An end of another network that is dropped on an OS thread which runs nothing of
+//! it wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-use cellworks_machine::RemoteWaker;
+use std::sync::{Arc, Mutex};
 
 use crate::sync::locked;
 use crate::waker::{Waker, Woken};
@@ -22,13 +21,14 @@ thread_local! {
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What wakes the processes of each open network, by its number.
-static REMOTE: Mutex<BTreeMap<u32, RemoteWaker>> = Mutex::new(BTreeMap::new());
+type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 
-/// Ends that are dropped wake processes of this network through `waker` from now on, wherever no
-/// program says how.
-pub(crate) fn wake_remotely(network: u32, waker: RemoteWaker) {
-    locked(&REMOTE).insert(network, waker);
+/// What wakes the processes of each network that says so, by its number.
+static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
+
+/// What has no other way to wake processes of this network does it by `wake` from now on.
+pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + 'static) {
+    locked(&REMOTE).insert(network, Arc::new(wake));
 }
 
 /// The network has no processes any more.
@@ -36,10 +36,11 @@ pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-fn wake_remote(process: Waker) {
-    let waker = locked(&REMOTE).get(&process.network).cloned();
-    if let Some(waker) = waker {
-        waker.wake(process.sleeper);
+/// Wakes a process in the way that its network says, if it does.
+pub(crate) fn wake_remote(process: Waker) {
+    let wake = locked(&REMOTE).get(&process.network).cloned();
+    if let Some(wake) = wake {
+        wake(process);
     }
 }
 

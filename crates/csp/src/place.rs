@@ -4,7 +4,10 @@ use std::fmt;
 
 use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wait, Wake};
 
-/// A processor that runs processes: an SPE, or the PPE as a [`PpePlace`].
+use crate::gate::OutsidePlace;
+
+/// A processor that runs processes: an SPE, the PPE as a [`PpePlace`], or an OS thread outside of
+/// the machine as an [`OutsidePlace`].
 pub trait Place: Wake {
     /// Which it is.
     fn processor(&self) -> Processor;
@@ -14,6 +17,14 @@ pub trait Place: Wake {
 
     /// As [`yield_now`](Self::yield_now), if one of them could run; otherwise it costs a look.
     fn yield_ready(&self);
+
+    /// This place, if it is outside. The compiler knows which it is, so that a process that is not
+    /// takes no look.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn outside(&self) -> Option<&OutsidePlace> {
+        None
+    }
 }
 
 impl<S: Spe> Place for S {

@@ -7,13 +7,15 @@ use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
 
+use crate::gate::OutsidePlace;
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
 use crate::lock::Lock;
 use crate::parcel::{Origin, Parcel};
+use crate::pending;
 use crate::place::Place;
-use crate::shared::NetworkState;
+use crate::shared::{NetworkState, outside_of};
 use crate::side::User;
 use crate::sync;
 use crate::transport::{Asker, Carrier, Stepped};
@@ -84,7 +86,17 @@ impl<'a, P: Place> Process<'a, P> {
         shared: &'a NetworkState,
         carrier: Option<&'a dyn Carrier>,
     ) -> Self {
-        let number = shared.next_number();
+        Self::numbered(shared.next_number(), place, name, shared, carrier)
+    }
+
+    /// As [`new`](Self::new), with a number that was chosen before.
+    pub(crate) fn numbered(
+        number: u32,
+        place: &'a P,
+        name: &'a str,
+        shared: &'a NetworkState,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Self {
         if let Some(carrier) = carrier {
             carrier.begin(number);
         }
@@ -218,7 +230,10 @@ impl<'a, P: Place> Process<'a, P> {
             // The step may be performed on another processor.
             Some(_) => self.changing.step_waits.set(true),
         }
-        &self.who.waker
+        match self.place.outside() {
+            None => &self.who.waker,
+            Some(outside) => outside.waker(),
+        }
     }
 
     /// # Panics
@@ -241,6 +256,12 @@ impl<'a, P: Place> Process<'a, P> {
              a process of its own, on the same SPE",
             self.who.name
         );
+    }
+
+    /// Whether it is a thread outside, and its network has ended: it meets no process any more.
+    #[inline(always)]
+    pub(crate) fn is_left_alone(&self) -> bool {
+        self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
     /// Who it is, if it may use the buffers of channels without their locks: where all processors
@@ -368,13 +389,29 @@ impl<'a, P: Place> Process<'a, P> {
             // A core runs threads of one network.
             return true;
         }
+        if waker.network != self.who.shared.network {
+            return self.wake_outside(waker.network, waker.process);
+        }
+        self.place.wake_elsewhere(waker.sleeper.that_looks(looks));
+        false
+    }
+
+    /// Wakes a thread outside, as [`wake_one`](Self::wake_one).
+    // With numbers instead of a waker, which would take room in the frames of all callers.
+    #[cold]
+    #[inline(never)]
+    fn wake_outside(&self, network: u32, thread: u32) -> bool {
         assert!(
-            waker.network == self.who.shared.network,
+            network == outside_of(self.who.shared.network),
             "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
              to belong to one network, and be run together",
             self.who.name
         );
-        self.place.wake_elsewhere(waker.sleeper.that_looks(looks));
+        pending::wake_remote(Waker {
+            process: thread,
+            network,
+            ..self.who.waker
+        });
         false
     }
 
@@ -466,6 +503,11 @@ impl<'a, P: Place> Process<'a, P> {
             why,
             at: Location::caller(),
         };
+        if let Some(outside) = self.place.outside() {
+            let is_ready = outside.wait(&|| wait.record(), deadline, ready);
+            std::mem::forget(wait);
+            return is_ready;
+        }
         let is_ready = match (self.carrier, deadline) {
             (None, None) if looks => self.wait_and_look(&wait, ready),
             (None, None) => self.place.wait_until_woken(&wait, ready),
@@ -517,10 +559,9 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
     }
 }
 
-impl<W: Why> Drop for ProcessWaits<'_, W> {
-    #[cold]
-    fn drop(&mut self) {
-        held::cancelled();
+impl<W: Why> ProcessWaits<'_, W> {
+    /// Records the wait for the report of a deadlock.
+    fn record(&self) {
         let Who {
             name,
             waker,
@@ -530,5 +571,13 @@ impl<W: Why> Drop for ProcessWaits<'_, W> {
         shared
             .waits
             .record(waker.process, name, thread, &why, self.at);
+    }
+}
+
+impl<W: Why> Drop for ProcessWaits<'_, W> {
+    #[cold]
+    fn drop(&mut self) {
+        held::cancelled();
+        self.record();
     }
 }

@@ -16,7 +16,8 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, of all that were run in this program.
+    /// The number of the network, of all that were run in this program; the next one is that of its
+    /// threads [outside](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
@@ -26,6 +27,12 @@ pub(crate) struct NetworkState {
     /// Where processors share no memory.
     pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<(Moment, Failure)>>,
+}
+
+/// The network in the [`Waker`](crate::waker::Waker)s of the threads that have come through the
+/// gates of a network: they are no threads of the machine.
+pub(crate) fn outside_of(network: u32) -> u32 {
+    network.wrapping_add(1)
 }
 
 /// What went wrong first.
@@ -45,6 +52,11 @@ pub(crate) enum Failure {
     /// A named channel was misused.
     Named(NamedError),
     NoRoomForItem(NoRoomForItem),
+    /// The machine has no gates.
+    NoGate {
+        gate: String,
+        machine: String,
+    },
     /// There is no main memory for what channels need there.
     NoMemory(AllocateError),
     /// A process ended with an error of its own.
@@ -65,7 +77,7 @@ impl Default for NetworkState {
     fn default() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Self {
-            network: NEXT.fetch_add(1, Ordering::Relaxed),
+            network: NEXT.fetch_add(2, Ordering::Relaxed),
             processes: AtomicU32::default(),
             waits: Waits::default(),
             names: Names::default(),

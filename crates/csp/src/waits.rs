@@ -87,6 +87,11 @@ impl Waits {
         });
     }
 
+    /// A thread outside goes on, which records what it waits for before it sleeps.
+    pub(crate) fn forget(&self, number: u32) {
+        self.known().entries.remove(&number);
+    }
+
     /// The process has ended.
     pub(crate) fn ended(&self, number: u32) {
         self.known().ended.insert(number);

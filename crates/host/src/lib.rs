@@ -68,6 +68,7 @@ mod layout;
 mod machine;
 mod memory;
 mod mfc;
+mod outside;
 mod parking;
 mod pin;
 mod ppe;

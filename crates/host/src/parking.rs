@@ -18,6 +18,10 @@
 //! `active` counts the threads that run, and those that were notified and have not woken yet. Only
 //! a running thread notifies, and it raises the count before it wakes another. So the count falls
 //! to 0 only when all sleep and nobody is about to wake: then all of them wait for each other.
+//!
+//! A thread outside, which has no seat, is counted as well while it may notify (`outside.rs`). It
+//! is [dismissed](Parking::dismiss_unless_last) before it waits for a thread with a seat, and
+//! admitted by that one again.
 
 use std::sync::OnceLock;
 
@@ -80,6 +84,16 @@ impl Parking {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
+    /// As [`dismiss`](Self::dismiss), of a thread that others may wait for: if all others sleep, it
+    /// says false, and the thread is still counted.
+    pub(crate) fn dismiss_unless_last(&self) -> bool {
+        let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last {
+            self.active.fetch_add(1, Ordering::Relaxed);
+        }
+        !is_last
+    }
+
     /// Takes a seat for the calling thread, which was admitted.
     pub(crate) fn sit(&self, seat: usize) {
         let taken = self.seats[seat].thread.set(current());
@@ -118,8 +132,7 @@ impl Parking {
     /// Sleeps until another thread notifies this seat, unless all others sleep already.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
-        if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.active.fetch_add(1, Ordering::Relaxed);
+        if !self.dismiss_unless_last() {
             state.store(RUNNING, Ordering::Relaxed);
             return Woken::EverybodySleeps;
         }
@@ -277,6 +290,28 @@ mod models {
             // Both may: the second only after the first has woken it for nothing.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.wakes_somebody());
+        });
+    }
+
+    #[test]
+    fn a_thread_outside_is_one_of_those_that_wait_for_each_other() {
+        loom::model(|| {
+            let parking = parking(2);
+            let cancelled = Arc::new(AtomicBool::new(false));
+            let sleeper = {
+                let (parking, cancelled) = (Arc::clone(&parking), Arc::clone(&cancelled));
+                thread::spawn(move || {
+                    parking.sit(0);
+                    wait(&parking, 0, &cancelled)
+                })
+            };
+            let was_dismissed = parking.dismiss_unless_last();
+            if !was_dismissed {
+                cancelled.store(true, Ordering::Release);
+                parking.notify_all();
+            }
+            // One of the two is the last, and only one.
+            assert_eq!(sleeper.join().unwrap(), was_dismissed);
         });
     }
 

@@ -11,9 +11,9 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
-    AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, PpeCore, Processor, Program,
-    RemoteWaker, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology, TryIssueError,
-    Wait, Waiting, Wake,
+    AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, Outside, PpeCore, Processor,
+    Program, RemoteWaker, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology,
+    TryIssueError, Wait, Waiting, Wake,
 };
 use cellworks_threads::Patience;
 
@@ -274,6 +274,11 @@ impl PpeCore for HostPpe {
 
     fn are_spes_confined_to_local_store(&self) -> bool {
         self.run.strict
+    }
+
+    fn outside(&self) -> Option<Arc<dyn Outside>> {
+        let run = Arc::clone(&self.run);
+        (!run.strict).then_some(run as Arc<dyn Outside>)
     }
 
     fn start(&self, at: SpeId, program: Program<HostSpe>) {

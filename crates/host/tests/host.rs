@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cellworks_host::Host;
-use cellworks_machine::{CellSpe, Machine, Spe, SpeId};
+use cellworks_host::{Host, HostSpe};
+use cellworks_machine::{CellSpe, Machine, PpeCore, Processor, Spe, SpeId, Wait};
 use rustix::thread::sched_getaffinity;
 
 fn spe(index: u16) -> SpeId {
@@ -274,4 +274,40 @@ fn a_stack_can_be_as_large_as_a_program_needs() {
         .unwrap();
     let depth = host.run(|ppe| ppe.spawn(spe(0), |_| deep(5_000)).join().unwrap());
     assert_eq!(depth.unwrap(), 5_000);
+}
+
+#[test]
+fn a_thread_outside_keeps_a_run_from_deadlock_until_it_waits_or_ends() {
+    let run = |changes_something: bool| {
+        let is_done = AtomicU32::new(0);
+        Host::new().unwrap().run(|ppe| {
+            let outside = ppe.core().outside().unwrap();
+            outside.admit();
+            let program = ppe.spawn(spe(0), |spe: &HostSpe| {
+                let why = "a thread outside";
+                spe.wait_until(&why, &mut || is_done.load(Ordering::Acquire) == 1);
+            });
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // Long enough for the others to sleep, mostly.
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                    if changes_something {
+                        is_done.store(1, Ordering::Release);
+                        outside.notify(Processor::Spe(spe(0)));
+                    }
+                    outside.dismiss();
+                });
+                program.join().unwrap();
+                assert!(!outside.is_cancelled());
+            });
+        })
+    };
+    run(true).unwrap();
+    let error = run(false).unwrap_err().to_string();
+    assert!(
+        error.starts_with("deadlock: every program waits for another"),
+        "{error}"
+    );
+    let is_refused = strict(256 * 1024).run(|ppe| ppe.core().outside().is_none());
+    assert!(is_refused.unwrap());
 }

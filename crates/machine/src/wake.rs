@@ -8,6 +8,7 @@
 //! | tell one thread | [`Wake::wake`] |
 //! | tell one thread where no processor is at hand | [`Wake::remote_waker`] |
 //! | know the time, and whether the run was cancelled | [`Wake::now`], [`Wake::is_cancelled`] |
+//! | let OS threads take part that run no program | [`PpeCore::outside`](crate::PpeCore::outside) |
 
 use std::fmt;
 use std::sync::Arc;
@@ -157,14 +158,15 @@ pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
     /// With what wakes the threads of a run: for machines to make. `wake` is called on the OS
-    /// threads that run programs of the machine, and also on others and after the end of the run,
-    /// where it may do nothing.
+    /// threads that run programs of the machine or are [admitted](Outside::admit), and also on
+    /// others and after the end of the run, where it may do nothing.
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
 
     /// Has a thread ask again what it waits for, as [`Wake::wake`] does. Nothing happens if the
-    /// run has ended, or on an OS thread that runs none of its programs.
+    /// run has ended, or on an OS thread that runs none of its programs and is not
+    /// [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
         (self.0)(sleeper);
     }
@@ -174,6 +176,32 @@ impl fmt::Debug for RemoteWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RemoteWaker")
     }
+}
+
+/// A run, for OS threads that run none of its programs and yet wake its threads: see
+/// [`PpeCore::outside`](crate::PpeCore::outside).
+///
+/// Such a thread is counted as one of the run's: as long as it does not wait for the run's programs
+/// it may wake one of them, and the run is in no deadlock.
+pub trait Outside: Send + Sync {
+    /// As [`Wake::now`].
+    fn now(&self) -> Time;
+
+    /// As [`Wake::is_cancelled`].
+    fn is_cancelled(&self) -> bool;
+
+    /// As [`Wake::notify`], by a thread that is counted.
+    #[track_caller]
+    fn notify(&self, to: Processor);
+
+    /// Counts one more thread outside. The caller is a program of the run that does not wait, or a
+    /// thread that is counted.
+    fn admit(&self);
+
+    /// Counts one thread outside less: it has ended, or waits for a program of the run, which
+    /// [admits](Self::admit) it before it wakes it. If all other threads of the run wait, too, this
+    /// ends the run as a deadlock.
+    fn dismiss(&self);
 }
 
 /// Asks `attempt` until it gives something; the type's default if the run was cancelled while the

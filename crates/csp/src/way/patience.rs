@@ -83,9 +83,13 @@ fn exchange<T, L: Lock, P: Place>(
     deadline: Option<Time>,
 ) -> Met {
     channel.record_user(side, process.who());
-    match deadline {
+    let met = match deadline {
         None => look(channel, side, process, parcel),
         Some(deadline) => wait_until(channel, side, process, parcel, deadline),
+    };
+    match met {
+        Met::NoPartner if process.is_left_alone() => Met::Ended(Ended::Closed),
+        met => met,
     }
 }
 

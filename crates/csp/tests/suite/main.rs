@@ -6,6 +6,7 @@ mod classics;
 mod defects;
 mod ends;
 mod failures;
+mod gate;
 mod items;
 #[path = "../../../../tests/machines.rs"]
 mod machines;

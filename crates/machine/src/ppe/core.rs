@@ -1,5 +1,7 @@
 //! What a machine does for its PPE; programs use it through [`Ppe`](super::Ppe).
 
+use std::sync::Arc;
+
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
 use crate::mailbox::{MailboxFull, Outbound};
@@ -11,7 +13,7 @@ use crate::spe::cell::CellSpe;
 use crate::spe::mfc::{TryIssueError, issue_when_there_is_room};
 use crate::time::Cycles;
 use crate::topology::Topology;
-use crate::wake::Wake;
+use crate::wake::{Outside, Wake};
 
 /// What a machine does for its PPE; programs use it through [`Ppe`](crate::Ppe).
 pub trait PpeCore: Wake {
@@ -26,6 +28,13 @@ pub trait PpeCore: Wake {
     fn are_spes_confined_to_local_store(&self) -> bool;
     /// Starts a program on an SPE, after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
+
+    /// The run, for OS threads that run none of its programs. `None` where such threads cannot take
+    /// part: where time is simulated, as nothing says how much of it they take, and where SPEs are
+    /// confined to their local stores, which nothing carries their data to.
+    fn outside(&self) -> Option<Arc<dyn Outside>> {
+        None
+    }
 }
 
 /// What the PPE of a [Cell](crate::CellMachine) has besides: mailboxes and signals of SPEs, words

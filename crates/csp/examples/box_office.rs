@@ -1,0 +1,87 @@
+//! A network that serves the program around it. Plain threads, such as those of a web server, sell
+//! the seats of a theatre. A process of the network knows which seats are free, so no lock is
+//! needed; and it is the only one, so no seat is sold twice.
+
+use std::error::Error;
+
+use cellworks_csp::{
+    Any, Channel, Gate, Item, Network, Place, Process, ProcessError, Reader, Writer,
+};
+use cellworks_host::Host;
+use cellworks_machine::{Machine, SpeId};
+
+/// Asks for seats side by side.
+pub struct Order {
+    seats: u32,
+    /// Where the number of the first one goes, if there were enough.
+    answer: Writer<Option<u32>>,
+}
+
+impl Item for Order {}
+
+/// Sells seats until the last one that orders has gone. Returns how many were sold.
+fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: u32) -> u32 {
+    let mut sold = 0;
+    for Order {
+        seats: more,
+        mut answer,
+    } in orders.items(process)
+    {
+        let is_enough = sold + more <= seats;
+        // A thread that has gone in the meantime gets none.
+        if answer.write(process, is_enough.then_some(sold)).is_ok() && is_enough {
+            sold += more;
+        }
+    }
+    sold
+}
+
+/// What a plain thread does: orders pairs of seats for as long as there are any.
+fn sell_pairs(mut gate: Gate<Writer<Order, Any>>) -> Result<Vec<u32>, ProcessError> {
+    let (orders, process) = gate.enter()?;
+    let mut pairs = Vec::new();
+    loop {
+        let (answer, mut answered) = Channel::new().one_to_one();
+        orders.write(&process, Order { seats: 2, answer })?;
+        match answered.read(&process)? {
+            Some(first) => pairs.push(first),
+            None => return Ok(pairs),
+        }
+    }
+}
+
+/// Sells `seats` by four threads. Returns how many were sold, and the first of each pair.
+pub(crate) fn sell<M: Machine + Sync>(
+    machine: &M,
+    seats: u32,
+) -> Result<(u32, Vec<u32>), Box<dyn Error>> {
+    let (orders, to_serve) = Channel::new().named("orders").any_to_one();
+    let (mut total, mut sold) = Channel::new().one_to_one();
+    let mut network = Network::on(machine);
+    network.process("theatre", SpeId::new(0), move |process| {
+        Ok(total.write(process, theatre(process, to_serve, seats))?)
+    });
+    let gate = network.gate("box office", orders);
+    std::thread::scope(|scope| {
+        let offices: Vec<_> = (0..4)
+            .map(|_| {
+                let gate = gate.clone();
+                scope.spawn(|| sell_pairs(gate))
+            })
+            .collect();
+        drop(gate);
+        let sold = network.run_with(|process| sold.read(process))??;
+        let mut pairs = Vec::new();
+        for office in offices {
+            let office = office.join().expect("no office panics");
+            pairs.extend(office.map_err(|error| error.to_string())?);
+        }
+        Ok((sold, pairs))
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (sold, pairs) = sell(&Host::new()?, 101)?;
+    println!("{sold} of 101 seats sold, {} pairs", pairs.len());
+    Ok(())
+}
