@@ -116,6 +116,7 @@ pub(crate) enum Hazards {
 /// Prints for everything that both have measured the second divided by the first, and for `stats`
 /// the interval of that ratio.
 #[derive(Args)]
+#[command(after_help = COMPARE_AFTER_HELP)]
 pub(crate) struct CompareArgs {
     /// The JSON of the first run
     #[arg(value_name = "A.json")]
@@ -125,9 +126,28 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "B.json")]
     pub b: PathBuf,
 
+    /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time or
+    /// a rate that both have measured, beyond both intervals where these are known
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    pub threshold: Option<f64>,
+
+    /// Compares runs that cannot be relied upon, too, because they were disturbed or are uncertain
+    #[arg(long)]
+    pub untrusted: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+const COMPARE_AFTER_HELP: &str = "\
+Examples:
+  cellworks compare yesterday.json today.json --html both.html
+      Two days of one computer, also as a page for a browser.
+  cellworks compare main.json branch.json --threshold 5%
+      A gate for a build server.
+
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
+cannot be relied upon, 4 the second run is slower by more than --threshold.";
 
 /// Simulates what papers have published, and prints both numbers and the error.
 ///
@@ -288,6 +308,14 @@ pub(crate) fn first_given(flags: &[(bool, &'static str)]) -> Option<&'static str
 
 pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// How many percent, such as `5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').map(str::trim_end);
+    let percent = number.and_then(|number| number.parse::<f64>().ok());
+    let percent = percent.filter(|percent| *percent >= 0.0 && percent.is_finite());
+    percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
 }
 
 /// How much time may pass on a simulated machine.

@@ -6,7 +6,8 @@ use cellworks_report::{Comparison, Measured, compare, json, read};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
-use crate::output::{Printed, Views, show};
+use crate::message::warn;
+use crate::output::{Printed, Views, both, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
@@ -18,10 +19,15 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
             )));
         }
     }
+    let load = |path| load(path, arguments.untrusted);
     let (a, b) = (load(&arguments.a)?, load(&arguments.b)?);
     let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
     let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])
         .map_err(|error| Failure::Usage(error.to_string()))?;
+    let slower = match arguments.threshold {
+        Some(percent) => slower(&comparison, percent)?,
+        None => None,
+    };
     let views = Views {
         table: compare::table,
         csv: compare::csv,
@@ -29,9 +35,56 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         html: compare::html,
     };
     let format = arguments.output.format;
-    show(&comparison, &views, format, Printed::ToStandardOutput, page)
+    let printed = Printed::ToStandardOutput;
+    let shown = show(&comparison, &views, format, printed, page);
+    both(shown, slower.map_or(Ok(()), Err))
 }
 
-fn load(path: &Path) -> Result<Measured, Failure> {
-    read(path).map_err(|error| Failure::Usage(error.to_string()))
+fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
+    let measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    let trust = &measured.envelope().trust;
+    if !trust.trustworthy && !untrusted {
+        return Err(Failure::Usage(format!(
+            "`{}` cannot be relied upon; measure again, or compare it all the same with --untrusted:\n  {}",
+            path.display(),
+            match trust.reasons.is_empty() {
+                true => "it does not say why".to_owned(),
+                false => trust.reasons.join("\n  "),
+            }
+        )));
+    }
+    Ok(measured)
+}
+
+/// The failure of the command if B is slower by more than this many percent.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if nothing in common has a slower side.
+fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
+    let [a, b] = [&comparison.compared.a, &comparison.compared.b];
+    let judged = comparison.slowdowns().count();
+    if judged == 0 {
+        return Err(Failure::Usage(format!(
+            "--threshold: `{a}` and `{b}` have no time and no rate in common, so neither is slower; leave \
+             --threshold out"
+        )));
+    }
+    if !comparison.only_in_a.is_empty() {
+        warn(&format!(
+            "--threshold: not judged, because it is only in `{a}`:\n  {}",
+            comparison.only_in_a.join("\n  ")
+        ));
+    }
+    let slower: Vec<String> = comparison
+        .slower_by(percent / 100.0)
+        .map(|(ratio, times)| format!("{times:.3} times  {}", ratio.describe()))
+        .collect();
+    Ok((!slower.is_empty()).then(|| {
+        Failure::Slower(format!(
+            "`{b}` is slower than `{a}` by more than {percent} % in {} of {judged}:\n  {}",
+            slower.len(),
+            slower.join("\n  ")
+        ))
+    }))
 }

@@ -399,7 +399,11 @@ fn a_simulated_machine_compares_with_this_computer() {
         path
     };
     let (host, simulated) = (file("host.json", "host"), file("qs20.json", "qs20"));
-    let run = Run::of(cellworks().arg("compare").args([host, simulated]));
+    let run = Run::of(
+        cellworks()
+            .args(["compare", "--untrusted"])
+            .args([host, simulated]),
+    );
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.out.contains("(simulated)"), "{}", run.out);
     assert!(run.out.contains("mailbox"), "{}", run.out);

@@ -7,17 +7,19 @@
 //! ```
 
 mod page;
+mod values;
 mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::median::median;
-use crate::{Envelope, Environment, MachineInfo, Measured, Report, Trust};
+use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
+
+use values::{Compare, contents, described, listed, values_of};
 
 pub use page::html;
 #[cfg(test)]
@@ -169,7 +171,9 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`CompareError`] if different commands or programs printed them, or nothing is in both.
+    /// [`CompareError`] if different commands or programs printed them, nothing is in both, or a
+    /// report has a number twice or one that cannot be true: a measured time of 0 or less, or
+    /// anything beyond 2⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         let [name_a, name_b] = names.map(str::to_owned);
         let (of_a, of_b) = (a.printed_by(), b.printed_by());
@@ -179,7 +183,7 @@ impl Comparison {
                  measure different things; run the same command for both"
             )));
         }
-        let (values_a, values_b) = (values_of(a), values_of(b));
+        let (values_a, values_b) = (values_of(a, &name_a)?, values_of(b, &name_b)?);
         let mut results = Vec::new();
         let (mut only_in_a, mut without_ratio) = (Vec::new(), Vec::new());
         for value in &values_a {
@@ -244,190 +248,44 @@ impl Comparison {
             without_ratio,
         })
     }
-}
 
-/// Something of a report that may be in another one, too.
-struct Compare {
-    kind: Kind,
-    name: String,
-    parameters: BTreeMap<String, Value>,
-    unit: String,
-    value: f64,
-    interval: Option<Interval>,
-}
-
-/// All that can be compared.
-fn values_of(measured: &Measured) -> Vec<Compare> {
-    match measured {
-        Measured::Stats(report) => values_of_stats(report),
-        Measured::Program(report) => values_of_results(&report.results),
-        Measured::Placement(report) => values_of_results(&report.results),
-        Measured::Explanation(report) => values_of_results(&report.results),
-    }
-}
-
-/// A program has its results by run; here all that have one name are together.
-fn values_of_results(results: &[Finding]) -> Vec<Compare> {
-    let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
-    for result in results {
-        let value = of_finding(Kind::Result, result);
-        match by_name.iter_mut().find(|(name, _)| *name == result.name) {
-            Some((_, values)) => values.push(value),
-            None => by_name.push((&result.name, vec![value])),
-        }
-    }
-    by_name.into_iter().flat_map(|(_, values)| values).collect()
-}
-
-fn of_finding(kind: Kind, finding: &Finding) -> Compare {
-    Compare {
-        kind,
-        name: finding.name.clone(),
-        parameters: finding.parameters.clone(),
-        unit: finding.unit.clone(),
-        value: finding.value,
-        interval: None,
-    }
-}
-
-fn values_of_stats(report: &Report) -> Vec<Compare> {
-    let findings = report.results.iter();
-    let findings = findings.map(|finding| of_finding(Kind::Finding, finding));
-    report
-        .measurements
-        .iter()
-        .map(of_measurement)
-        .chain(findings)
-        .chain(report.matrices.iter().flat_map(of_matrix))
-        .collect()
-}
-
-fn of_measurement(measurement: &Measurement) -> Compare {
-    let Measurement {
-        function,
-        parameters,
-        ..
-    } = measurement;
-    Compare {
-        kind: Kind::Measurement,
-        name: function.name().to_owned(),
-        parameters: fields(parameters),
-        unit: "ns".to_owned(),
-        value: measurement.latency_ns.p50,
-        interval: measurement.median_interval_ns,
-    }
-}
-
-/// The classes of which pairs were measured.
-fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
-    let mut parameters = BTreeMap::new();
-    if let Some(polling) = matrix.polling {
-        parameters.insert("polling".to_owned(), plain(&polling));
-    }
-    if let Some(bytes) = matrix.block_bytes {
-        parameters.insert("block_bytes".to_owned(), plain(&bytes));
-    }
-    if let Some(module) = matrix.home.and_then(|home| home.module) {
-        parameters.insert("module".to_owned(), plain(&module));
-    }
-    let name = match plain(&matrix.primitive) {
-        Value::String(name) => name,
-        other => other.to_string(),
-    };
-    matrix.classes.iter().filter_map(move |class| {
-        let mut parameters = parameters.clone();
-        parameters.insert("class".to_owned(), plain(&class.name));
-        Some(Compare {
-            kind: Kind::Matrix,
-            name: name.clone(),
-            parameters,
-            unit: "ns".to_owned(),
-            value: class.p50_ns?,
-            interval: None,
-        })
-    })
-}
-
-/// The fields of parameters, without those that have no meaning.
-fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
-    match plain(parameters) {
-        Value::Object(fields) => fields
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .collect(),
-        _ => BTreeMap::new(),
-    }
-}
-
-/// A value as JSON has it.
-fn plain(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).expect("numbers, strings and structs of them")
-}
-
-impl Compare {
-    fn is_like(&self, other: &Self) -> bool {
-        (self.kind, &self.name, &self.unit) == (other.kind, &other.name, &other.unit)
-            && self.parameters == other.parameters
+    /// The ratios that have a slower side, with how many times as slow B is: those of measurements,
+    /// matrices and results of programs that are times, cycles or rates. A finding follows from
+    /// measurements, and is not among them.
+    pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
+        let judged = self
+            .results
+            .iter()
+            .filter(|ratio| ratio.kind != Kind::Finding);
+        judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 
-    /// Name and circumstances in one line.
-    fn describe(&self) -> String {
-        let Self {
-            kind,
-            name,
-            parameters,
-            ..
-        } = self;
-        let noun = match kind {
-            Kind::Measurement | Kind::Finding | Kind::Result => "",
-            Kind::Matrix => "matrix of ",
-        };
-        match listed(parameters, ", ") {
-            parameters if parameters.is_empty() => format!("{noun}{name}"),
-            parameters => format!("{noun}{name} ({parameters})"),
-        }
+    /// Those of [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as long
+    /// as A, or gets done less than A divided by that. Where intervals are known, they must not
+    /// overlap.
+    pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
+        let is_certain =
+            |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
+        self.slowdowns()
+            .filter(move |(ratio, slowdown)| *slowdown > 1.0 + share && is_certain(ratio))
     }
-}
-
-/// Parameters as `name=value`; strings have no quotes.
-fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
-    let parameters: Vec<String> = parameters
-        .iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            value => format!("{name}={value}"),
-        })
-        .collect();
-    parameters.join(separator)
-}
-
-/// What a report has, in a few words.
-fn contents(values: &[Compare]) -> String {
-    let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
-    names.dedup();
-    let mut spes: Vec<u64> = values
-        .iter()
-        .filter_map(|value| value.parameters.get("spes")?.as_u64())
-        .collect();
-    spes.sort_unstable();
-    spes.dedup();
-    let mut text = match names.len() {
-        0 => "nothing".to_owned(),
-        1..=3 => names.join(", "),
-        more => format!("{} and {} more", names[..3].join(", "), more - 3),
-    };
-    if let Some((last, others)) = spes.split_last() {
-        let others: Vec<String> = others.iter().map(u64::to_string).collect();
-        let noun = if *last == 1 { "SPE" } else { "SPEs" };
-        text += &match others.is_empty() {
-            true => format!(" with {last} {noun}"),
-            false => format!(" with {} or {last} {noun}", others.join(", ")),
-        };
-    }
-    text
 }
 
 impl Ratio {
+    /// Name and circumstances in one line, such as `mailbox (cell=0, spes=1)`.
+    pub fn describe(&self) -> String {
+        described(self.kind, &self.name, &self.parameters)
+    }
+
+    /// How many times as slow B is; `None` if its unit does not say which side is slower.
+    fn slowdown(&self) -> Option<f64> {
+        match self.value_unit.as_str() {
+            "ns" | "us" | "s" | "cycles" => Some(self.value),
+            rate if rate.ends_with("/s") => Some(1.0 / self.value),
+            _ => None,
+        }
+    }
+
     /// B divided by A; `None` unless both are above 0.
     fn of(a: &Compare, b: &Compare) -> Option<Self> {
         let quotient = |b: f64, a: f64| {

@@ -1,10 +1,10 @@
 //! Comparisons of made-up reports.
 
-use cellworks_stats::{Function, Primitive};
+use cellworks_stats::{Function, Interval, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::{ProgramReport, ReasonKind, SCHEMA_VERSION, made_up};
+use crate::{ProgramReport, ReasonKind, Report, SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.
