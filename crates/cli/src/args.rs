@@ -111,20 +111,22 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days.
+/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days; or
+/// several runs of each.
 ///
 /// Prints for everything that both have measured the second divided by the first, and for `stats`
 /// the interval of that ratio.
 #[derive(Args)]
-#[command(after_help = COMPARE_AFTER_HELP)]
+#[command(after_help = COMPARE_AFTER_HELP, override_usage = COMPARE_USAGE)]
 pub(crate) struct CompareArgs {
-    /// The JSON of the first run
-    #[arg(value_name = "A.json")]
-    pub a: PathBuf,
+    /// The JSON of the first run and of the second; or with --with, of all runs of the first side
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 
-    /// The JSON of the second run
-    #[arg(value_name = "B.json")]
-    pub b: PathBuf,
+    /// The JSON of all runs of the second side, where a side has several: their medians are compared,
+    /// and how far the runs are apart is the interval
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub with: Vec<PathBuf>,
 
     /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time or
     /// a rate that both have measured, beyond both intervals where these are known
@@ -139,12 +141,18 @@ pub(crate) struct CompareArgs {
     pub output: OutputArgs,
 }
 
+const COMPARE_USAGE: &str = "\
+cellworks compare [OPTIONS] <A.json> <B.json>
+       cellworks compare [OPTIONS] <A.json>... --with <B.json>...";
+
 const COMPARE_AFTER_HELP: &str = "\
 Examples:
   cellworks compare yesterday.json today.json --html both.html
       Two days of one computer, also as a page for a browser.
   cellworks compare main.json branch.json --threshold 5%
       A gate for a build server.
+  cellworks compare main-*.json --with branch-*.json --threshold 5%
+      The same with several runs of each side: what lies within their spread is not slower.
 
 Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
 cannot be relied upon, 4 the second run is slower by more than --threshold.";

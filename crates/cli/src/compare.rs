@@ -1,6 +1,7 @@
-//! `cellworks compare`: two results side by side.
+//! `cellworks compare`: two results side by side, or several runs of each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use cellworks_report::{Comparison, Measured, compare, json, read};
 
@@ -11,7 +12,8 @@ use crate::output::{Printed, Views, both, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let page = arguments.output.page()?;
-    for input in [&arguments.a, &arguments.b] {
+    let (a, b) = sides(arguments)?;
+    for input in a.iter().chain(b) {
         if page.as_ref().is_some_and(|page| page.is(input)) {
             return Err(Failure::Usage(format!(
                 "--html: the page would replace {}, which is to be compared; name another file",
@@ -19,10 +21,13 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
             )));
         }
     }
-    let load = |path| load(path, arguments.untrusted);
-    let (a, b) = (load(&arguments.a)?, load(&arguments.b)?);
-    let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
-    let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])
+    let load = |paths: &[PathBuf]| -> Result<Vec<(String, Measured)>, Failure> {
+        let load =
+            |path: &PathBuf| Ok((path.display().to_string(), load(path, arguments.untrusted)?));
+        paths.iter().map(load).collect()
+    };
+    let (a, b) = (load(a)?, load(b)?);
+    let comparison = Comparison::of_runs(&named(&a), &named(&b))
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let slower = match arguments.threshold {
         Some(percent) => slower(&comparison, percent)?,
@@ -38,6 +43,29 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let printed = Printed::ToStandardOutput;
     let shown = show(&comparison, &views, format, printed, page);
     both(shown, slower.map_or(Ok(()), Err))
+}
+
+/// The files of A and those of B.
+fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
+    let (files, with) = (&arguments.files[..], &arguments.with[..]);
+    match (files, with) {
+        ([a, b], []) => Ok((slice::from_ref(a), slice::from_ref(b))),
+        (_, []) => Err(Failure::Usage(format!(
+            "{} without --with: two files are compared, or several with several\n  example: cellworks compare \
+             old.json new.json\n  example: cellworks compare old-1.json old-2.json --with new-1.json new-2.json",
+            match files.len() {
+                1 => "one file".to_owned(),
+                more => format!("{more} files"),
+            }
+        ))),
+        sides => Ok(sides),
+    }
+}
+
+fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
+    runs.iter()
+        .map(|(name, run)| (name.as_str(), run))
+        .collect()
 }
 
 fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {

@@ -170,12 +170,70 @@ fn files_with_nothing_to_compare() {
 }
 
 #[test]
-fn one_file_is_not_enough() {
-    let run = Run::of(cellworks().arg("compare").arg(&RUNS.a));
-    run.refused(
-        "error: the following required arguments were not provided:\n  <B.json>\n\n\
-         Usage: cellworks compare <A.json> <B.json>\n\nFor more information, try '--help'.\n",
+fn how_many_files_there_may_be() {
+    for (files, said) in [(1, "one file"), (3, "3 files")] {
+        let run = Run::of(cellworks().arg("compare").args(vec![&RUNS.a; files]));
+        run.refused(&format!(
+            "error: {said} without --with: two files are compared, or several with several\n  example: \
+             cellworks compare old.json new.json\n  example: cellworks compare old-1.json old-2.json --with \
+             new-1.json new-2.json\n"
+        ));
+    }
+}
+
+#[test]
+fn several_runs_of_each_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, a2, a3, b, b2, b3] =
+        [100.0, 104.0, 130.0, 131.0, 150.0, 120.0].map(|p50| taking(folder.path(), p50, Some(0.1)));
+    let compare = |a: &[&PathBuf], b: &[&PathBuf], flags: &[&str]| {
+        let mut command = cellworks();
+        Run::of(
+            command
+                .arg("compare")
+                .args(a)
+                .arg("--with")
+                .args(b)
+                .args(flags),
+        )
+    };
+    // One run of each says that the second is slower, and several that runs are as far apart.
+    let one = compare(&[&a], &[&b2], &["--threshold", "5%"]);
+    assert_eq!(one.code, Some(4), "{}", one.err);
+    let overlapping = compare(&[&a, &a2, &a3], &[&b, &b2, &b3], &["--threshold", "5%"]);
+    assert_eq!((overlapping.code, overlapping.err.as_str()), (Some(0), ""));
+    let apart = compare(&[&a, &a2], &[&b, &b2, &b3], &["--threshold", "5%"]);
+    assert_eq!(apart.code, Some(4));
+    assert!(
+        apart
+            .err
+            .ends_with(&format!("\n  1.284 times  {MAILBOX}\n")),
+        "{}",
+        apart.err
     );
+
+    let report = compare(&[&a, &a2], &[&b, &b2, &b3], &["--format", "json"]).report();
+    assert_eq!(list(&report["compared"], "runs_of_b").len(), 3);
+    let ratio = &list(&report, "results")[0];
+    assert_eq!((&ratio["a"], &ratio["b"]), (&json!(102.0), &json!(131.0)));
+    assert_eq!(
+        ratio["spread_of_a"],
+        json!({"runs": 2, "low": 100.0, "high": 104.0})
+    );
+    assert_eq!(
+        ratio["spread_of_b"],
+        json!({"runs": 3, "low": 120.0, "high": 150.0})
+    );
+    assert_eq!(ratio["verdict"], "slower");
+
+    let page = folder.path().join("1.04e2.json");
+    let before = fs::read(&page).unwrap();
+    let run = compare(&[&a, &a2], &[&b], &["--html", page.to_str().unwrap()]);
+    run.refused(&format!(
+        "error: --html: the page would replace {}, which is to be compared; name another file\n",
+        page.display()
+    ));
+    assert_eq!(fs::read(&page).unwrap(), before);
 }
 
 #[test]
@@ -208,7 +266,7 @@ fn two_runs_in_every_form() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
-        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict"
+        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high"
     );
     assert_eq!(lines.len(), 2);
     assert!(lines[1].starts_with("measurement,mailbox,"), "{csv}");

@@ -6,7 +6,8 @@ use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CompareError, Kind};
+use super::{CompareError, Kind, Spread};
+use crate::median::median;
 use crate::{Measured, Report};
 
 /// No number of a report is larger, and none above 0 is smaller than 1 divided by this: in
@@ -20,7 +21,10 @@ pub(super) struct Compare {
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
+    /// In which the median is; of several runs, from the least of their values to the largest.
     pub interval: Option<Interval>,
+    /// How many runs have it.
+    pub runs: usize,
 }
 
 /// All that can be compared, of the report of this name.
@@ -28,7 +32,7 @@ pub(super) struct Compare {
 /// # Errors
 ///
 /// [`CompareError`] if a value cannot be true, or is there twice.
-pub(super) fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
+fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
         Measured::Program(report) => values_of_results(&report.results),
@@ -57,6 +61,24 @@ pub(super) fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>,
     Ok(values)
 }
 
+/// What the runs of a side have, each value once: the median of the runs that have it.
+///
+/// # Errors
+///
+/// As of [`values_of`].
+pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>, CompareError> {
+    let mut alike: Vec<Vec<Compare>> = Vec::new();
+    for (name, run) in runs {
+        for value in values_of(run, name)? {
+            match alike.iter_mut().find(|others| others[0].is_like(&value)) {
+                Some(others) => others.push(value),
+                None => alike.push(vec![value]),
+            }
+        }
+    }
+    Ok(alike.into_iter().map(Compare::of_runs).collect())
+}
+
 /// A program has its results by run; here all that have one name are together.
 fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
@@ -78,6 +100,7 @@ fn of_finding(kind: Kind, finding: &Finding) -> Compare {
         unit: finding.unit.clone(),
         value: finding.value,
         interval: None,
+        runs: 1,
     }
 }
 
@@ -106,6 +129,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
         unit: "ns".to_owned(),
         value: measurement.latency_ns.p50,
         interval: measurement.median_interval_ns,
+        runs: 1,
     }
 }
 
@@ -135,6 +159,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
             unit: "ns".to_owned(),
             value: class.p50_ns?,
             interval: None,
+            runs: 1,
         })
     })
 }
@@ -156,6 +181,33 @@ fn plain(value: &impl Serialize) -> Value {
 }
 
 impl Compare {
+    /// What runs have that are alike; there is one or more.
+    fn of_runs(mut alike: Vec<Self>) -> Self {
+        alike.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
+        let (low, high) = (values[0], values[values.len() - 1]);
+        let first = alike.swap_remove(0);
+        if values.len() == 1 {
+            return first;
+        }
+        Self {
+            value: median(&values).unwrap_or(low),
+            interval: Some(Interval { low, high }),
+            runs: values.len(),
+            ..first
+        }
+    }
+
+    /// How far its runs are apart, if there are several.
+    pub(super) fn spread(&self) -> Option<Spread> {
+        let Interval { low, high } = self.interval.filter(|_| self.runs > 1)?;
+        Some(Spread {
+            runs: self.runs,
+            low,
+            high,
+        })
+    }
+
     /// The first of its numbers that cannot be true, if there is one. A time that was measured is
     /// above 0; a finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
