@@ -11,15 +11,10 @@ use crate::message::warn;
 use crate::output::{Printed, Views, both, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
     let (a, b) = sides(arguments)?;
     for input in a.iter().chain(b) {
-        if page.as_ref().is_some_and(|page| page.is(input)) {
-            return Err(Failure::Usage(format!(
-                "--html: the page would replace {}, which is to be compared; name another file",
-                input.display()
-            )));
-        }
+        files.refuse_to_replace(input)?;
     }
     let load = |paths: &[PathBuf]| -> Result<Vec<(String, Measured)>, Failure> {
         let load =
@@ -41,7 +36,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     };
     let format = arguments.output.format;
     let printed = Printed::ToStandardOutput;
-    let shown = show(&comparison, &views, format, printed, page);
+    let shown = show(&comparison, &views, format, printed, files);
     both(shown, slower.map_or(Ok(()), Err))
 }
 

@@ -1,4 +1,4 @@
-//! The files that `--html` and `--trace` name.
+//! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
 //! A regular file is replaced as a whole when all of the result has been written. Until then, and
 //! if anything goes wrong, the file that was there stays as it is. The result is collected in a
@@ -88,6 +88,16 @@ impl OutputFile {
     /// Whether this path leads to the same file, which need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
+    }
+
+    /// Whether the other is written to the same file.
+    pub fn is_where(&self, other: &Self) -> bool {
+        self.path == other.path || self.is_standard_output() && other.is_standard_output()
+    }
+
+    /// The flag that names it, such as `--html`.
+    pub fn flag(&self) -> &'static str {
+        self.flag
     }
 
     /// Whether it is written to where the command prints.

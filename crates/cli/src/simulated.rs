@@ -11,7 +11,7 @@ use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::failure::Failure;
-use crate::output::{Printed, both};
+use crate::output::{Printed, ResultFiles, both};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
 use crate::surroundings;
@@ -97,7 +97,7 @@ impl Simulated {
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
-        page: Option<&OutputFile>,
+        files: &ResultFiles,
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         // What cannot be done is said before a file is written.
@@ -127,9 +127,7 @@ impl Simulated {
         let mut trace = None;
         if let Some(path) = &flags.trace {
             let file = OutputFile::open("--trace", path)?;
-            if page.is_some_and(|page| page.is(path)) {
-                return Err(file.refused(&"--html is written there"));
-            }
+            files.refuse(&file)?;
             let trace = trace.insert(Trace::to(file));
             builder = builder.trace(Box::new(trace.clone()));
         }

@@ -12,7 +12,7 @@ use cellworks_stats::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, Format, count, first_given, size, span};
+use crate::args::{CommonArgs, count, first_given, size, span};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -33,8 +33,8 @@ fn after_help() -> String {
         .join(", ");
     let sizes = flags(true).join(", ");
     let multipliers = format!(
-        "Counts ({counts}) take k for 1,000 and m for 1,000,000; sizes ({sizes}) take k for 1,024 and \
-         m for 1,048,576."
+        "Counts ({counts}) take k for 1,000, m for 1,000,000 and g for 1,000,000,000; sizes ({sizes}) take k, \
+         KB or KiB for 1,024, and so on for m and g."
     );
     multipliers + "\n\n" + EXAMPLES
 }
@@ -215,7 +215,7 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        if self.samples && !matches!(self.common.output.format, Format::Json) {
+        if self.samples && !self.common.output.has_json() {
             return Err(format!(
                 "--samples without --format json: samples are in JSON only\n  example: cellworks \
                  stats -f {function} --samples --format json"

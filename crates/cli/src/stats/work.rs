@@ -126,8 +126,8 @@ impl Work {
 
 /// The matrices that are part of everything. CSV has one header, and that is of measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
-    let is_csv = matches!(arguments.common.output.format, Format::Csv);
-    if is_csv && arguments.common.output.html.is_none() {
+    let output = &arguments.common.output;
+    if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
         &[]
     } else {
         &Primitive::ALL

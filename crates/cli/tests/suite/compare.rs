@@ -230,7 +230,7 @@ fn several_runs_of_each_side() {
     let before = fs::read(&page).unwrap();
     let run = compare(&[&a, &a2], &[&b], &["--html", page.to_str().unwrap()]);
     run.refused(&format!(
-        "error: --html: the page would replace {}, which is to be compared; name another file\n",
+        "error: --html: it would replace {}, which the command reads; name another file\n",
         page.display()
     ));
     assert_eq!(fs::read(&page).unwrap(), before);
@@ -496,6 +496,18 @@ fn a_measurement_that_is_there_twice() {
 
 fn list_mut<'v>(object: &'v mut Value, name: &str) -> &'v mut Vec<Value> {
     object[name].as_array_mut().expect("an array")
+}
+
+#[test]
+fn a_run_on_standard_input_and_a_comparison_on_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, None));
+    let mut command = cellworks();
+    command.arg("compare").arg(&a).args(["-", "--json", "-"]);
+    let run = Run::of(command.stdin(fs::File::open(&b).unwrap()));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(list(&run.report(), "results")[0]["value"], 1.1);
+    assert!(run.err.contains("/dev/stdin compared with"), "{}", run.err);
 }
 
 /// What `cellworks run` printed as JSON, in a file.

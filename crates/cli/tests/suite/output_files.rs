@@ -1,4 +1,4 @@
-//! The files that `--html` and `--trace` name: what becomes of a file that is there, and what is
+//! The files that `--html`, `--json`, `--csv` and `--trace` name: what becomes of a file that is there, and what is
 //! written directly.
 #![cfg(target_os = "linux")]
 
@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
+use crate::common::{Run, run_as_ordinary_user, stats_command};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The flags that name a file.
-const FLAGS: [&str; 2] = ["--html", "--trace"];
+const FLAGS: [&str; 4] = ["--html", "--json", "--csv", "--trace"];
 
 const WHERE: &str = "; name a file in a folder where you may write\n";
 const ROOM: &str = "; write it to a disk that has room\n";
@@ -54,6 +55,14 @@ fn is_whole(flag: &str, bytes: &[u8]) {
         "--html" => {
             assert!(bytes.starts_with(b"<!DOCTYPE html>"));
             assert!(bytes.trim_ascii_end().ends_with(b"</html>"));
+        }
+        "--json" => {
+            let report: Value = serde_json::from_slice(bytes).unwrap();
+            assert_eq!(report["command"], "stats");
+        }
+        "--csv" => {
+            assert!(bytes.starts_with(b"function,spes,"));
+            assert_eq!(bytes.split(|byte| *byte == b'\n').count(), 3);
         }
         _ => assert_eq!(bytes, a_trace()),
     }
@@ -305,7 +314,7 @@ fn a_command_that_is_killed_leaves_nothing_behind() {
 fn a_disk_without_room_keeps_the_last_file() {
     for flag in FLAGS {
         let (folder, path) = folder_with_a_file();
-        let run = Run::of(&mut short_after("trap '' XFSZ; ulimit -f 1", flag, &path));
+        let run = Run::of(&mut short_after("trap '' XFSZ; ulimit -f 0", flag, &path));
         assert_eq!(run.code, Some(1), "{}", run.err);
         assert_eq!(
             run.err,
@@ -425,28 +434,68 @@ fn a_reader_that_has_seen_enough_of_a_trace_is_no_error() {
     assert_eq!(run.code, Some(0), "{}", run.err);
 }
 
-/// The result is printed there, in its own format.
+/// Only that is there. The result goes to standard error.
 #[test]
-fn a_page_on_standard_output_is_refused() {
-    for named in ["-", "/dev/stdout"] {
-        Run::of(&mut short("--html", Path::new(named))).refused(&format!(
-            "error: --html: {named} cannot be written: the result is printed there{WHERE}"
-        ));
-    }
+fn a_result_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("both");
-    for named in [Path::new("/dev/stdout"), &path] {
-        let both = fs::File::create(&path).unwrap();
-        let run = Run::from(short("--html", named).stdout(both).output().unwrap());
-        run.refused(&format!(
-            "error: --html: {} cannot be written: the result is printed there{WHERE}",
-            named.display()
-        ));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    let path = folder.path().join("out");
+    for flag in ["--html", "--json", "--csv"] {
+        for named in [Path::new("-"), Path::new("/dev/stdout"), &path] {
+            let mut command = short(flag, named);
+            let output = match named == path {
+                true => command.stdout(fs::File::create(&path).unwrap()).output(),
+                false => command.output(),
+            };
+            let output = output.unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(0), "{err}");
+            assert!(err.contains("\ndmaget: "), "{err}");
+            match named == path {
+                true => is_whole(flag, &fs::read(&path).unwrap()),
+                false => is_whole(flag, &output.stdout),
+            }
+        }
     }
-    let mut compare = cellworks();
-    compare.args(["compare", "a.json", "b.json", "--html", "-"]);
-    Run::of(&mut compare).refused(&format!(
-        "error: --html: - cannot be written: the result is printed there{WHERE}"
+}
+
+#[test]
+fn one_run_is_written_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut command = short("--html", &path("html"));
+    command.arg("--json").arg(path("json"));
+    command.arg("--csv").arg(path("csv"));
+    well(command);
+    for flag in ["--html", "--json", "--csv"] {
+        is_whole(flag, &fs::read(path(&flag[2..])).unwrap());
+    }
+    // Samples are in JSON, wherever that is.
+    well({
+        let mut command = short("--json", &path("json"));
+        command.arg("--samples");
+        command
+    });
+    let report: Value = serde_json::from_slice(&fs::read(path("json")).unwrap()).unwrap();
+    assert!(report["measurements"][0]["samples_ns"].is_array());
+}
+
+#[test]
+fn two_flags_with_one_file() {
+    let (folder, path) = folder_with_a_file();
+    for (first, second) in [
+        ("--html", "--json"),
+        ("--json", "--csv"),
+        ("--html", "--csv"),
+    ] {
+        for named in [path.as_path(), Path::new("-")] {
+            Run::of(short(first, named).arg(second).arg(named)).refused(&format!(
+                "error: {second}: {} cannot be written: {first} is written there{WHERE}",
+                named.display()
+            ));
+        }
+    }
+    is_as_before(&folder);
+    Run::of(short("--json", Path::new("-")).args(["--trace", "/dev/stdout"])).refused(&format!(
+        "error: --trace: /dev/stdout cannot be written: --json is written there{WHERE}"
     ));
 }

@@ -22,8 +22,7 @@ use super::problem::pattern_parser;
 use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
-use crate::output::Printed;
-use crate::output_file::OutputFile;
+use crate::output::{Printed, ResultFiles};
 use crate::run::sizes;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{Simulated, identity, load};
@@ -165,9 +164,9 @@ fn rounds(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
     match Kind::of(&arguments.machine) {
-        Kind::Simulated => simulate(arguments, page),
+        Kind::Simulated => simulate(arguments, files),
         Kind::ThisComputer => {
             check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
             let common = CommonArgs {
@@ -176,20 +175,20 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
                 output: arguments.output.clone(),
                 quiet: arguments.quiet,
             };
-            on_machine(&common, page, &OneByOne(arguments))
+            on_machine(&common, files, &OneByOne(arguments))
         }
     }
 }
 
 /// Simulates the mappings side by side, each on a machine of its own.
-fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failure> {
+fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
     let machine = Simulated::build(
         description.clone(),
         &flags,
         HazardWatch::Off,
-        page.as_ref(),
+        &files,
         |topology| plan(arguments, topology).map(drop),
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
@@ -197,7 +196,7 @@ fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failur
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
-        page,
+        files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     }
