@@ -269,7 +269,8 @@ pub(crate) struct OutputArgs {
     pub format: Format,
 
     /// Writes the result as a page for a browser, too: one file that needs no network. With `-` the
-    /// page goes to standard output, and what --format says to standard error; so do --json and --csv
+    /// page goes to standard output, and what --format says to standard error; so do --json and
+    /// --csv. A run that does not come to its end writes beside a file that is there
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

@@ -1,6 +1,8 @@
 //! The kinds of machines that `--machine` names. Each is made here and nowhere else: what a command
 //! does on a machine is a [`Job`], which runs on all of them.
 
+use std::path::Path;
+
 use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::{HazardWatch, Sim};
@@ -115,7 +117,14 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     let (flags, hazards) = (&common.simulation, job.hazards());
     let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
     let identity = simulated::identity(&description, flags);
-    let machine = Simulated::build(description, flags, hazards, &files, check)?;
+    let machine = Simulated::build(
+        Path::new(&common.machine),
+        description,
+        flags,
+        hazards,
+        &files,
+        check,
+    )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
     let shown = Shown::of(common, files).with(job.sweep(&plan, identity)?)?;

@@ -1,10 +1,11 @@
 //! Printing results and messages.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::args::Format;
 use crate::failure::{Failure, exit_code};
+use crate::message::warn;
 use crate::output_file::OutputFile;
 
 /// Where results are printed.
@@ -83,13 +84,30 @@ impl ResultFiles {
 
     /// Refuses to replace a file that the command reads.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
-        match self.0.iter().find(|(_, file)| file.is(input)) {
-            Some((_, file)) => Err(Failure::Usage(format!(
-                "{}: it would replace {}, which the command reads; name another file",
-                file.flag(),
-                input.display()
-            ))),
-            None => Ok(()),
+        let mut files = self.0.iter();
+        files.try_for_each(|(_, file)| file.refuse_to_replace(input))
+    }
+
+    /// The same of several, where they are given.
+    pub fn refuse_to_replace_any<'i>(
+        &self,
+        inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
+    ) -> Result<(), Failure> {
+        let mut inputs = inputs.into_iter().flatten();
+        inputs.try_for_each(|input| self.refuse_to_replace(input))
+    }
+
+    /// Leaves alone the files that are there, because the run has not come to its end: the result
+    /// is written beside them, and that is said.
+    pub fn keep_what_is_there(&mut self) {
+        for (_, file) in &mut self.0 {
+            let kept = file.to_string();
+            if let Some(beside) = file.keep_what_is_there() {
+                warn(&format!(
+                    "{kept} was kept, because the run did not come to its end; what it has found is in {}",
+                    beside.display()
+                ));
+            }
         }
     }
 

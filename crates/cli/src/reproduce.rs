@@ -16,6 +16,7 @@ use crate::sweep::{Header, Sweep};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.sweep.results])?;
     let papers = match &arguments.paper {
         None => Paper::all(),
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],

@@ -344,7 +344,7 @@ impl<S: Steps> Session<S> {
             steps,
             warnings,
             counters,
-            files,
+            mut files,
         } = found;
         let (done, planned) = (steps.done(), steps.planned());
         match end {
@@ -388,6 +388,9 @@ impl<S: Steps> Session<S> {
             counters,
         };
         let report = steps.report(circumstances, &end);
+        if done == 0 || !matches!(end, End::Done | End::Spoiled(_)) {
+            files.keep_what_is_there();
+        }
         let shown = show(&report, &S::VIEWS, self.format, self.printed, files);
         let trust = S::trust(&report);
         let end = match end {

@@ -2,6 +2,7 @@
 //! counters.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
@@ -92,14 +93,17 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 
 impl Simulated {
     /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as
-    /// `usual` unless the flags say how. The file of the trace is open from now on.
+    /// `usual` unless the flags say how. The file of the trace is open from now on. No file of the
+    /// result may be that of the description, if `machine` is one.
     pub fn build(
+        machine: &Path,
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
         files: &ResultFiles,
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
+        files.refuse_to_replace(machine)?;
         // What cannot be done is said before a file is written.
         check(Sim::new(description.clone()).topology())?;
         let title = description.title.clone();
@@ -128,6 +132,7 @@ impl Simulated {
         if let Some(path) = &flags.trace {
             let file = OutputFile::open("--trace", path)?;
             files.refuse(&file)?;
+            file.refuse_to_replace(machine)?;
             let trace = trace.insert(Trace::to(file));
             builder = builder.trace(Box::new(trace.clone()));
         }

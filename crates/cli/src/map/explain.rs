@@ -73,6 +73,10 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
+    for placement in [&arguments.a, &arguments.b] {
+        files.refuse_to_replace(Path::new(placement))?;
+    }
     let file = arguments.file.as_deref();
     let (volumes, places) = arguments.problem.read(file)?;
     let tasks = volumes.tasks();

@@ -123,6 +123,7 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
     let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,

@@ -51,6 +51,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
     let files = common.output.files()?;
+    files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
         .drawing
         .png

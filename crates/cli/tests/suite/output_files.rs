@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{Run, run_as_ordinary_user, stats_command};
+use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -194,6 +194,19 @@ fn a_folder_is_no_file() {
 }
 
 #[test]
+fn a_file_with_a_slash_behind_it() {
+    let (folder, path) = folder_with_a_file();
+    let with_a_slash = PathBuf::from(format!("{}/", path.display()));
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &with_a_slash)).refused(&format!(
+            "error: {flag}: {} cannot be written: Not a directory (os error 20){WHERE}",
+            with_a_slash.display()
+        ));
+    }
+    is_as_before(&folder);
+}
+
+#[test]
 fn a_folder_that_does_not_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("missing/file");
@@ -283,6 +296,139 @@ fn a_run_that_fails_keeps_the_last_trace() {
     assert_eq!(output.stdout[0], 0x0A);
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(!err.contains("--trace"), "{err}");
+}
+
+/// What a run has found that did not come to its end is written beside a file that is there.
+#[test]
+fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
+    for (flag, of_the_run) in [
+        ("--html", &b"<!DOCTYPE html>"[..]),
+        ("--json", b"{"),
+        ("--csv", b"function,"),
+    ] {
+        let (folder, path) = folder_with_a_file();
+        let said = format!(
+            "warning: {flag}: {} was kept, because the run did not come to its end; what it has found is in \
+             {}.partial\n",
+            path.display(),
+            path.display()
+        );
+        let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet";
+        let failed = Run::of(stats_command(failed).arg(flag).arg(&path));
+        let child = long(flag, &path).spawn().unwrap();
+        crate::common::terminal::wait_for_handler(&child);
+        crate::common::terminal::interrupt(&child);
+        let interrupted = Run::from(child.wait_with_output().unwrap());
+        for (run, code) in [(failed, 1), (interrupted, 130)] {
+            assert_eq!(run.code, Some(code), "{}", run.err);
+            assert!(run.err.starts_with(&said), "{}", run.err);
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
+        assert_eq!(names_in(&folder), ["file", "file.partial"]);
+        let partial = fs::read(folder.path().join("file.partial")).unwrap();
+        assert!(partial.starts_with(of_the_run));
+        // A file of which nothing can be lost is written.
+        for before in [Some(""), None] {
+            fs::remove_file(&path).unwrap();
+            if let Some(text) = before {
+                fs::write(&path, text).unwrap();
+            }
+            let child = long(flag, &path).spawn().unwrap();
+            crate::common::terminal::wait_for_handler(&child);
+            crate::common::terminal::interrupt(&child);
+            let run = Run::from(child.wait_with_output().unwrap());
+            assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+            assert!(fs::read(&path).unwrap().starts_with(of_the_run));
+        }
+    }
+}
+
+#[test]
+fn an_ending_stays_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.good.html");
+    fs::write(&path, OLD).unwrap();
+    let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet --html";
+    let run = Run::of(stats_command(failed).arg(&path));
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert_eq!(names_in(&folder), ["a.good.html", "a.good.partial.html"]);
+}
+
+/// Each command with a flag that names a file which it reads.
+#[test]
+fn what_a_command_reads_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let machine = file(
+        "my.toml",
+        &Run::of(cellworks().args(["machines", "ps3"])).out,
+    );
+    let graph = file("graph.txt", "0 1 1\n");
+    let costs = file("costs.csv", "0,1\n1,0\n");
+    let share = file("share.jsonl", "{}\n");
+    let command = |words: &str| {
+        let mut command = cellworks();
+        command
+            .current_dir(folder.path())
+            .args(words.split_whitespace());
+        command
+    };
+    for flag in FLAGS {
+        let mut cases = vec![
+            ("stats --machine my.toml -f dmaget -i 3 -w 0", &machine),
+            (
+                "run switch --machine my.toml --threads 1 --yields 10",
+                &machine,
+            ),
+        ];
+        if flag != "--trace" {
+            cases.extend([
+                ("map ring --machine my.toml --sample 1", &machine),
+                ("map ring --machine ps3 --graph graph.txt", &graph),
+                ("map ring --machine ps3 --results share.jsonl", &share),
+                ("map solve graph.txt --costs costs.csv", &graph),
+                ("map solve graph.txt --costs costs.csv", &costs),
+                (
+                    "map explain 0,1 graph.txt --problem graph.txt --costs costs.csv",
+                    &graph,
+                ),
+                ("merge share.jsonl", &share),
+                ("reproduce cellstats --results share.jsonl", &share),
+                (
+                    "run switch --machine ps3 --threads 1,2 --results share.jsonl",
+                    &share,
+                ),
+            ]);
+        }
+        for (words, input) in cases {
+            let before = fs::read(input).unwrap();
+            let name = input.file_name().unwrap().to_str().unwrap();
+            let run = Run::of(command(words).arg(flag).arg(input));
+            assert_eq!(
+                (run.code, run.out.as_str()),
+                (Some(2), ""),
+                "{words} {flag}: {}",
+                run.err
+            );
+            let said = "which the command reads; name another file\n";
+            assert!(
+                run.err
+                    .starts_with(&format!("error: {flag}: it would replace "))
+                    && run.err.contains(name)
+                    && run.err.ends_with(said),
+                "{words} {flag}: {}",
+                run.err
+            );
+            assert!(fs::read(input).unwrap() == before, "{words} {flag}");
+        }
+    }
+    // The name of a machine that is built in is no file.
+    let mut built_in = command("stats --machine qs20 -f dmaget -i 3 -w 0 --quiet --html qs20");
+    assert_eq!(Run::of(&mut built_in).code, Some(0));
 }
 
 #[test]
@@ -380,6 +526,26 @@ fn a_fifo_is_written_directly() {
         well(short(flag, &path));
         is_whole(flag, &reader.join().unwrap());
         assert_eq!(names_in(&folder), ["fifo"]);
+    }
+}
+
+/// Nothing is measured meanwhile, and the command does not wait for ever.
+#[test]
+fn a_fifo_that_no_program_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &path)).refused(&format!(
+            "error: {flag}: {} cannot be written: no program reads it{WHERE}",
+            path.display()
+        ));
     }
 }
 

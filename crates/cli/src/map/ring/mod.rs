@@ -4,7 +4,7 @@
 mod found;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cellworks_machine::{CellId, CellMachine, Machine, Topology};
@@ -165,6 +165,7 @@ fn rounds(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.graph, &arguments.sweep.results])?;
     match Kind::of(&arguments.machine) {
         Kind::Simulated => simulate(arguments, files),
         Kind::ThisComputer => {
@@ -185,6 +186,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
     let machine = Simulated::build(
+        Path::new(&arguments.machine),
         description.clone(),
         &flags,
         HazardWatch::Off,
