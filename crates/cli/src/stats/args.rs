@@ -47,6 +47,8 @@ Examples:
       The time from every core to every other, as a heat map.
   cellworks stats -f mailbox -n 2 -s
       A word from SPE 0 to another SPE of Cell 0, and back.
+  cellworks stats -f mailbox -f signal --json today.json
+      Both in one run, also as JSON.
   cellworks stats -f dmaget -N 2 -b 16k -t 32k
       Two SPEs get blocks of 16 KB, each from its own buffer, the buffers 32 KB apart.
   cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
@@ -65,9 +67,9 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 #[derive(Args)]
 #[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {
-    /// What to measure
+    /// What to measure; several functions, each with its own -f, are measured in one run
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
-    pub function: Option<Function>,
+    pub functions: Vec<Function>,
 
     /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
     #[arg(short = 'n', value_name = "SPES", value_parser = count)]
@@ -119,7 +121,7 @@ pub(crate) struct StatsArgs {
     pub full: bool,
 
     /// How long everything may take, such as 30s or 5m
-    /// [default: 50s for everything, 2m for a matrix, 0.2s for one function]
+    /// [default: 50s for everything, 2m for a matrix, 0.2s for each function]
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
 
@@ -177,7 +179,7 @@ impl FromArgMatches for SettingsArgs {
 /// What the arguments ask for.
 pub(crate) enum Wanted {
     Everything,
-    One(Request),
+    These(Vec<Request>),
 }
 
 impl StatsArgs {
@@ -185,7 +187,7 @@ impl StatsArgs {
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(primitive) = self.matrix {
-            return self.matrix(primitive).map(Wanted::One);
+            return Ok(Wanted::These(vec![self.matrix(primitive)?]));
         }
         let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
         if let Some(flag) = first_given(&of_a_matrix) {
@@ -195,7 +197,7 @@ impl StatsArgs {
                 if flag == "--polling" { " reads" } else { "" }
             ));
         }
-        let Some(function) = self.function else {
+        let Some(&function) = self.functions.first() else {
             return match first_given(&self.of_one_function()) {
                 None => Ok(Wanted::Everything),
                 Some(flag) => Err(format!(
@@ -221,7 +223,7 @@ impl StatsArgs {
                  stats -f {function} --samples --format json"
             ));
         }
-        let usual = Request::new(function);
+        let functions = self.each_once();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -230,10 +232,10 @@ impl StatsArgs {
                 ));
             }
             (Some(iterations), None) => Iterations::Exactly(iterations),
-            (None, Some(budget)) => Iterations::Within(span(budget)),
-            (None, None) => usual.iterations,
+            (None, Some(budget)) => Iterations::Within(span(budget / functions.len() as u32)),
+            (None, None) => Request::new(function).iterations,
         };
-        Ok(Wanted::One(Request {
+        let requests = functions.into_iter().map(|function| Request {
             spes,
             iterations,
             warm_up: self.warm_up,
@@ -242,13 +244,28 @@ impl StatsArgs {
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,
             keep_samples: self.samples,
-            ..usual
-        }))
+            ..Request::new(function)
+        });
+        Ok(Wanted::These(requests.collect()))
+    }
+
+    /// The functions that are measured, each once.
+    fn each_once(&self) -> Vec<Function> {
+        let mut functions = Vec::new();
+        for function in &self.functions {
+            if !functions.contains(function) {
+                functions.push(*function);
+            }
+        }
+        functions
     }
 
     fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
         let example = format!("example: cellworks stats --matrix {}", primitive.name());
-        let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
+        let foreign = [
+            (!self.functions.is_empty(), "-f"),
+            (self.samples, "--samples"),
+        ];
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.of_one_function().into_iter();
             let foreign: Vec<_> = given
@@ -303,8 +320,13 @@ impl StatsArgs {
                 ))
             });
         }
+        let functions = self.each_once().len();
         match simulation.of_one_run() {
-            Some(flag) if self.function.is_none() => Err(format!(
+            Some(flag) if functions > 1 => Err(format!(
+                "{flag} with {functions} functions: it is of one run, and each function has its own; name one \
+                 of them\n  example: cellworks stats{machine} -f dmaget",
+            )),
+            Some(flag) if functions == 0 => Err(format!(
                 "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
                  cellworks stats{machine} -f dmaget",
                 if self.matrix.is_some() {

@@ -53,7 +53,7 @@ impl Job for Stats<'_> {
         match self.wanted {
             // Everything has puts to shared buffers, and they are meant.
             Wanted::Everything => HazardWatch::Off,
-            Wanted::One(_) => HazardWatch::Warn,
+            Wanted::These(_) => HazardWatch::Warn,
         }
     }
 

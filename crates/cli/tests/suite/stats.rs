@@ -664,6 +664,40 @@ fn values_that_are_no_values() {
 }
 
 #[test]
+fn several_functions_are_measured_in_one_run() {
+    let measured = |arguments: &str| {
+        let run = stats(&format!(
+            "--machine qs20 {arguments} -w 0 --quiet --format json"
+        ));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments}");
+        list(&run.report(), "measurements").to_vec()
+    };
+    let both = measured("-f signal -f mailbox -f signal -i 3 -n 2");
+    let each = ["signal", "mailbox"].map(|function| measured(&format!("-f {function} -i 3 -n 2")));
+    assert_eq!(both, each.concat());
+    // Each is steady after some rounds.
+    assert_eq!(measured("-f signal -f mailbox").len(), 2);
+    refused(
+        "--machine qs20 -f dmaget -f mailbox -b 2k",
+        "error: -b: mailbox has no block size: it carries one word of 4 bytes, and no buffer; leave it out\n  \
+         example: cellworks stats --machine qs20 -f mailbox -n 1\n",
+    );
+    refused(
+        "--machine qs20 -f dmaget -f mailbox --counters",
+        "error: --counters with 2 functions: it is of one run, and each function has its own; name one of \
+         them\n  example: cellworks stats --machine qs20 -f dmaget\n",
+    );
+}
+
+#[test]
+fn several_functions_share_a_budget() {
+    let report = json("-f signal -f mailbox --budget 200ms");
+    let measured = list(&report, "measurements");
+    assert_eq!(measured.len(), 2);
+    assert!(measured.iter().all(|one| one["rounds"].as_u64() > Some(1)));
+}
+
+#[test]
 fn sizes_are_as_people_write_them() {
     for size in ["2k", "2K", "2KB", "2KiB", "2048", "2048B"] {
         let report = stats(&format!(
