@@ -56,12 +56,12 @@ pub(crate) struct SimulationArgs {
 
     /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says who was
     /// running
-    #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit)]
+    #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit, allow_hyphen_values = true)]
     pub limit: Option<Duration>,
 
     /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain
     /// order]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 
     /// What to do about programs that overlap transfers, give buffers back in flight or write to
@@ -249,7 +249,7 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {
     /// The files of the shares, in any order
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = input())]
     pub files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -345,6 +345,12 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// What chooses between runs that are as good as each other.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse();
+    seed.map_err(|_| format!("a seed is a whole number from 0 to {}; use 1", u64::MAX))
+}
+
 /// How many percent, such as `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').map(str::trim_end);
@@ -356,11 +362,17 @@ fn percent(text: &str) -> Result<f64, String> {
 /// How much time may pass on a simulated machine.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
-    let limit = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
-    if limit.is_zero() {
-        return Err(format!("nothing happens in no time; {RULE}"));
+    above_0(text, "nothing happens in no time", RULE)
+}
+
+/// A time that is above 0, with its unit.
+pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
+    let is_negative = text.starts_with('-');
+    let time = humantime::parse_duration(text.trim_start_matches('-'));
+    match time.map_err(|why| format!("{why}; {rule}"))? {
+        time if time.is_zero() || is_negative => Err(format!("{in_no_time}; {rule}")),
+        time => Ok(time),
     }
-    Ok(limit)
 }
 
 pub(crate) fn count(text: &str) -> Result<u64, String> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
-use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
+use cellworks_sim::{Description, HazardWatch, Interconnect, LoadError, PpeAccess, Sim};
 use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
@@ -41,7 +41,29 @@ pub(crate) struct Simulated {
 
 /// The description of a machine by its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
-    Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
+    described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
+}
+
+/// The same; the message says why it is none.
+pub(crate) fn described(machine: &str) -> Result<Description, String> {
+    const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
+    let path = Path::new(machine);
+    let is_named_so = path
+        .extension()
+        .is_some_and(|end| end == "toml" || end == "csv");
+    Description::load(machine).map_err(|error| match error {
+        LoadError::Unknown { .. } if machine == "-" => {
+            "a machine is read more than once, so it cannot be standard input; write it to a file"
+                .to_owned()
+        }
+        LoadError::Unknown { .. } if path.exists() => {
+            format!("{machine} is no file, and so no description of a machine; {WRITE_ONE}")
+        }
+        LoadError::Invalid(why) if !is_named_so => {
+            format!("{machine} is no description of a machine ({why}); {WRITE_ONE}")
+        }
+        error => error.to_string(),
+    })
 }
 
 /// All that says what results a simulated machine gives.

@@ -21,7 +21,7 @@ use super::binding::in_reports;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, number, parameters};
-use crate::args::{OutputArgs, input};
+use crate::args::{OutputArgs, input, seed};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
@@ -79,7 +79,7 @@ pub(crate) struct SolveArgs {
     pub time: Duration,
 
     /// Chooses the random numbers of the search
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = seed, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// How many tasks a place takes

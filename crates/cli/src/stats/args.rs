@@ -12,7 +12,7 @@ use cellworks_stats::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, count, first_given, size, span};
+use crate::args::{CommonArgs, above_0, count, first_given, size, span};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -122,7 +122,7 @@ pub(crate) struct StatsArgs {
 
     /// How long everything may take, such as 30s or 5m
     /// [default: 50s for everything, 2m for a matrix, 0.2s for each function]
-    #[arg(long, value_name = "TIME", value_parser = budget)]
+    #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
 
     /// All samples, in JSON only
@@ -139,10 +139,7 @@ pub(crate) struct SettingsArgs(pub Settings);
 impl Args for SettingsArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
         command.args(Setting::ALL.iter().map(|setting| {
-            let parser: fn(&str) -> Result<u64, String> = match setting.is_size {
-                true => size,
-                false => count,
-            };
+            let parser = |text: &str| number(setting, text);
             let arg = clap::Arg::new(setting.name)
                 .value_name(setting.value_name)
                 .value_parser(parser)
@@ -176,6 +173,23 @@ impl FromArgMatches for SettingsArgs {
     }
 }
 
+/// The number of a setting. Some of them have less room than others.
+fn number(setting: &Setting, text: &str) -> Result<u64, String> {
+    let number = match setting.is_size {
+        true => size(text)?,
+        false => count(text)?,
+    };
+    let mut settings = Settings::default();
+    (setting.set)(&mut settings, Some(clamp(number)));
+    match (setting.get)(&settings) {
+        Some(kept) if kept as u64 == number => Ok(number),
+        kept => Err(format!(
+            "more than {}, the largest number that it can be; use less",
+            kept.unwrap_or_default()
+        )),
+    }
+}
+
 /// What the arguments ask for.
 pub(crate) enum Wanted {
     Everything,
@@ -195,6 +209,13 @@ impl StatsArgs {
                 "{flag} without --matrix: it says how a matrix is measured; name what it is of\n  \
                  example: cellworks stats --matrix atomic {flag}{}",
                 if flag == "--polling" { " reads" } else { "" }
+            ));
+        }
+        if self.samples && !self.common.output.has_json() {
+            let function = self.functions.first().copied().unwrap_or(Function::DmaGet);
+            return Err(format!(
+                "--samples without --format json: samples are in JSON only\n  example: cellworks \
+                 stats -f {function} --samples --format json"
             ));
         }
         let Some(&function) = self.functions.first() else {
@@ -217,12 +238,6 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        if self.samples && !self.common.output.has_json() {
-            return Err(format!(
-                "--samples without --format json: samples are in JSON only\n  example: cellworks \
-                 stats -f {function} --samples --format json"
-            ));
-        }
         let functions = self.each_once();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
@@ -396,11 +411,7 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
 /// How long a run may take.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
-    let budget = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
-    if budget.is_zero() {
-        return Err(format!("nothing can be measured in no time; {RULE}"));
-    }
-    Ok(budget)
+    above_0(text, "nothing can be measured in no time", RULE)
 }
 
 fn function_parser() -> impl TypedValueParser<Value = Function> {

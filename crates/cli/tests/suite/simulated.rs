@@ -379,7 +379,8 @@ fn values_of_flags_that_are_none() {
         ));
     }
     qs20("-f mailbox --seed -1").refused(&format!(
-        "error: invalid value '-1' for '--seed <NUMBER>': invalid digit found in string{more}"
+        "error: invalid value '-1' for '--seed <NUMBER>': a seed is a whole number from 0 to \
+         18446744073709551615; use 1{more}"
     ));
     qs20("-f mailbox --hazards maybe").refused(&format!(
         "error: invalid value 'maybe' for '--hazards <HOW>'\n  [possible values: off, warn, error]{more}"

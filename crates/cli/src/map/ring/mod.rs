@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::costs::name_of;
 use super::problem::pattern_parser;
-use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
+use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, seed};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::output::{Printed, ResultFiles};
@@ -93,7 +93,7 @@ pub(crate) struct RingArgs {
     /// The tasks communicate as this file says: a line for each pair of tasks, with the sending
     /// task, the receiving task and the volume. The largest volume has packets of the size that
     /// --packet says, others have smaller ones
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["one_way", "pattern", "tasks"])]
+    #[arg(long, value_name = "FILE", value_parser = input(), conflicts_with_all = ["one_way", "pattern", "tasks"])]
     pub graph: Option<PathBuf>,
 
     /// Runs this many mappings at random and the named ones, and not all
@@ -109,7 +109,7 @@ pub(crate) struct RingArgs {
     pub rounds: u32,
 
     /// Chooses how tasks start in each run, random mappings, and where threads are
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = seed, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Where the threads are that tasks are mapped to
