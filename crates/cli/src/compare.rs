@@ -13,6 +13,8 @@ use crate::output::{Printed, Views, both, show};
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
     let (a, b) = sides(arguments)?;
+    refuse_twice(a)?;
+    refuse_twice(b)?;
     for input in a.iter().chain(b) {
         files.refuse_to_replace(input)?;
     }
@@ -54,6 +56,21 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
             }
         ))),
         sides => Ok(sides),
+    }
+}
+
+/// Refuses a run that is named twice on one side, where it would look like two that agree.
+fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
+    let twice = side
+        .iter()
+        .enumerate()
+        .find(|(at, run)| side[..*at].contains(run));
+    match twice {
+        Some((_, run)) => Err(Failure::Usage(format!(
+            "`{}` is twice on one side, and runs are compared by how far they are apart; name it once",
+            run.display()
+        ))),
+        None => Ok(()),
     }
 }
 

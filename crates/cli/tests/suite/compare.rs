@@ -226,6 +226,10 @@ fn several_runs_of_each_side() {
     );
     assert_eq!(ratio["verdict"], "slower");
 
+    compare(&[&a], &[&b, &b2, &b], &[]).refused(&format!(
+        "error: `{}` is twice on one side, and runs are compared by how far they are apart; name it once\n",
+        b.display()
+    ));
     let page = folder.path().join("1.04e2.json");
     let before = fs::read(&page).unwrap();
     let run = compare(&[&a, &a2], &[&b], &["--html", page.to_str().unwrap()]);

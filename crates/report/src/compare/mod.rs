@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::median::median;
+use crate::text::count;
 use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
@@ -204,8 +205,8 @@ impl Comparison {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with those of A, each with what it is called. A value is the median of
-    /// those of the runs, and their spread takes the place of an interval.
+    /// Compares the runs of B with those of A, each with what it is called. A value is the median
+    /// of those of the runs, and their spread takes the place of an interval.
     ///
     /// # Errors
     ///
@@ -231,8 +232,9 @@ impl Comparison {
             let partial = values.iter().filter(|value| value.runs < runs.len());
             match partial.count() {
                 0 => {}
-                count => notes.push(format!(
-                    "Not all runs of {name} have everything: some miss one or more of {count} values."
+                lacking => notes.push(format!(
+                    "Some runs of {name} lack {} that others have.",
+                    count(lacking, "value")
                 )),
             }
         }

@@ -161,7 +161,7 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
         comparison.notes,
         [
             "a3 is not trustworthy: others used 80 % of the CPUs.",
-            "Not all runs of a1 and 2 more have everything: some miss one or more of 1 values.",
+            "Some runs of a1 and 2 more lack 1 value that others have.",
         ]
     );
     assert_eq!(
