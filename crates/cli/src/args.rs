@@ -124,13 +124,13 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "FILE", required = true, value_parser = input())]
     pub files: Vec<PathBuf>,
 
-    /// The JSON of all runs of the second side, where a side has several: their medians are compared,
-    /// and how far the runs are apart is the interval
+    /// The JSON of all runs of the second side, where a side has several: their medians are
+    /// compared, and how far the runs are apart is the interval
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = input())]
     pub with: Vec<PathBuf>,
 
-    /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time or
-    /// a rate that both have measured, beyond both intervals where these are known
+    /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time
+    /// or a rate that both have measured, beyond both intervals where these are known
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
@@ -316,6 +316,18 @@ pub(crate) enum Format {
 }
 
 impl CommonArgs {
+    /// Refuses counters that nothing would show.
+    pub fn check_counters(&self) -> Result<(), Failure> {
+        let is_shown = self.output.has_json() || self.output.html.is_some();
+        match self.output.format {
+            Format::Csv if self.simulation.counters && !is_shown => Err(Failure::Usage(
+                "--counters with --format csv: CSV has no counters; add --json FILE, or leave one of them out"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;

@@ -112,6 +112,7 @@ fn on_this_computer<J: Job>(
 }
 
 fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Result<(), Failure> {
+    common.check_counters()?;
     let description = load(&common.machine)?;
     let limits = simulated::limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());

@@ -274,8 +274,8 @@ fn way_to(path: &Path) -> io::Result<Way> {
     Ok(Way::Replaced)
 }
 
-/// What is written directly, opened. Appending does not truncate, if it is a file that the shell has
-/// opened by `3> file`.
+/// What is written directly, opened. Appending does not truncate, if it is a file that the shell
+/// has opened by `3> file`.
 fn opened(path: &Path) -> io::Result<File> {
     // Opening a FIFO would wait for a reader, perhaps for ever.
     let at_once = OFlags::NONBLOCK.bits() as i32;

@@ -79,7 +79,13 @@ pub(crate) struct SolveArgs {
     pub time: Duration,
 
     /// Chooses the random numbers of the search
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = seed, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        value_parser = seed,
+        allow_hyphen_values = true
+    )]
     pub seed: u64,
 
     /// How many tasks a place takes

@@ -149,6 +149,10 @@ fn flags_that_would_do_nothing() {
     refused(
         &[],
         &[
+            (
+                "stats --machine qs20 -f dmaget --counters --format csv",
+                "--counters with --format csv: CSV has no counters; add --json FILE, or leave one of them out",
+            ),
             ("stats --samples", &samples("dmaget")),
             ("stats --samples --csv all.csv", &samples("dmaget")),
             ("stats -f mailbox --samples", &samples("mailbox")),

@@ -1,5 +1,5 @@
-//! The files that `--html`, `--json`, `--csv` and `--trace` name: what becomes of a file that is there, and what is
-//! written directly.
+//! The files that `--html`, `--json`, `--csv` and `--trace` name: what becomes of a file that is
+//! there, and what is written directly.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};

@@ -93,7 +93,12 @@ pub(crate) struct RingArgs {
     /// The tasks communicate as this file says: a line for each pair of tasks, with the sending
     /// task, the receiving task and the volume. The largest volume has packets of the size that
     /// --packet says, others have smaller ones
-    #[arg(long, value_name = "FILE", value_parser = input(), conflicts_with_all = ["one_way", "pattern", "tasks"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = input(),
+        conflicts_with_all = ["one_way", "pattern", "tasks"]
+    )]
     pub graph: Option<PathBuf>,
 
     /// Runs this many mappings at random and the named ones, and not all
@@ -109,7 +114,13 @@ pub(crate) struct RingArgs {
     pub rounds: u32,
 
     /// Chooses how tasks start in each run, random mappings, and where threads are
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = seed, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        value_parser = seed,
+        allow_hyphen_values = true
+    )]
     pub seed: u64,
 
     /// Where the threads are that tasks are mapped to
