@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use cellworks_machine::Span;
 use cellworks_reproduce::Paper;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
+use crate::output::ResultFiles;
 use crate::output_file::OutputFile;
 use crate::sweep::SweepArgs;
 
@@ -55,12 +56,12 @@ pub(crate) struct SimulationArgs {
 
     /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says who was
     /// running
-    #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit)]
+    #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit, allow_hyphen_values = true)]
     pub limit: Option<Duration>,
 
     /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain
     /// order]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 
     /// What to do about programs that overlap transfers, give buffers back in flight or write to
@@ -111,23 +112,51 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days.
+/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days; or
+/// several runs of each. A file may be `-`, standard input.
 ///
 /// Prints for everything that both have measured the second divided by the first, and for `stats`
 /// the interval of that ratio.
 #[derive(Args)]
+#[command(after_help = COMPARE_AFTER_HELP, override_usage = COMPARE_USAGE)]
 pub(crate) struct CompareArgs {
-    /// The JSON of the first run
-    #[arg(value_name = "A.json")]
-    pub a: PathBuf,
+    /// The JSON of the first run and of the second; or with --with, of all runs of the first side
+    #[arg(value_name = "FILE", required = true, value_parser = input())]
+    pub files: Vec<PathBuf>,
 
-    /// The JSON of the second run
-    #[arg(value_name = "B.json")]
-    pub b: PathBuf,
+    /// The JSON of all runs of the second side, where a side has several: their medians are
+    /// compared, and how far the runs are apart is the interval
+    #[arg(long, value_name = "FILE", num_args = 1.., value_parser = input())]
+    pub with: Vec<PathBuf>,
+
+    /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time
+    /// or a rate that both have measured, beyond both intervals where these are known
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    pub threshold: Option<f64>,
+
+    /// Compares runs that cannot be relied upon, too, because they were disturbed or are uncertain
+    #[arg(long)]
+    pub untrusted: bool,
 
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+const COMPARE_USAGE: &str = "\
+cellworks compare [OPTIONS] <A.json> <B.json>
+       cellworks compare [OPTIONS] <A.json>... --with <B.json>...";
+
+const COMPARE_AFTER_HELP: &str = "\
+Examples:
+  cellworks compare yesterday.json today.json --html both.html
+      Two days of one computer, also as a page for a browser.
+  cellworks compare main.json branch.json --threshold 5%
+      A gate for a build server.
+  cellworks compare main-*.json --with branch-*.json --threshold 5%
+      The same with several runs of each side: what lies within their spread is not slower.
+
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
+cannot be relied upon, 4 the second run is slower by more than --threshold.";
 
 /// Simulates what papers have published, and prints both numbers and the error.
 ///
@@ -220,7 +249,7 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {
     /// The files of the shares, in any order
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = input())]
     pub files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -239,22 +268,40 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 
-    /// Writes the result as a page for a browser, too: one file that needs no network
+    /// Writes the result as a page for a browser, too: one file that needs no network. With `-` the
+    /// page goes to standard output, and what --format says to standard error; so do --json and
+    /// --csv. A run that does not come to its end writes beside a file that is there
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+
+    /// Writes the result as JSON, too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Writes the result as CSV, too
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
 }
 
 impl OutputArgs {
-    /// The file for the page, if there is to be one.
-    pub fn page(&self) -> Result<Option<OutputFile>, Failure> {
-        let Some(path) = &self.html else {
-            return Ok(None);
-        };
-        let page = OutputFile::open("--html", path)?;
-        match page.is_standard_output() {
-            true => Err(page.refused(&"the result is printed there")),
-            false => Ok(Some(page)),
+    /// The files for the result, beside what is printed.
+    pub fn files(&self) -> Result<ResultFiles, Failure> {
+        let mut files = ResultFiles::default();
+        for (flag, format, path) in [
+            ("--html", None, &self.html),
+            ("--json", Some(Format::Json), &self.json),
+            ("--csv", Some(Format::Csv), &self.csv),
+        ] {
+            if let Some(path) = path {
+                files.add(format, OutputFile::open(flag, path)?)?;
+            }
         }
+        Ok(files)
+    }
+
+    /// Whether the result is shown as JSON.
+    pub fn has_json(&self) -> bool {
+        self.json.is_some() || matches!(self.format, Format::Json)
     }
 }
 
@@ -269,6 +316,18 @@ pub(crate) enum Format {
 }
 
 impl CommonArgs {
+    /// Refuses counters that nothing would show.
+    pub fn check_counters(&self) -> Result<(), Failure> {
+        let is_shown = self.output.has_json() || self.output.html.is_some();
+        match self.output.format {
+            Format::Csv if self.simulation.counters && !is_shown => Err(Failure::Usage(
+                "--counters with --format csv: CSV has no counters; add --json FILE, or leave one of them out"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
@@ -290,21 +349,49 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// A file that the command reads. `-` is standard input.
+pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| match path.as_os_str() == "-" {
+        true => PathBuf::from("/dev/stdin"),
+        false => path,
+    })
+}
+
+/// What chooses between runs that are as good as each other.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse();
+    seed.map_err(|_| format!("a seed is a whole number from 0 to {}; use 1", u64::MAX))
+}
+
+/// How many percent, such as `5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').map(str::trim_end);
+    let percent = number.and_then(|number| number.parse::<f64>().ok());
+    let percent = percent.filter(|percent| *percent >= 0.0 && percent.is_finite());
+    percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
+}
+
 /// How much time may pass on a simulated machine.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
-    let limit = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
-    if limit.is_zero() {
-        return Err(format!("nothing happens in no time; {RULE}"));
+    above_0(text, "nothing happens in no time", RULE)
+}
+
+/// A time that is above 0, with its unit.
+pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
+    let is_negative = text.starts_with('-');
+    let time = humantime::parse_duration(text.trim_start_matches('-'));
+    match time.map_err(|why| format!("{why}; {rule}"))? {
+        time if time.is_zero() || is_negative => Err(format!("{in_no_time}; {rule}")),
+        time => Ok(time),
     }
-    Ok(limit)
 }
 
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(
         text,
         1_000,
-        "counts are whole numbers, with k for 1,000 or m for 1,000,000; use 10k",
+        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k",
     )
 }
 
@@ -312,7 +399,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     number(
         text,
         1_024,
-        "sizes are whole bytes, with k for 1,024 or m for 1,048,576; use 16k",
+        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k",
     )
 }
 
@@ -325,14 +412,24 @@ pub(crate) fn order(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A whole number, with a multiplier `k` or `m`.
+/// A whole number, with a multiplier `k`, `m` or `g`. A size, of which a `kilo` is 1,024, may have
+/// its unit, too: `16KB` and `16KiB` are both `16k`, as results are printed.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
-    let (digits, multiplier) = match text.strip_suffix(['k', 'm']) {
-        Some(digits) if text.ends_with('k') => (digits, kilo),
-        Some(digits) => (digits, kilo * kilo),
-        None => (text, 1),
+    let end = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, unit) = text.split_at(end);
+    let unit = unit.to_ascii_lowercase();
+    let prefix = match unit.strip_suffix('b') {
+        Some(prefix) if kilo == 1_024 => prefix.strip_suffix('i').unwrap_or(prefix),
+        _ => &unit,
     };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let multiplier = match prefix {
+        "" if unit != "ib" => 1,
+        "k" => kilo,
+        "m" => kilo.pow(2),
+        "g" => kilo.pow(3),
+        _ => return Err(rule.to_owned()),
+    };
+    if digits.is_empty() {
         return Err(rule.to_owned());
     }
     digits
@@ -362,8 +459,16 @@ mod tests {
             (Ok(7), Ok(2_048), Ok(1_048_576))
         );
         assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!((count("2K"), count("3G")), (Ok(2_000), Ok(3_000_000_000)));
+        for text in ["16k", "16K", "16kb", "16KB", "16KiB", "16384", "16384B"] {
+            assert_eq!(size(text), Ok(16_384), "{text}");
+        }
+        assert_eq!((size("2MiB"), size("1GB")), (Ok(2 << 20), Ok(1 << 30)));
+        for text in ["1ib", "1i", "1kib ", "1t", "1bk", "1.5MB", "KB"] {
+            assert!(size(text).is_err(), "{text:?}");
+        }
         for text in [
-            "", "k", "1K", "1.5k", "-1", "+1", "1 k", "1kk", "0x10", "1g",
+            "", "k", "1kB", "1.5k", "-1", "+1", "1 k", "1kk", "0x10", "1t",
         ] {
             assert!(
                 count(text).is_err_and(|message| message.starts_with("counts")),

@@ -1,27 +1,35 @@
-//! `cellworks compare`: two results side by side.
+//! `cellworks compare`: two results side by side, or several runs of each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use cellworks_report::{Comparison, Measured, compare, json, read};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
-use crate::output::{Printed, Views, show};
+use crate::message::warn;
+use crate::output::{Printed, Views, both, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
-    for input in [&arguments.a, &arguments.b] {
-        if page.as_ref().is_some_and(|page| page.is(input)) {
-            return Err(Failure::Usage(format!(
-                "--html: the page would replace {}, which is to be compared; name another file",
-                input.display()
-            )));
-        }
+    let files = arguments.output.files()?;
+    let (a, b) = sides(arguments)?;
+    refuse_twice(a)?;
+    refuse_twice(b)?;
+    for input in a.iter().chain(b) {
+        files.refuse_to_replace(input)?;
     }
-    let (a, b) = (load(&arguments.a)?, load(&arguments.b)?);
-    let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
-    let comparison = Comparison::of(&a, &b, [&names[0], &names[1]])
+    let load = |paths: &[PathBuf]| -> Result<Vec<(String, Measured)>, Failure> {
+        let load =
+            |path: &PathBuf| Ok((path.display().to_string(), load(path, arguments.untrusted)?));
+        paths.iter().map(load).collect()
+    };
+    let (a, b) = (load(a)?, load(b)?);
+    let comparison = Comparison::of_runs(&named(&a), &named(&b))
         .map_err(|error| Failure::Usage(error.to_string()))?;
+    let slower = match arguments.threshold {
+        Some(percent) => slower(&comparison, percent)?,
+        None => None,
+    };
     let views = Views {
         table: compare::table,
         csv: compare::csv,
@@ -29,9 +37,94 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
         html: compare::html,
     };
     let format = arguments.output.format;
-    show(&comparison, &views, format, Printed::ToStandardOutput, page)
+    let printed = Printed::ToStandardOutput;
+    let shown = show(&comparison, &views, format, printed, files);
+    both(shown, slower.map_or(Ok(()), Err))
 }
 
-fn load(path: &Path) -> Result<Measured, Failure> {
-    read(path).map_err(|error| Failure::Usage(error.to_string()))
+/// The files of A and those of B.
+fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
+    let (files, with) = (&arguments.files[..], &arguments.with[..]);
+    match (files, with) {
+        ([a, b], []) => Ok((slice::from_ref(a), slice::from_ref(b))),
+        (_, []) => Err(Failure::Usage(format!(
+            "{} without --with: two files are compared, or several with several\n  example: cellworks compare \
+             old.json new.json\n  example: cellworks compare old-1.json old-2.json --with new-1.json new-2.json",
+            match files.len() {
+                1 => "one file".to_owned(),
+                more => format!("{more} files"),
+            }
+        ))),
+        sides => Ok(sides),
+    }
+}
+
+/// Refuses a run that is named twice on one side, where it would look like two that agree.
+fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
+    let twice = side
+        .iter()
+        .enumerate()
+        .find(|(at, run)| side[..*at].contains(run));
+    match twice {
+        Some((_, run)) => Err(Failure::Usage(format!(
+            "`{}` is twice on one side, and runs are compared by how far they are apart; name it once",
+            run.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
+    runs.iter()
+        .map(|(name, run)| (name.as_str(), run))
+        .collect()
+}
+
+fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
+    let measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    let trust = &measured.envelope().trust;
+    if !trust.trustworthy && !untrusted {
+        return Err(Failure::Usage(format!(
+            "`{}` cannot be relied upon; measure again, or compare it all the same with --untrusted:\n  {}",
+            path.display(),
+            match trust.reasons.is_empty() {
+                true => "it does not say why".to_owned(),
+                false => trust.reasons.join("\n  "),
+            }
+        )));
+    }
+    Ok(measured)
+}
+
+/// The failure of the command if B is slower by more than this many percent.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if nothing in common has a slower side.
+fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
+    let [a, b] = [&comparison.compared.a, &comparison.compared.b];
+    let judged = comparison.slowdowns().count();
+    if judged == 0 {
+        return Err(Failure::Usage(format!(
+            "--threshold: `{a}` and `{b}` have no time and no rate in common, so neither is slower; leave \
+             --threshold out"
+        )));
+    }
+    if !comparison.only_in_a.is_empty() {
+        warn(&format!(
+            "--threshold: not judged, because it is only in `{a}`:\n  {}",
+            comparison.only_in_a.join("\n  ")
+        ));
+    }
+    let slower: Vec<String> = comparison
+        .slower_by(percent / 100.0)
+        .map(|(ratio, times)| format!("{times:.3} times  {}", ratio.describe()))
+        .collect();
+    Ok((!slower.is_empty()).then(|| {
+        Failure::Slower(format!(
+            "`{b}` is slower than `{a}` by more than {percent} % in {} of {judged}:\n  {}",
+            slower.len(),
+            slower.join("\n  ")
+        ))
+    }))
 }

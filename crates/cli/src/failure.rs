@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     /// disturbed or is uncertain, which another run may not be, and 1 if anything came out that
     /// cannot be true, or failed.
     Untrusted(Trust),
+    /// What was compared is slower than the user allows: exit code 4.
+    Slower(String),
     /// The user pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
     Interrupted,
     /// The reader of the output is gone: that is no error.
@@ -36,6 +38,10 @@ pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
             let (code, message) = verdict(&trust);
             message::error(&message);
             code
+        }
+        Err(Failure::Slower(message)) => {
+            message::error(&message);
+            4
         }
         Err(Failure::Interrupted) => 130,
     }

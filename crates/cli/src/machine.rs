@@ -1,6 +1,8 @@
 //! The kinds of machines that `--machine` names. Each is made here and nowhere else: what a command
 //! does on a machine is a [`Job`], which runs on all of them.
 
+use std::path::Path;
+
 use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::{HazardWatch, Sim};
@@ -8,7 +10,7 @@ use cellworks_stats::Limits;
 
 use crate::args::{CommonArgs, HOST};
 use crate::failure::Failure;
-use crate::output_file::OutputFile;
+use crate::output::ResultFiles;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{self, Simulated, load};
 use crate::surroundings::{self, Surroundings, this_computer};
@@ -85,18 +87,18 @@ pub(crate) trait Job {
 /// Makes the machine that the flags name, and does the job on it.
 pub(crate) fn on_machine<J: Job>(
     common: &CommonArgs,
-    page: Option<OutputFile>,
+    files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
     match Kind::of(&common.machine) {
-        Kind::ThisComputer => on_this_computer(common, page, job),
-        Kind::Simulated => on_simulated(common, page, job),
+        Kind::ThisComputer => on_this_computer(common, files, job),
+        Kind::Simulated => on_simulated(common, files, job),
     }
 }
 
 fn on_this_computer<J: Job>(
     common: &CommonArgs,
-    page: Option<OutputFile>,
+    files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
     let host = this_computer()?;
@@ -105,24 +107,28 @@ fn on_this_computer<J: Job>(
     let plan = job.plan(host.topology(), &surroundings.limits())?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
-    let session = Session::begin(machine, Some(surroundings), steps, Shown::of(common, page));
+    let session = Session::begin(machine, Some(surroundings), steps, Shown::of(common, files));
     session.conclude(J::run(plan, host, &session, &mut |_| {}))
 }
 
-fn on_simulated<J: Job>(
-    common: &CommonArgs,
-    page: Option<OutputFile>,
-    job: &J,
-) -> Result<(), Failure> {
+fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Result<(), Failure> {
+    common.check_counters()?;
     let description = load(&common.machine)?;
     let limits = simulated::limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());
     let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
     let identity = simulated::identity(&description, flags);
-    let machine = Simulated::build(description, flags, hazards, page.as_ref(), check)?;
+    let machine = Simulated::build(
+        Path::new(&common.machine),
+        description,
+        flags,
+        hazards,
+        &files,
+        check,
+    )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let shown = Shown::of(common, page).with(job.sweep(&plan, identity)?)?;
+    let shown = Shown::of(common, files).with(job.sweep(&plan, identity)?)?;
     let session = machine.session(steps, shown);
     machine.run(&session, |after| {
         J::run(plan, &machine.sim, &session, after)

@@ -6,6 +6,7 @@ use cellworks_sim::{Description, Interconnect};
 use crate::args::{Format, MachinesArgs};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     if let Some(machine) = &arguments.machine {
@@ -24,9 +25,9 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
 fn description(machine: &str) -> Result<String, Failure> {
     match Description::built_in_text(machine) {
         Some(text) => Ok(text.to_owned()),
-        None => Description::load(machine)
+        None => described(machine)
             .map(|description| description.to_toml())
-            .map_err(|error| Failure::Usage(error.to_string())),
+            .map_err(Failure::Usage),
     }
 }
 

@@ -10,6 +10,10 @@ use crate::sweep::{ResultFile, SweepArgs};
 use crate::{reproduce, run};
 
 pub(crate) fn merge(arguments: &MergeArgs) -> Result<(), Failure> {
+    let results = arguments.output.files()?;
+    for file in &arguments.files {
+        results.refuse_to_replace(file)?;
+    }
     let files: Result<Vec<ResultFile>, Failure> = arguments
         .files
         .iter()

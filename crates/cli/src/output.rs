@@ -1,9 +1,11 @@
 //! Printing results and messages.
 
 use std::io::{ErrorKind, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
 
 use crate::args::Format;
 use crate::failure::{Failure, exit_code};
+use crate::message::warn;
 use crate::output_file::OutputFile;
 
 /// Where results are printed.
@@ -45,27 +47,104 @@ pub(crate) struct Views<R> {
     pub html: fn(&R) -> String,
 }
 
-/// Prints a result in this format, and writes the page if there is to be one.
+impl<R> Views<R> {
+    fn of(&self, format: Format) -> fn(&R) -> String {
+        match format {
+            Format::Table => self.table,
+            Format::Json => self.json,
+            Format::Csv => self.csv,
+        }
+    }
+}
+
+/// The files that `--html`, `--json` and `--csv` name. A format stands for its flag, and none for
+/// the page.
+#[derive(Default)]
+pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
+
+impl ResultFiles {
+    /// Takes a file for a result in this format, or for the page.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if another flag names the same file.
+    pub fn add(&mut self, format: Option<Format>, file: OutputFile) -> Result<(), Failure> {
+        self.refuse(&file)?;
+        self.0.push((format, file));
+        Ok(())
+    }
+
+    /// Refuses a file of another flag that one of these is.
+    pub fn refuse(&self, other: &OutputFile) -> Result<(), Failure> {
+        match self.0.iter().find(|(_, file)| file.is_where(other)) {
+            Some((_, file)) => Err(other.refused(&format!("{} is written there", file.flag()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to replace a file that the command reads.
+    pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
+        let mut files = self.0.iter();
+        files.try_for_each(|(_, file)| file.refuse_to_replace(input))
+    }
+
+    /// The same of several, where they are given.
+    pub fn refuse_to_replace_any<'i>(
+        &self,
+        inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
+    ) -> Result<(), Failure> {
+        let mut inputs = inputs.into_iter().flatten();
+        inputs.try_for_each(|input| self.refuse_to_replace(input))
+    }
+
+    /// Leaves alone the files that are there, because the run has not come to its end: the result
+    /// is written beside them, and that is said.
+    pub fn keep_what_is_there(&mut self) {
+        for (_, file) in &mut self.0 {
+            let kept = file.to_string();
+            if let Some(beside) = file.keep_what_is_there() {
+                warn(&format!(
+                    "{kept} was kept, because the run did not come to its end; what it has found is in {}",
+                    beside.display()
+                ));
+            }
+        }
+    }
+
+    /// The first flag of which there is a file.
+    pub fn flag(&self) -> Option<&'static str> {
+        self.0.first().map(|(_, file)| file.flag())
+    }
+
+    /// Whether there is to be a page.
+    pub fn has_page(&self) -> bool {
+        self.0.iter().any(|(format, _)| format.is_none())
+    }
+}
+
+/// Prints a result in this format, and writes its files. It is printed to standard error if
+/// standard output has one of them.
 pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
     format: Format,
     printed: Printed,
-    page: Option<OutputFile>,
+    files: ResultFiles,
 ) -> Result<(), Failure> {
-    let view = match format {
-        Format::Table => views.table,
-        Format::Json => views.json,
-        Format::Csv => views.csv,
+    let printed = match files.0.iter().any(|(_, file)| file.is_standard_output()) {
+        true => Printed::ToStandardError,
+        false => printed,
     };
-    let printed = print_to(&view(result), printed);
-    let saved = page.map_or(Ok(()), |mut page| {
-        match page.write_all((views.html)(result).as_bytes()) {
-            Ok(()) => page.complete(),
-            Err(error) => Err(page.failed(&error)),
-        }
-    });
-    both(saved, printed)
+    let mut end = print_to(&views.of(format)(result), printed);
+    for (format, mut file) in files.0 {
+        let view = format.map_or(views.html, |format| views.of(format));
+        let saved = match file.write_all(view(result).as_bytes()) {
+            Ok(()) => file.complete(),
+            Err(error) => Err(file.failed(&error)),
+        };
+        end = both(saved, end);
+    }
+    end
 }
 
 /// How the command ends of which one part ended so and the other so. The user has to see why it

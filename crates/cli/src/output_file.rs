@@ -1,9 +1,12 @@
-//! The files that `--html` and `--trace` name.
+//! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
 //! A regular file is replaced as a whole when all of the result has been written. Until then, and
 //! if anything goes wrong, the file that was there stays as it is. The result is collected in a
 //! file without a name on the same disk, which the system removes however the process ends. Only
 //! [`OutputFile::complete`] copies it to a file beside the old one, and renames that.
+//!
+//! What a run has found that did not come to its end is written beside a file that is there
+//! ([`OutputFile::keep_what_is_there`]).
 //!
 //! A device, a FIFO, and what is open already, such as standard output, cannot be replaced: it is
 //! written directly.
@@ -13,8 +16,13 @@ use std::fmt::{self, Display, Formatter};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Seek, Write, stdout};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::failure::Failure;
 
@@ -24,6 +32,9 @@ const STANDARD_OUTPUT: &str = "-";
 /// The folder in which the system lists what this process has open. An entry looks like a link, but
 /// what it leads to may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
+
+/// How long a FIFO may have no reader: a shell starts both at once.
+const READER: Duration = Duration::from_secs(1);
 
 /// A file that a flag names for a result.
 #[derive(Debug)]
@@ -54,7 +65,7 @@ impl OutputFile {
     /// Opens the file, so that one that cannot be written is refused before anything is measured.
     /// What is in a regular file stays there.
     ///
-    /// Blocks while a FIFO has no reader.
+    /// Waits for the reader of a FIFO, a second at the most.
     ///
     /// # Errors
     ///
@@ -72,8 +83,7 @@ impl OutputFile {
         let way = way_to(&path)?;
         let to = match way {
             Way::Replaced => tempfile::tempfile_in(folder_of(&path))?,
-            // Appending does not truncate, if it is a file that the shell has opened by `3> file`.
-            Way::Direct => OpenOptions::new().append(true).open(&path)?,
+            Way::Direct => opened(&path)?,
             Way::StandardOutput => stdout().as_fd().try_clone_to_owned()?.into(),
         };
         Ok(Self {
@@ -88,6 +98,47 @@ impl OutputFile {
     /// Whether this path leads to the same file, which need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
+    }
+
+    /// Whether the other is written to the same file.
+    pub fn is_where(&self, other: &Self) -> bool {
+        self.path == other.path || self.is_standard_output() && other.is_standard_output()
+    }
+
+    /// Refuses to replace a file that the command reads. What does not exist, such as a machine
+    /// that is built in, is no file.
+    pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
+        match self.is(input) && input.exists() {
+            true => Err(Failure::Usage(format!(
+                "{}: it would replace {}, which the command reads; name another file",
+                self.flag,
+                input.display()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Leaves alone what is in a regular file: what is written takes its place beside it, under the
+    /// name that is returned. `None` if there is nothing to lose.
+    pub fn keep_what_is_there(&mut self) -> Option<PathBuf> {
+        let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
+        if self.way != Way::Replaced || !is_there(&self.path) {
+            return None;
+        }
+        let mut name = self.path.file_stem().unwrap_or_default().to_owned();
+        name.push(".partial");
+        if let Some(extension) = self.path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        self.path.set_file_name(name);
+        self.named = self.path.clone();
+        Some(self.path.clone())
+    }
+
+    /// The flag that names it, such as `--html`.
+    pub fn flag(&self) -> &'static str {
+        self.flag
     }
 
     /// Whether it is written to where the command prints.
@@ -221,6 +272,28 @@ fn way_to(path: &Path) -> io::Result<Way> {
     // Renaming would also replace a file whose mode forbids writing.
     OpenOptions::new().write(true).open(path)?;
     Ok(Way::Replaced)
+}
+
+/// What is written directly, opened. Appending does not truncate, if it is a file that the shell
+/// has opened by `3> file`.
+fn opened(path: &Path) -> io::Result<File> {
+    // Opening a FIFO would wait for a reader, perhaps for ever.
+    let at_once = OFlags::NONBLOCK.bits() as i32;
+    let begin = Instant::now();
+    loop {
+        let mut options = OpenOptions::new();
+        match options.append(true).custom_flags(at_once).open(path) {
+            Ok(file) => {
+                rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+                return Ok(file);
+            }
+            Err(error) if error.raw_os_error() != Some(Errno::NXIO.raw_os_error()) => {
+                return Err(error);
+            }
+            Err(_) if begin.elapsed() < READER => thread::sleep(READER / 100),
+            Err(_) => return Err(io::Error::other("no program reads it")),
+        }
+    }
 }
 
 fn is_open_file(path: &Path) -> bool {

@@ -15,7 +15,8 @@ use crate::session::{Circumstances, End, Session, Shown, Steps};
 use crate::sweep::{Header, Sweep};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.sweep.results])?;
     let papers = match &arguments.paper {
         None => Paper::all(),
         Some(name) => vec![Paper::built_in(name).expect("clap lets only names of papers pass")],
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     };
     let reproducing = match arguments.sweep.merged_steps() {
         // Curves take many times as long as the numbers, and only a page shows them.
-        None => of_extent(page.is_some())?,
+        None => of_extent(files.has_page())?,
         // Files have the steps that they have.
         Some(steps) => {
             let numbers = of_extent(false)?;
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
-        page,
+        files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     }

@@ -24,8 +24,7 @@ use serde::de::DeserializeOwned;
 use crate::args::{CommonArgs, Format};
 use crate::failure::{Failure, exit_code};
 use crate::message::{note, warn};
-use crate::output::{Printed, Views, both, show};
-use crate::output_file::OutputFile;
+use crate::output::{Printed, ResultFiles, Views, both, show};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::sweep::{Step, Sweep};
@@ -107,7 +106,7 @@ pub(crate) struct Circumstances {
 pub(crate) struct Shown {
     pub format: Format,
     pub printed: Printed,
-    pub page: Option<OutputFile>,
+    pub files: ResultFiles,
     /// Neither progress nor warnings.
     pub quiet: bool,
     /// Which steps are done, and where their results are kept.
@@ -115,12 +114,12 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// As these flags say, with this page.
-    pub fn of(common: &CommonArgs, page: Option<OutputFile>) -> Self {
+    /// As these flags say, with these files.
+    pub fn of(common: &CommonArgs, files: ResultFiles) -> Self {
         Self {
             format: common.output.format,
             printed: Printed::ToStandardOutput,
-            page,
+            files,
             quiet: common.quiet,
             sweep: Sweep::default(),
         }
@@ -130,14 +129,13 @@ impl Shown {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if there is to be a page, and this is a share, which has no results to
+    /// [`Failure::Usage`] if there is to be a file, and this is a share, which has no results to
     /// show.
     pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
-        match &self.page {
-            Some(_) if sweep.is_a_share() => Err(Failure::Usage(
-                "--html of a share of a sweep, which prints nothing; give it to `cellworks merge`"
-                    .to_owned(),
-            )),
+        match self.files.flag() {
+            Some(flag) if sweep.is_a_share() => Err(Failure::Usage(format!(
+                "{flag} of a share of a sweep, which prints nothing; give it to `cellworks merge`"
+            ))),
             _ => Ok(Self { sweep, ..self }),
         }
     }
@@ -163,8 +161,8 @@ struct Found<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
-    /// Where the page is going to be, if there is to be one.
-    page: Option<OutputFile>,
+    /// Where the result is going to be, beside what is printed.
+    files: ResultFiles,
 }
 
 impl<S: Steps> Session<S> {
@@ -178,7 +176,7 @@ impl<S: Steps> Session<S> {
         let Shown {
             format,
             printed,
-            page,
+            files,
             quiet,
             sweep,
         } = shown;
@@ -191,7 +189,7 @@ impl<S: Steps> Session<S> {
                 steps,
                 warnings: Vec::new(),
                 counters: None,
-                page,
+                files,
             })),
             interrupted: OnceLock::new(),
             machine,
@@ -346,7 +344,7 @@ impl<S: Steps> Session<S> {
             steps,
             warnings,
             counters,
-            page,
+            mut files,
         } = found;
         let (done, planned) = (steps.done(), steps.planned());
         match end {
@@ -391,7 +389,10 @@ impl<S: Steps> Session<S> {
             counters,
         };
         let report = steps.report(circumstances, &end);
-        let shown = show(&report, &S::VIEWS, self.format, self.printed, page);
+        if done == 0 || !matches!(end, End::Done | End::Spoiled(_)) {
+            files.keep_what_is_there();
+        }
+        let shown = show(&report, &S::VIEWS, self.format, self.printed, files);
         let trust = S::trust(&report);
         let end = match end {
             End::Done if self.sweep.is_merged() && done < planned => Err(Failure::Run(format!(

@@ -2,16 +2,17 @@
 //! counters.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
-use cellworks_sim::{Description, HazardWatch, Interconnect, PpeAccess, Sim};
+use cellworks_sim::{Description, HazardWatch, Interconnect, LoadError, PpeAccess, Sim};
 use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::failure::Failure;
-use crate::output::{Printed, both};
+use crate::output::{Printed, ResultFiles, both};
 use crate::output_file::OutputFile;
 use crate::session::{End, Session, Shown, Steps};
 use crate::surroundings;
@@ -40,7 +41,29 @@ pub(crate) struct Simulated {
 
 /// The description of a machine by its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
-    Description::load(machine).map_err(|error| Failure::Usage(format!("--machine: {error}")))
+    described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
+}
+
+/// The same; the message says why it is none.
+pub(crate) fn described(machine: &str) -> Result<Description, String> {
+    const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
+    let path = Path::new(machine);
+    let is_named_so = path
+        .extension()
+        .is_some_and(|end| end == "toml" || end == "csv");
+    Description::load(machine).map_err(|error| match error {
+        LoadError::Unknown { .. } if machine == "-" => {
+            "a machine is read more than once, so it cannot be standard input; write it to a file"
+                .to_owned()
+        }
+        LoadError::Unknown { .. } if path.exists() => {
+            format!("{machine} is no file, and so no description of a machine; {WRITE_ONE}")
+        }
+        LoadError::Invalid(why) if !is_named_so => {
+            format!("{machine} is no description of a machine ({why}); {WRITE_ONE}")
+        }
+        error => error.to_string(),
+    })
 }
 
 /// All that says what results a simulated machine gives.
@@ -92,14 +115,17 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 
 impl Simulated {
     /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as
-    /// `usual` unless the flags say how. The file of the trace is open from now on.
+    /// `usual` unless the flags say how. The file of the trace is open from now on. No file of the
+    /// result may be that of the description, if `machine` is one.
     pub fn build(
+        machine: &Path,
         description: Description,
         flags: &SimulationArgs,
         usual: HazardWatch,
-        page: Option<&OutputFile>,
+        files: &ResultFiles,
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
+        files.refuse_to_replace(machine)?;
         // What cannot be done is said before a file is written.
         check(Sim::new(description.clone()).topology())?;
         let title = description.title.clone();
@@ -127,9 +153,8 @@ impl Simulated {
         let mut trace = None;
         if let Some(path) = &flags.trace {
             let file = OutputFile::open("--trace", path)?;
-            if page.is_some_and(|page| page.is(path)) {
-                return Err(file.refused(&"--html is written there"));
-            }
+            files.refuse(&file)?;
+            file.refuse_to_replace(machine)?;
             let trace = trace.insert(Trace::to(file));
             builder = builder.trace(Box::new(trace.clone()));
         }

@@ -170,7 +170,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
             "may not be read by this user; change its permissions, or copy it".to_owned()
         }
         ErrorKind::IsADirectory => "is a directory; name a file in it".to_owned(),
-        _ => format!("cannot be read: {error}; copy it to another disk, or measure again"),
+        _ => format!("cannot be read: {error}; name a file that can be, or measure again"),
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
         );
         assert_eq!(
             said(io::Error::other("disk on fire")),
-            "`report.json` cannot be read: disk on fire; copy it to another disk, or measure again"
+            "`report.json` cannot be read: disk on fire; name a file that can be, or measure again"
         );
     }
 

@@ -16,7 +16,7 @@ use clap::Args;
 use super::costs::Places;
 use super::problem::{ProblemArgs, parameters};
 use super::solution;
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, input};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
@@ -50,12 +50,13 @@ pub(crate) struct ExplainArgs {
     pub b: String,
 
     /// The tasks: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
-    /// communicates: the sending task, the receiving task and the volume
+    /// communicates: the sending task, the receiving task and the volume; `-` is standard input
     #[arg(
         id = "file",
         long = "problem",
         value_name = "FILE",
-        required_unless_present = "pattern"
+        required_unless_present = "pattern",
+        value_parser = input()
     )]
     pub file: Option<PathBuf>,
 
@@ -71,7 +72,11 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
+    for placement in [&arguments.a, &arguments.b] {
+        files.refuse_to_replace(Path::new(placement))?;
+    }
     let file = arguments.file.as_deref();
     let (volumes, places) = arguments.problem.read(file)?;
     let tasks = volumes.tasks();
@@ -101,7 +106,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
-        page,
+        files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     };

@@ -10,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::costs::{Places, name_of};
+use crate::args::input;
 use crate::failure::Failure;
 
 /// How much tasks communicate and what that costs between places. A command has besides the flag
@@ -35,7 +36,7 @@ pub(crate) struct ProblemArgs {
     /// printed with --format json; in .xml: distances of hwloc; in .toml, or a name such as qs22: a
     /// simulated machine, between whose SPEs a unit is a line of 128 bytes; otherwise a table of
     /// latencies with a line for each CPU and commas between, as core-to-core-latency writes it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 }
 

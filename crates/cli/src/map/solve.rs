@@ -21,7 +21,7 @@ use super::binding::in_reports;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, number, parameters};
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, input, seed};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
@@ -61,8 +61,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
     /// The problem: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
-    /// communicates: the sending task, the receiving task and the volume
-    #[arg(value_name = "FILE", required_unless_present = "pattern")]
+    /// communicates: the sending task, the receiving task and the volume; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -79,7 +79,13 @@ pub(crate) struct SolveArgs {
     pub time: Duration,
 
     /// Chooses the random numbers of the search
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        value_parser = seed,
+        allow_hyphen_values = true
+    )]
     pub seed: u64,
 
     /// How many tasks a place takes
@@ -122,7 +128,8 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
 }
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
     let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,
@@ -136,7 +143,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
-        page,
+        files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     };

@@ -139,12 +139,15 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
     })
 }
 
+const LIST: &str = "a list has values and ranges with commas between, such as 1,2,4-8";
+
 /// Values and ranges between commas; `between` adds those of a range.
 fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
     between: impl Fn(T, T, &mut Vec<T>),
 ) -> Result<Vec<T>, String> {
+    let one = |part: &str| one(part).map_err(|why| format!("{why}; {LIST}"));
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
@@ -203,11 +206,11 @@ mod tests {
         }
         assert_eq!(
             doubled("1.5k", order).unwrap_err(),
-            "orders are whole numbers, with k for 1,024; use 4k"
+            format!("orders are whole numbers, with k for 1,024; use 4k; {LIST}")
         );
         assert_eq!(
             cycles("-1").unwrap_err(),
-            "cycles are numbers from 0 on, such as 11.7"
+            format!("cycles are numbers from 0 on, such as 11.7; {LIST}")
         );
     }
 }

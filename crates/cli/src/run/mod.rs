@@ -50,7 +50,8 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
-    let page = common.output.page()?;
+    let files = common.output.files()?;
+    files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
         .drawing
         .png
@@ -63,7 +64,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         programs,
         pictures,
     };
-    on_machine(common, page, &runs)
+    on_machine(common, files, &runs)
 }
 
 /// An example that works on this machine.

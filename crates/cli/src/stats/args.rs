@@ -12,7 +12,7 @@ use cellworks_stats::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, Format, count, first_given, size, span};
+use crate::args::{CommonArgs, above_0, count, first_given, size, span};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -33,8 +33,8 @@ fn after_help() -> String {
         .join(", ");
     let sizes = flags(true).join(", ");
     let multipliers = format!(
-        "Counts ({counts}) take k for 1,000 and m for 1,000,000; sizes ({sizes}) take k for 1,024 and \
-         m for 1,048,576."
+        "Counts ({counts}) take k for 1,000, m for 1,000,000 and g for 1,000,000,000; sizes ({sizes}) take k, \
+         KB or KiB for 1,024, and so on for m and g."
     );
     multipliers + "\n\n" + EXAMPLES
 }
@@ -47,6 +47,8 @@ Examples:
       The time from every core to every other, as a heat map.
   cellworks stats -f mailbox -n 2 -s
       A word from SPE 0 to another SPE of Cell 0, and back.
+  cellworks stats -f mailbox -f signal --json today.json
+      Both in one run, also as JSON.
   cellworks stats -f dmaget -N 2 -b 16k -t 32k
       Two SPEs get blocks of 16 KB, each from its own buffer, the buffers 32 KB apart.
   cellworks stats -f dmalistput -l 64 -b 256 -i 100k --format json
@@ -65,9 +67,9 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 #[derive(Args)]
 #[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {
-    /// What to measure
+    /// What to measure; several functions, each with its own -f, are measured in one run
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
-    pub function: Option<Function>,
+    pub functions: Vec<Function>,
 
     /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
     #[arg(short = 'n', value_name = "SPES", value_parser = count)]
@@ -119,8 +121,8 @@ pub(crate) struct StatsArgs {
     pub full: bool,
 
     /// How long everything may take, such as 30s or 5m
-    /// [default: 50s for everything, 2m for a matrix, 0.2s for one function]
-    #[arg(long, value_name = "TIME", value_parser = budget)]
+    /// [default: 50s for everything, 2m for a matrix, 0.2s for each function]
+    #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
 
     /// All samples, in JSON only
@@ -137,10 +139,7 @@ pub(crate) struct SettingsArgs(pub Settings);
 impl Args for SettingsArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
         command.args(Setting::ALL.iter().map(|setting| {
-            let parser: fn(&str) -> Result<u64, String> = match setting.is_size {
-                true => size,
-                false => count,
-            };
+            let parser = |text: &str| number(setting, text);
             let arg = clap::Arg::new(setting.name)
                 .value_name(setting.value_name)
                 .value_parser(parser)
@@ -174,10 +173,27 @@ impl FromArgMatches for SettingsArgs {
     }
 }
 
+/// The number of a setting. Some of them have less room than others.
+fn number(setting: &Setting, text: &str) -> Result<u64, String> {
+    let number = match setting.is_size {
+        true => size(text)?,
+        false => count(text)?,
+    };
+    let mut settings = Settings::default();
+    (setting.set)(&mut settings, Some(clamp(number)));
+    match (setting.get)(&settings) {
+        Some(kept) if kept as u64 == number => Ok(number),
+        kept => Err(format!(
+            "more than {}, the largest number that it can be; use less",
+            kept.unwrap_or_default()
+        )),
+    }
+}
+
 /// What the arguments ask for.
 pub(crate) enum Wanted {
     Everything,
-    One(Request),
+    These(Vec<Request>),
 }
 
 impl StatsArgs {
@@ -185,7 +201,7 @@ impl StatsArgs {
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(primitive) = self.matrix {
-            return self.matrix(primitive).map(Wanted::One);
+            return Ok(Wanted::These(vec![self.matrix(primitive)?]));
         }
         let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
         if let Some(flag) = first_given(&of_a_matrix) {
@@ -195,7 +211,14 @@ impl StatsArgs {
                 if flag == "--polling" { " reads" } else { "" }
             ));
         }
-        let Some(function) = self.function else {
+        if self.samples && !self.common.output.has_json() {
+            let function = self.functions.first().copied().unwrap_or(Function::DmaGet);
+            return Err(format!(
+                "--samples without --format json: samples are in JSON only\n  example: cellworks \
+                 stats -f {function} --samples --format json"
+            ));
+        }
+        let Some(&function) = self.functions.first() else {
             return match first_given(&self.of_one_function()) {
                 None => Ok(Wanted::Everything),
                 Some(flag) => Err(format!(
@@ -215,13 +238,7 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        if self.samples && !matches!(self.common.output.format, Format::Json) {
-            return Err(format!(
-                "--samples without --format json: samples are in JSON only\n  example: cellworks \
-                 stats -f {function} --samples --format json"
-            ));
-        }
-        let usual = Request::new(function);
+        let functions = self.each_once();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -230,10 +247,10 @@ impl StatsArgs {
                 ));
             }
             (Some(iterations), None) => Iterations::Exactly(iterations),
-            (None, Some(budget)) => Iterations::Within(span(budget)),
-            (None, None) => usual.iterations,
+            (None, Some(budget)) => Iterations::Within(span(budget / functions.len() as u32)),
+            (None, None) => Request::new(function).iterations,
         };
-        Ok(Wanted::One(Request {
+        let requests = functions.into_iter().map(|function| Request {
             spes,
             iterations,
             warm_up: self.warm_up,
@@ -242,13 +259,28 @@ impl StatsArgs {
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,
             keep_samples: self.samples,
-            ..usual
-        }))
+            ..Request::new(function)
+        });
+        Ok(Wanted::These(requests.collect()))
+    }
+
+    /// The functions that are measured, each once.
+    fn each_once(&self) -> Vec<Function> {
+        let mut functions = Vec::new();
+        for function in &self.functions {
+            if !functions.contains(function) {
+                functions.push(*function);
+            }
+        }
+        functions
     }
 
     fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
         let example = format!("example: cellworks stats --matrix {}", primitive.name());
-        let foreign = [(self.function.is_some(), "-f"), (self.samples, "--samples")];
+        let foreign = [
+            (!self.functions.is_empty(), "-f"),
+            (self.samples, "--samples"),
+        ];
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.of_one_function().into_iter();
             let foreign: Vec<_> = given
@@ -303,8 +335,13 @@ impl StatsArgs {
                 ))
             });
         }
+        let functions = self.each_once().len();
         match simulation.of_one_run() {
-            Some(flag) if self.function.is_none() => Err(format!(
+            Some(flag) if functions > 1 => Err(format!(
+                "{flag} with {functions} functions: it is of one run, and each function has its own; name one \
+                 of them\n  example: cellworks stats{machine} -f dmaget",
+            )),
+            Some(flag) if functions == 0 => Err(format!(
                 "{flag} without -f: it is of one run, and {} many; name a function\n  example: \
                  cellworks stats{machine} -f dmaget",
                 if self.matrix.is_some() {
@@ -374,11 +411,7 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
 /// How long a run may take.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
-    let budget = humantime::parse_duration(text).map_err(|why| format!("{why}; {RULE}"))?;
-    if budget.is_zero() {
-        return Err(format!("nothing can be measured in no time; {RULE}"));
-    }
-    Ok(budget)
+    above_0(text, "nothing can be measured in no time", RULE)
 }
 
 fn function_parser() -> impl TypedValueParser<Value = Function> {

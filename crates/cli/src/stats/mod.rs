@@ -27,8 +27,8 @@ const EACH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
-    let page = arguments.common.output.page()?;
-    on_machine(&arguments.common, page, &Stats { arguments, wanted })
+    let files = arguments.common.output.files()?;
+    on_machine(&arguments.common, files, &Stats { arguments, wanted })
 }
 
 /// What is wanted of a machine.
@@ -53,7 +53,7 @@ impl Job for Stats<'_> {
         match self.wanted {
             // Everything has puts to shared buffers, and they are meant.
             Wanted::Everything => HazardWatch::Off,
-            Wanted::One(_) => HazardWatch::Warn,
+            Wanted::These(_) => HazardWatch::Warn,
         }
     }
 

@@ -51,28 +51,31 @@ impl Work {
         arguments: &StatsArgs,
     ) -> Result<Self, Failure> {
         match wanted {
-            Wanted::One(request) => Self::one(request, topology, limits, arguments),
+            Wanted::These(requests) => Self::these(requests, topology, limits, arguments),
             Wanted::Everything => Ok(Self::everything(topology, limits, arguments)),
         }
     }
 
-    fn one(
-        request: &Request,
+    fn these(
+        requests: &[Request],
         topology: &Topology,
         limits: &Limits,
         arguments: &StatsArgs,
     ) -> Result<Self, Failure> {
-        let plan = request.plan(topology, limits).map_err(|error| {
-            let machine = arguments.machine_flag();
-            Failure::Usage(explain(&error, request, topology, &machine))
-        })?;
+        let plan = |request: &Request| {
+            request.plan(topology, limits).map_err(|error| {
+                let machine = arguments.machine_flag();
+                Failure::Usage(explain(&error, request, topology, &machine))
+            })
+        };
+        let plans: Result<Vec<Plan>, Failure> = requests.iter().map(plan).collect();
+        let has_iterations = |one: &Request| matches!(one.iterations, Iterations::Exactly(_));
+        let is_visited_once =
+            topology.capabilities().repeats || requests.iter().any(has_iterations);
         Ok(Self {
-            plans: vec![plan],
+            plans: plans?,
             // So many iterations were asked for, not three times as many.
-            visits: match request.iterations {
-                Iterations::Within(_) if !topology.capabilities().repeats => VISITS,
-                _ => 1,
-            },
+            visits: if is_visited_once { 1 } else { VISITS },
             budget: None,
             // How long a simulation takes must not decide what it measures.
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
@@ -126,8 +129,8 @@ impl Work {
 
 /// The matrices that are part of everything. CSV has one header, and that is of measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
-    let is_csv = matches!(arguments.common.output.format, Format::Csv);
-    if is_csv && arguments.common.output.html.is_none() {
+    let output = &arguments.common.output;
+    if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
         &[]
     } else {
         &Primitive::ALL

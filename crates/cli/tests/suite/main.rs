@@ -9,6 +9,7 @@ mod explain;
 mod machines;
 mod manual;
 mod map;
+mod messages;
 mod networks;
 mod other_computers;
 mod output_files;

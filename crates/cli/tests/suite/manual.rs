@@ -15,7 +15,7 @@ const SUBCOMMANDS: [&str; 9] = [
 ];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 16] = [
+const FLAGS: [&str; 18] = [
     "load",
     "matrix",
     "polling",
@@ -31,6 +31,8 @@ const FLAGS: [&str; 16] = [
     "system-calls",
     "format",
     "html",
+    "json",
+    "csv",
     "quiet",
 ];
 

@@ -1,5 +1,5 @@
-//! The files that `--html` and `--trace` name: what becomes of a file that is there, and what is
-//! written directly.
+//! The files that `--html`, `--json`, `--csv` and `--trace` name: what becomes of a file that is
+//! there, and what is written directly.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};
@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::common::{Run, cellworks, run_as_ordinary_user, stats_command};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The flags that name a file.
-const FLAGS: [&str; 2] = ["--html", "--trace"];
+const FLAGS: [&str; 4] = ["--html", "--json", "--csv", "--trace"];
 
 const WHERE: &str = "; name a file in a folder where you may write\n";
 const ROOM: &str = "; write it to a disk that has room\n";
@@ -54,6 +55,14 @@ fn is_whole(flag: &str, bytes: &[u8]) {
         "--html" => {
             assert!(bytes.starts_with(b"<!DOCTYPE html>"));
             assert!(bytes.trim_ascii_end().ends_with(b"</html>"));
+        }
+        "--json" => {
+            let report: Value = serde_json::from_slice(bytes).unwrap();
+            assert_eq!(report["command"], "stats");
+        }
+        "--csv" => {
+            assert!(bytes.starts_with(b"function,spes,"));
+            assert_eq!(bytes.split(|byte| *byte == b'\n').count(), 3);
         }
         _ => assert_eq!(bytes, a_trace()),
     }
@@ -185,6 +194,19 @@ fn a_folder_is_no_file() {
 }
 
 #[test]
+fn a_file_with_a_slash_behind_it() {
+    let (folder, path) = folder_with_a_file();
+    let with_a_slash = PathBuf::from(format!("{}/", path.display()));
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &with_a_slash)).refused(&format!(
+            "error: {flag}: {} cannot be written: Not a directory (os error 20){WHERE}",
+            with_a_slash.display()
+        ));
+    }
+    is_as_before(&folder);
+}
+
+#[test]
 fn a_folder_that_does_not_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("missing/file");
@@ -276,6 +298,139 @@ fn a_run_that_fails_keeps_the_last_trace() {
     assert!(!err.contains("--trace"), "{err}");
 }
 
+/// What a run has found that did not come to its end is written beside a file that is there.
+#[test]
+fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
+    for (flag, of_the_run) in [
+        ("--html", &b"<!DOCTYPE html>"[..]),
+        ("--json", b"{"),
+        ("--csv", b"function,"),
+    ] {
+        let (folder, path) = folder_with_a_file();
+        let said = format!(
+            "warning: {flag}: {} was kept, because the run did not come to its end; what it has found is in \
+             {}.partial\n",
+            path.display(),
+            path.display()
+        );
+        let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet";
+        let failed = Run::of(stats_command(failed).arg(flag).arg(&path));
+        let child = long(flag, &path).spawn().unwrap();
+        crate::common::terminal::wait_for_handler(&child);
+        crate::common::terminal::interrupt(&child);
+        let interrupted = Run::from(child.wait_with_output().unwrap());
+        for (run, code) in [(failed, 1), (interrupted, 130)] {
+            assert_eq!(run.code, Some(code), "{}", run.err);
+            assert!(run.err.starts_with(&said), "{}", run.err);
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
+        assert_eq!(names_in(&folder), ["file", "file.partial"]);
+        let partial = fs::read(folder.path().join("file.partial")).unwrap();
+        assert!(partial.starts_with(of_the_run));
+        // A file of which nothing can be lost is written.
+        for before in [Some(""), None] {
+            fs::remove_file(&path).unwrap();
+            if let Some(text) = before {
+                fs::write(&path, text).unwrap();
+            }
+            let child = long(flag, &path).spawn().unwrap();
+            crate::common::terminal::wait_for_handler(&child);
+            crate::common::terminal::interrupt(&child);
+            let run = Run::from(child.wait_with_output().unwrap());
+            assert_eq!((run.code, run.err.as_str()), (Some(130), ""));
+            assert!(fs::read(&path).unwrap().starts_with(of_the_run));
+        }
+    }
+}
+
+#[test]
+fn an_ending_stays_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.good.html");
+    fs::write(&path, OLD).unwrap();
+    let failed = "--machine qs20 -f dmaget -n 2 -i 1m --limit 4ms --quiet --html";
+    let run = Run::of(stats_command(failed).arg(&path));
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert_eq!(names_in(&folder), ["a.good.html", "a.good.partial.html"]);
+}
+
+/// Each command with a flag that names a file which it reads.
+#[test]
+fn what_a_command_reads_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let machine = file(
+        "my.toml",
+        &Run::of(cellworks().args(["machines", "ps3"])).out,
+    );
+    let graph = file("graph.txt", "0 1 1\n");
+    let costs = file("costs.csv", "0,1\n1,0\n");
+    let share = file("share.jsonl", "{}\n");
+    let command = |words: &str| {
+        let mut command = cellworks();
+        command
+            .current_dir(folder.path())
+            .args(words.split_whitespace());
+        command
+    };
+    for flag in FLAGS {
+        let mut cases = vec![
+            ("stats --machine my.toml -f dmaget -i 3 -w 0", &machine),
+            (
+                "run switch --machine my.toml --threads 1 --yields 10",
+                &machine,
+            ),
+        ];
+        if flag != "--trace" {
+            cases.extend([
+                ("map ring --machine my.toml --sample 1", &machine),
+                ("map ring --machine ps3 --graph graph.txt", &graph),
+                ("map ring --machine ps3 --results share.jsonl", &share),
+                ("map solve graph.txt --costs costs.csv", &graph),
+                ("map solve graph.txt --costs costs.csv", &costs),
+                (
+                    "map explain 0,1 graph.txt --problem graph.txt --costs costs.csv",
+                    &graph,
+                ),
+                ("merge share.jsonl", &share),
+                ("reproduce cellstats --results share.jsonl", &share),
+                (
+                    "run switch --machine ps3 --threads 1,2 --results share.jsonl",
+                    &share,
+                ),
+            ]);
+        }
+        for (words, input) in cases {
+            let before = fs::read(input).unwrap();
+            let name = input.file_name().unwrap().to_str().unwrap();
+            let run = Run::of(command(words).arg(flag).arg(input));
+            assert_eq!(
+                (run.code, run.out.as_str()),
+                (Some(2), ""),
+                "{words} {flag}: {}",
+                run.err
+            );
+            let said = "which the command reads; name another file\n";
+            assert!(
+                run.err
+                    .starts_with(&format!("error: {flag}: it would replace "))
+                    && run.err.contains(name)
+                    && run.err.ends_with(said),
+                "{words} {flag}: {}",
+                run.err
+            );
+            assert!(fs::read(input).unwrap() == before, "{words} {flag}");
+        }
+    }
+    // The name of a machine that is built in is no file.
+    let mut built_in = command("stats --machine qs20 -f dmaget -i 3 -w 0 --quiet --html qs20");
+    assert_eq!(Run::of(&mut built_in).code, Some(0));
+}
+
 #[test]
 fn ctrl_c_keeps_the_last_trace() {
     let (folder, path) = folder_with_a_file();
@@ -305,7 +460,7 @@ fn a_command_that_is_killed_leaves_nothing_behind() {
 fn a_disk_without_room_keeps_the_last_file() {
     for flag in FLAGS {
         let (folder, path) = folder_with_a_file();
-        let run = Run::of(&mut short_after("trap '' XFSZ; ulimit -f 1", flag, &path));
+        let run = Run::of(&mut short_after("trap '' XFSZ; ulimit -f 0", flag, &path));
         assert_eq!(run.code, Some(1), "{}", run.err);
         assert_eq!(
             run.err,
@@ -374,6 +529,26 @@ fn a_fifo_is_written_directly() {
     }
 }
 
+/// Nothing is measured meanwhile, and the command does not wait for ever.
+#[test]
+fn a_fifo_that_no_program_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for flag in FLAGS {
+        Run::of(&mut short(flag, &path)).refused(&format!(
+            "error: {flag}: {} cannot be written: no program reads it{WHERE}",
+            path.display()
+        ));
+    }
+}
+
 /// A file that the shell has opened by `3> file`.
 #[test]
 fn what_is_open_is_written_directly() {
@@ -425,28 +600,68 @@ fn a_reader_that_has_seen_enough_of_a_trace_is_no_error() {
     assert_eq!(run.code, Some(0), "{}", run.err);
 }
 
-/// The result is printed there, in its own format.
+/// Only that is there. The result goes to standard error.
 #[test]
-fn a_page_on_standard_output_is_refused() {
-    for named in ["-", "/dev/stdout"] {
-        Run::of(&mut short("--html", Path::new(named))).refused(&format!(
-            "error: --html: {named} cannot be written: the result is printed there{WHERE}"
-        ));
-    }
+fn a_result_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("both");
-    for named in [Path::new("/dev/stdout"), &path] {
-        let both = fs::File::create(&path).unwrap();
-        let run = Run::from(short("--html", named).stdout(both).output().unwrap());
-        run.refused(&format!(
-            "error: --html: {} cannot be written: the result is printed there{WHERE}",
-            named.display()
-        ));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    let path = folder.path().join("out");
+    for flag in ["--html", "--json", "--csv"] {
+        for named in [Path::new("-"), Path::new("/dev/stdout"), &path] {
+            let mut command = short(flag, named);
+            let output = match named == path {
+                true => command.stdout(fs::File::create(&path).unwrap()).output(),
+                false => command.output(),
+            };
+            let output = output.unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(0), "{err}");
+            assert!(err.contains("\ndmaget: "), "{err}");
+            match named == path {
+                true => is_whole(flag, &fs::read(&path).unwrap()),
+                false => is_whole(flag, &output.stdout),
+            }
+        }
     }
-    let mut compare = cellworks();
-    compare.args(["compare", "a.json", "b.json", "--html", "-"]);
-    Run::of(&mut compare).refused(&format!(
-        "error: --html: - cannot be written: the result is printed there{WHERE}"
+}
+
+#[test]
+fn one_run_is_written_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut command = short("--html", &path("html"));
+    command.arg("--json").arg(path("json"));
+    command.arg("--csv").arg(path("csv"));
+    well(command);
+    for flag in ["--html", "--json", "--csv"] {
+        is_whole(flag, &fs::read(path(&flag[2..])).unwrap());
+    }
+    // Samples are in JSON, wherever that is.
+    well({
+        let mut command = short("--json", &path("json"));
+        command.arg("--samples");
+        command
+    });
+    let report: Value = serde_json::from_slice(&fs::read(path("json")).unwrap()).unwrap();
+    assert!(report["measurements"][0]["samples_ns"].is_array());
+}
+
+#[test]
+fn two_flags_with_one_file() {
+    let (folder, path) = folder_with_a_file();
+    for (first, second) in [
+        ("--html", "--json"),
+        ("--json", "--csv"),
+        ("--html", "--csv"),
+    ] {
+        for named in [path.as_path(), Path::new("-")] {
+            Run::of(short(first, named).arg(second).arg(named)).refused(&format!(
+                "error: {second}: {} cannot be written: {first} is written there{WHERE}",
+                named.display()
+            ));
+        }
+    }
+    is_as_before(&folder);
+    Run::of(short("--json", Path::new("-")).args(["--trace", "/dev/stdout"])).refused(&format!(
+        "error: --trace: /dev/stdout cannot be written: --json is written there{WHERE}"
     ));
 }

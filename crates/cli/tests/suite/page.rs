@@ -78,7 +78,7 @@ fn a_page_that_would_replace_what_is_compared() {
             .arg(&input),
     );
     run.refused(&format!(
-        "error: --html: the page would replace {}, which is to be compared; name another file\n",
+        "error: --html: it would replace {}, which the command reads; name another file\n",
         input.display()
     ));
     assert_eq!(fs::read_to_string(&input).unwrap(), "{}");

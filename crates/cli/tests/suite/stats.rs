@@ -620,17 +620,18 @@ fn an_exchange_between_spes_takes_two() {
 #[test]
 fn values_that_are_no_values() {
     let more = "\n\nFor more information, try '--help'.\n";
-    let counts = "counts are whole numbers, with k for 1,000 or m for 1,000,000; use 10k";
-    let sizes = "sizes are whole bytes, with k for 1,024 or m for 1,048,576; use 16k";
+    let counts = "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k";
+    let sizes =
+        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k";
     let numbers = "Cells and memory modules have numbers from 0 to 65535; use 0";
     let largest = "more than 18446744073709551615, the largest number there is";
     for (flag, name, value, rule) in [
         ("-i", "ITERATIONS", "ten", counts.to_owned()),
         ("-w", "WARM-UP", "1.5k", counts.to_owned()),
-        ("-n", "SPES", "1g", counts.to_owned()),
+        ("-n", "SPES", "1t", counts.to_owned()),
         ("-N", "SPES", "0x2", counts.to_owned()),
         ("-l", "ELEMENTS", "k", counts.to_owned()),
-        ("-b", "SIZE", "16K", sizes.to_owned()),
+        ("-b", "SIZE", "16x", sizes.to_owned()),
         ("-t", "STRIDE", "1kk", sizes.to_owned()),
         ("-i", "ITERATIONS", "-1", counts.to_owned()),
         ("-w", "WARM-UP", "-1", counts.to_owned()),
@@ -659,6 +660,52 @@ fn values_that_are_no_values() {
             &format!("-f dmaget {flag} {value}"),
             &format!("error: invalid value '{value}' for '{flag} <{name}>': {rule}{more}"),
         );
+    }
+}
+
+#[test]
+fn several_functions_are_measured_in_one_run() {
+    let measured = |arguments: &str| {
+        let run = stats(&format!(
+            "--machine qs20 {arguments} -w 0 --quiet --format json"
+        ));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{arguments}");
+        list(&run.report(), "measurements").to_vec()
+    };
+    let both = measured("-f signal -f mailbox -f signal -i 3 -n 2");
+    let each = ["signal", "mailbox"].map(|function| measured(&format!("-f {function} -i 3 -n 2")));
+    assert_eq!(both, each.concat());
+    // Each is steady after some rounds.
+    assert_eq!(measured("-f signal -f mailbox").len(), 2);
+    refused(
+        "--machine qs20 -f dmaget -f mailbox -b 2k",
+        "error: -b: mailbox has no block size: it carries one word of 4 bytes, and no buffer; leave it out\n  \
+         example: cellworks stats --machine qs20 -f mailbox -n 1\n",
+    );
+    refused(
+        "--machine qs20 -f dmaget -f mailbox --counters",
+        "error: --counters with 2 functions: it is of one run, and each function has its own; name one of \
+         them\n  example: cellworks stats --machine qs20 -f dmaget\n",
+    );
+}
+
+#[test]
+fn several_functions_share_a_budget() {
+    let report = json("-f signal -f mailbox --budget 200ms");
+    let measured = list(&report, "measurements");
+    assert_eq!(measured.len(), 2);
+    assert!(measured.iter().all(|one| one["rounds"].as_u64() > Some(1)));
+}
+
+#[test]
+fn sizes_are_as_people_write_them() {
+    for size in ["2k", "2K", "2KB", "2KiB", "2048", "2048B"] {
+        let report = stats(&format!(
+            "--machine qs20 -f dmaget -i 3 -w 0 -b {size} --quiet --format json"
+        ))
+        .report();
+        let parameters = &list(&report, "measurements")[0]["parameters"];
+        assert_eq!(parameters["block_bytes"], 2_048, "{size}");
     }
 }
 

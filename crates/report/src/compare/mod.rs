@@ -1,4 +1,4 @@
-//! Two reports of one kind side by side: two machines, or two days of one.
+//! Two reports of one kind side by side: two machines, or two days of one; or several runs of each.
 //!
 //! ```text
 //!   A.json ── read ──► Measured ─┐                             ┌─► table, csv, html   for people
@@ -7,17 +7,20 @@
 //! ```
 
 mod page;
+mod values;
 mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::median::median;
-use crate::{Envelope, Environment, MachineInfo, Measured, Report, Trust};
+use crate::text::count;
+use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
+
+use values::{Compare, contents, described, listed, values_of_side};
 
 pub use page::html;
 #[cfg(test)]
@@ -56,10 +59,21 @@ pub struct Comparison {
 /// What two reports are called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// What ratios are relative to.
+    /// What ratios are relative to; of several runs, the first and how many more.
     pub a: String,
-    /// What is compared with it.
+    /// What is compared with it, said in the same way.
     pub b: String,
+    /// All runs of A.
+    pub runs_of_a: Vec<String>,
+    /// All runs of B.
+    pub runs_of_b: Vec<String>,
+}
+
+impl Compared {
+    /// Whether a side has several runs.
+    fn has_several(&self) -> bool {
+        self.runs_of_a.len().max(self.runs_of_b.len()) > 1
+    }
 }
 
 /// Where B comes from.
@@ -106,14 +120,18 @@ pub struct Ratio {
     pub unit: String,
     /// Under which circumstances: names and values. What has no meaning is not there.
     pub parameters: BTreeMap<String, Value>,
-    /// The value in A: the median, if it is a time.
+    /// The value in A: the median, if it is a time; of several runs the median of their values.
     pub a: f64,
     /// The value in B.
     pub b: f64,
+    /// How far the runs of A are apart; `None` if one run has it.
+    pub spread_of_a: Option<Spread>,
+    /// How far the runs of B are apart; `None` if one run has it.
+    pub spread_of_b: Option<Spread>,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// From the least to the most that the ratio is if both medians are in their intervals. `None`
-    /// if one of them has no interval.
+    /// From the least to the most that the ratio is if both medians are in their intervals. That of
+    /// several runs is their spread. `None` if one of the medians has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -133,6 +151,17 @@ pub enum Kind {
     Result,
 }
 
+/// The values of several runs, in the unit of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// How many runs have a value.
+    pub runs: usize,
+    /// The least of them.
+    pub low: f64,
+    /// The largest of them.
+    pub high: f64,
+}
+
 /// A range of ratios, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioInterval {
@@ -142,16 +171,16 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time of B differs from that of A by more than their intervals. These are of one run
-/// each, so this is about two runs, and not yet about two machines.
+/// Whether a time or a rate of B differs from that of A by more than their intervals. Where these
+/// are of one run each, this is about two runs, and not yet about two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The whole interval is below 1: those of A and B do not overlap.
+    /// The intervals of A and B do not overlap, and B takes less time or has a higher rate.
     Faster,
-    /// The whole interval is above 1: those of A and B do not overlap.
+    /// The intervals of A and B do not overlap, and B takes more time or has a lower rate.
     Slower,
-    /// The interval has 1 in it, or there is none.
+    /// The interval has 1 in it, or there is none, or the unit does not say which side is faster.
     Undecided,
 }
 
@@ -169,17 +198,46 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`CompareError`] if different commands or programs printed them, or nothing is in both.
+    /// [`CompareError`] if different commands or programs printed them, nothing is in both, or a
+    /// report has a number twice or one that cannot be true: a measured time of 0 or less, or
+    /// anything beyond 2⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
-        let [name_a, name_b] = names.map(str::to_owned);
-        let (of_a, of_b) = (a.printed_by(), b.printed_by());
-        if of_a != of_b {
-            return Err(CompareError(format!(
-                "`{name_a}` is what `cellworks {of_a}` printed, `{name_b}` what `cellworks {of_b}` printed: they \
-                 measure different things; run the same command for both"
-            )));
+        Self::of_runs(&[(names[0], a)], &[(names[1], b)])
+    }
+
+    /// Compares the runs of B with those of A, each with what it is called. A value is the median
+    /// of those of the runs, and their spread takes the place of an interval.
+    ///
+    /// # Errors
+    ///
+    /// As of [`of`](Self::of), and if A or B has no run.
+    pub fn of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Result<Self, CompareError> {
+        let (Some((first_name, first)), Some((_, first_of_b))) = (a.first(), b.first()) else {
+            let why = "one side has no run; name a file for each";
+            return Err(CompareError(why.to_owned()));
+        };
+        let printed_by = first.printed_by();
+        for (name, run) in a.iter().chain(b) {
+            let other = run.printed_by();
+            if other != printed_by {
+                return Err(CompareError(format!(
+                    "`{first_name}` is what `cellworks {printed_by}` printed, `{name}` what `cellworks {other}` \
+                     printed: they measure different things; run the same command for both"
+                )));
+            }
         }
-        let (values_a, values_b) = (values_of(a), values_of(b));
+        let ([name_a, name_b], mut notes) = ([a, b].map(name_of), notes_of_runs(a, b));
+        let (values_a, values_b) = (values_of_side(a)?, values_of_side(b)?);
+        for (name, runs, values) in [(&name_a, a, &values_a), (&name_b, b, &values_b)] {
+            let partial = values.iter().filter(|value| value.runs < runs.len());
+            match partial.count() {
+                0 => {}
+                lacking => notes.push(format!(
+                    "Some runs of {name} lack {} that others have.",
+                    count(lacking, "value")
+                )),
+            }
+        }
         let mut results = Vec::new();
         let (mut only_in_a, mut without_ratio) = (Vec::new(), Vec::new());
         for value in &values_a {
@@ -196,7 +254,6 @@ impl Comparison {
             .filter(|value| !values_a.iter().any(|other| other.is_like(value)))
             .map(Compare::describe)
             .collect();
-        let (a, b) = (a.envelope(), b.envelope());
         if results.is_empty() {
             return Err(CompareError(format!(
                 "`{name_a}` and `{name_b}` have nothing in common: `{name_a}` has {}, `{name_b}` has {}; run both \
@@ -205,37 +262,43 @@ impl Comparison {
                 contents(&values_b)
             )));
         }
-        let (reasons, kinds) = [(&name_a, a), (&name_b, b)]
-            .into_iter()
+        let envelopes = || {
+            let runs = a.iter().chain(b);
+            runs.map(|(name, run)| (*name, run.envelope()))
+        };
+        let (reasons, kinds) = envelopes()
             .flat_map(|(name, envelope)| {
                 let reasons = envelope.trust.reasons();
                 reasons.map(move |(reason, kind)| (format!("{name}: {reason}"), kind))
             })
             .unzip();
+        let (envelope, other) = (first.envelope(), first_of_b.envelope());
         Ok(Self {
             envelope: Envelope {
                 // A report may doubt its numbers without a reason.
                 trust: Trust {
-                    trustworthy: a.trust.trustworthy && b.trust.trustworthy,
+                    trustworthy: envelopes().all(|(_, one)| one.trust.trustworthy),
                     reasons,
                     kinds,
                 },
                 ..Envelope::new(
                     "compare",
-                    a.machine.clone(),
-                    a.environment.clone(),
+                    envelope.machine.clone(),
+                    envelope.environment.clone(),
                     Vec::new(),
-                    a.complete && b.complete,
+                    envelopes().all(|(_, one)| one.complete),
                 )
             },
-            notes: notes(a, b, names),
+            notes,
             compared: Compared {
                 a: name_a,
                 b: name_b,
+                runs_of_a: names_of(a),
+                runs_of_b: names_of(b),
             },
             other: Other {
-                machine: b.machine.clone(),
-                environment: b.environment.clone(),
+                machine: other.machine.clone(),
+                environment: other.environment.clone(),
             },
             summary: Summary::of(&results),
             results,
@@ -244,190 +307,56 @@ impl Comparison {
             without_ratio,
         })
     }
-}
 
-/// Something of a report that may be in another one, too.
-struct Compare {
-    kind: Kind,
-    name: String,
-    parameters: BTreeMap<String, Value>,
-    unit: String,
-    value: f64,
-    interval: Option<Interval>,
-}
+    /// The ratios that have a slower side, with how many times as slow B is: those of measurements,
+    /// matrices and results of programs that are times, cycles or rates. A finding follows from
+    /// measurements, and is not among them.
+    pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
+        let judged = self
+            .results
+            .iter()
+            .filter(|ratio| ratio.kind != Kind::Finding);
+        judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
+    }
 
-/// All that can be compared.
-fn values_of(measured: &Measured) -> Vec<Compare> {
-    match measured {
-        Measured::Stats(report) => values_of_stats(report),
-        Measured::Program(report) => values_of_results(&report.results),
-        Measured::Placement(report) => values_of_results(&report.results),
-        Measured::Explanation(report) => values_of_results(&report.results),
+    /// Those of [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as long
+    /// as A, or gets done less than A divided by that. Where intervals are known, they must not
+    /// overlap.
+    pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
+        let is_certain =
+            |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
+        self.slowdowns()
+            .filter(move |(ratio, slowdown)| *slowdown > 1.0 + share && is_certain(ratio))
     }
 }
 
-/// A program has its results by run; here all that have one name are together.
-fn values_of_results(results: &[Finding]) -> Vec<Compare> {
-    let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
-    for result in results {
-        let value = of_finding(Kind::Result, result);
-        match by_name.iter_mut().find(|(name, _)| *name == result.name) {
-            Some((_, values)) => values.push(value),
-            None => by_name.push((&result.name, vec![value])),
-        }
-    }
-    by_name.into_iter().flat_map(|(_, values)| values).collect()
+fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
+    runs.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-fn of_finding(kind: Kind, finding: &Finding) -> Compare {
-    Compare {
-        kind,
-        name: finding.name.clone(),
-        parameters: finding.parameters.clone(),
-        unit: finding.unit.clone(),
-        value: finding.value,
-        interval: None,
+/// What a side is called, which has one run or more.
+fn name_of(runs: &[(&str, &Measured)]) -> String {
+    match runs {
+        [(name, _)] => (*name).to_owned(),
+        runs => format!("{} and {} more", runs[0].0, runs.len() - 1),
     }
-}
-
-fn values_of_stats(report: &Report) -> Vec<Compare> {
-    let findings = report.results.iter();
-    let findings = findings.map(|finding| of_finding(Kind::Finding, finding));
-    report
-        .measurements
-        .iter()
-        .map(of_measurement)
-        .chain(findings)
-        .chain(report.matrices.iter().flat_map(of_matrix))
-        .collect()
-}
-
-fn of_measurement(measurement: &Measurement) -> Compare {
-    let Measurement {
-        function,
-        parameters,
-        ..
-    } = measurement;
-    Compare {
-        kind: Kind::Measurement,
-        name: function.name().to_owned(),
-        parameters: fields(parameters),
-        unit: "ns".to_owned(),
-        value: measurement.latency_ns.p50,
-        interval: measurement.median_interval_ns,
-    }
-}
-
-/// The classes of which pairs were measured.
-fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
-    let mut parameters = BTreeMap::new();
-    if let Some(polling) = matrix.polling {
-        parameters.insert("polling".to_owned(), plain(&polling));
-    }
-    if let Some(bytes) = matrix.block_bytes {
-        parameters.insert("block_bytes".to_owned(), plain(&bytes));
-    }
-    if let Some(module) = matrix.home.and_then(|home| home.module) {
-        parameters.insert("module".to_owned(), plain(&module));
-    }
-    let name = match plain(&matrix.primitive) {
-        Value::String(name) => name,
-        other => other.to_string(),
-    };
-    matrix.classes.iter().filter_map(move |class| {
-        let mut parameters = parameters.clone();
-        parameters.insert("class".to_owned(), plain(&class.name));
-        Some(Compare {
-            kind: Kind::Matrix,
-            name: name.clone(),
-            parameters,
-            unit: "ns".to_owned(),
-            value: class.p50_ns?,
-            interval: None,
-        })
-    })
-}
-
-/// The fields of parameters, without those that have no meaning.
-fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
-    match plain(parameters) {
-        Value::Object(fields) => fields
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .collect(),
-        _ => BTreeMap::new(),
-    }
-}
-
-/// A value as JSON has it.
-fn plain(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).expect("numbers, strings and structs of them")
-}
-
-impl Compare {
-    fn is_like(&self, other: &Self) -> bool {
-        (self.kind, &self.name, &self.unit) == (other.kind, &other.name, &other.unit)
-            && self.parameters == other.parameters
-    }
-
-    /// Name and circumstances in one line.
-    fn describe(&self) -> String {
-        let Self {
-            kind,
-            name,
-            parameters,
-            ..
-        } = self;
-        let noun = match kind {
-            Kind::Measurement | Kind::Finding | Kind::Result => "",
-            Kind::Matrix => "matrix of ",
-        };
-        match listed(parameters, ", ") {
-            parameters if parameters.is_empty() => format!("{noun}{name}"),
-            parameters => format!("{noun}{name} ({parameters})"),
-        }
-    }
-}
-
-/// Parameters as `name=value`; strings have no quotes.
-fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
-    let parameters: Vec<String> = parameters
-        .iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={text}"),
-            value => format!("{name}={value}"),
-        })
-        .collect();
-    parameters.join(separator)
-}
-
-/// What a report has, in a few words.
-fn contents(values: &[Compare]) -> String {
-    let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
-    names.dedup();
-    let mut spes: Vec<u64> = values
-        .iter()
-        .filter_map(|value| value.parameters.get("spes")?.as_u64())
-        .collect();
-    spes.sort_unstable();
-    spes.dedup();
-    let mut text = match names.len() {
-        0 => "nothing".to_owned(),
-        1..=3 => names.join(", "),
-        more => format!("{} and {} more", names[..3].join(", "), more - 3),
-    };
-    if let Some((last, others)) = spes.split_last() {
-        let others: Vec<String> = others.iter().map(u64::to_string).collect();
-        let noun = if *last == 1 { "SPE" } else { "SPEs" };
-        text += &match others.is_empty() {
-            true => format!(" with {last} {noun}"),
-            false => format!(" with {} or {last} {noun}", others.join(", ")),
-        };
-    }
-    text
 }
 
 impl Ratio {
+    /// Name and circumstances in one line, such as `mailbox (cell=0, spes=1)`.
+    pub fn describe(&self) -> String {
+        described(self.kind, &self.name, &self.parameters)
+    }
+
+    /// How many times as slow B is; `None` if its unit does not say which side is slower.
+    fn slowdown(&self) -> Option<f64> {
+        let slowdown = match is_a_rate(&self.value_unit)? {
+            true => 1.0 / self.value,
+            false => self.value,
+        };
+        Some(slowdown)
+    }
+
     /// B divided by A; `None` unless both are above 0.
     fn of(a: &Compare, b: &Compare) -> Option<Self> {
         let quotient = |b: f64, a: f64| {
@@ -449,14 +378,37 @@ impl Ratio {
             parameters: a.parameters.clone(),
             a: a.value,
             b: b.value,
+            spread_of_a: a.spread(),
+            spread_of_b: b.spread(),
             value_unit: a.unit.clone(),
             interval,
-            verdict: match interval {
-                Some(interval) if interval.high < 1.0 => Verdict::Faster,
-                Some(interval) if interval.low > 1.0 => Verdict::Slower,
-                _ => Verdict::Undecided,
-            },
+            verdict: verdict(interval, is_a_rate(&a.unit)),
         })
+    }
+}
+
+/// Whether more of this unit is better, as of a rate, or worse, as of a time; `None` if the unit
+/// does not say.
+fn is_a_rate(unit: &str) -> Option<bool> {
+    match unit {
+        "ns" | "us" | "s" | "cycles" => Some(false),
+        rate if rate.ends_with("/s") => Some(true),
+        _ => None,
+    }
+}
+
+fn verdict(interval: Option<RatioInterval>, is_a_rate: Option<bool>) -> Verdict {
+    let (Some(interval), Some(is_a_rate)) = (interval, is_a_rate) else {
+        return Verdict::Undecided;
+    };
+    let (less, more) = match is_a_rate {
+        true => (Verdict::Slower, Verdict::Faster),
+        false => (Verdict::Faster, Verdict::Slower),
+    };
+    match interval {
+        RatioInterval { high, .. } if high < 1.0 => less,
+        RatioInterval { low, .. } if low > 1.0 => more,
+        _ => Verdict::Undecided,
     }
 }
 
@@ -482,8 +434,27 @@ impl Summary {
     }
 }
 
-/// What may explain that numbers differ.
-fn notes(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
+/// What may explain that numbers differ: of A and B, and of the runs of one side.
+fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
+    let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
+        differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
+    };
+    let within = |runs: &[(&str, &Measured)]| {
+        let others = runs[1..].iter();
+        others
+            .flat_map(|other| pair(&runs[0], other))
+            .collect::<Vec<_>>()
+    };
+    let mut notes = pair(&a[0], &b[0]);
+    notes.extend(within(a));
+    notes.extend(within(b));
+    let all = a.iter().chain(b);
+    notes.extend(all.flat_map(|(name, run)| doubts(run.envelope(), name)));
+    notes
+}
+
+/// In what the circumstances of two runs differ.
+fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
     let mut differ = |what: &str, in_a: String, in_b: String| {
@@ -515,7 +486,6 @@ fn notes(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
         differ("Simulations", in_a, in_b);
     }
     let (env_a, env_b) = (&a.environment, &b.environment);
-    let is_real = |envelope: &Envelope| envelope.machine.simulation.is_none();
     let system = |e: &Environment| {
         let kernel = e.kernel.as_deref().unwrap_or("of unknown release");
         format!("{} {kernel} on {}", e.operating_system, e.architecture)
@@ -536,22 +506,30 @@ fn notes(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     }
     let version = |e: &Environment| e.cellworks_version.clone();
     differ("Versions of cellworks", version(env_a), version(env_b));
-    for (name, envelope) in [(name_a, a), (name_b, b)] {
-        if envelope.environment.build == "debug" && is_real(envelope) {
-            notes.push(format!(
-                "{name} was measured by a debug build, whose times mean little."
-            ));
-        }
-        if !envelope.trust.trustworthy {
-            let reasons = envelope.trust.reasons.join("; ");
-            let reasons = reasons.strip_suffix('.').unwrap_or(&reasons);
-            notes.push(format!("{name} is not trustworthy: {reasons}."));
-        }
-        if !envelope.complete {
-            notes.push(format!("{name} is not complete: its run ended early."));
-        }
-    }
     notes
+}
+
+/// Why a run may not be what its numbers say.
+fn doubts(envelope: &Envelope, name: &str) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if envelope.environment.build == "debug" && is_real(envelope) {
+        doubts.push(format!(
+            "{name} was measured by a debug build, whose times mean little."
+        ));
+    }
+    if !envelope.trust.trustworthy {
+        let reasons = envelope.trust.reasons.join("; ");
+        let reasons = reasons.strip_suffix('.').unwrap_or(&reasons);
+        doubts.push(format!("{name} is not trustworthy: {reasons}."));
+    }
+    if !envelope.complete {
+        doubts.push(format!("{name} is not complete: its run ended early."));
+    }
+    doubts
+}
+
+fn is_real(envelope: &Envelope) -> bool {
+    envelope.machine.simulation.is_none()
 }
 
 #[cfg(test)]

@@ -56,13 +56,13 @@ fn about(comparison: &Comparison) -> Markup {
     let compared = &comparison.compared;
     let other = &comparison.other;
     let sides = [
-        ("A", &compared.a, &comparison.envelope.machine),
-        ("B", &compared.b, &other.machine),
+        ("A", &compared.runs_of_a, &comparison.envelope.machine),
+        ("B", &compared.runs_of_b, &other.machine),
     ];
     html! {
-        @for (at, (letter, name, machine)) in sides.into_iter().enumerate() {
+        @for (at, (letter, runs, machine)) in sides.into_iter().enumerate() {
             @if at > 0 { br; }
-            b { (letter) } ": " (name) ", " (machine.name) ", " (parts_of(machine))
+            b { (letter) } ": " (runs.join(", ")) ", " (machine.name) ", " (parts_of(machine))
         }
     }
 }
@@ -78,7 +78,7 @@ fn notices(comparison: &Comparison) -> Markup {
 }
 
 fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
-    let sentences = summary(&comparison.summary);
+    let sentences = summary(comparison);
     if sentences.is_empty() {
         return None;
     }

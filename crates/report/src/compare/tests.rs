@@ -1,10 +1,10 @@
 //! Comparisons of made-up reports.
 
-use cellworks_stats::{Function, Primitive};
+use cellworks_stats::{Function, Interval, Primitive};
 use serde_json::json;
 
 use super::*;
-use crate::{ProgramReport, ReasonKind, SCHEMA_VERSION, made_up};
+use crate::{ProgramReport, ReasonKind, Report, SCHEMA_VERSION, made_up};
 
 /// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
 /// measurement has no interval.
@@ -124,6 +124,95 @@ fn ratios_are_those_of_medians_and_intervals_of_their_ends() {
     assert_eq!(
         json!(atomic.parameters),
         json!({"class": "same Cell", "polling": "compare-and-swap", "module": 0})
+    );
+}
+
+#[test]
+fn several_runs_of_a_side_are_their_median_and_their_spread() {
+    let runs = |medians: [f64; 3]| {
+        medians.map(|p50| {
+            let mut report = days()[0].clone();
+            report.measurements[0].latency_ns.p50 = p50;
+            report.results.clear();
+            Measured::Stats(report)
+        })
+    };
+    let (mut a, b) = (runs([100.0, 130.0, 104.0]), runs([150.0, 131.0, 260.0]));
+    let Measured::Stats(last) = &mut a[2] else {
+        panic!("they are reports");
+    };
+    last.measurements.remove(1);
+    last.envelope.trust.trustworthy = false;
+    last.envelope.trust.reasons = vec!["others used 80 % of the CPUs".to_owned()];
+    last.envelope.trust.kinds = vec![Some(ReasonKind::Disturbed)];
+    let [a, b] = [(&a, ["a1", "a2", "a3"]), (&b, ["b1", "b2", "b3"])]
+        .map(|(runs, names)| [0, 1, 2].map(|at| (names[at], &runs[at])));
+    let comparison = Comparison::of_runs(&a, &b).unwrap();
+    let [mailbox, get, ..] = &comparison.results[..] else {
+        panic!("{:?}", comparison.results);
+    };
+    assert_eq!((mailbox.a, mailbox.b), (104.0, 150.0));
+    let spread = |runs, low, high| Some(Spread { runs, low, high });
+    assert_eq!(mailbox.spread_of_a, spread(3, 100.0, 130.0));
+    assert_eq!(mailbox.spread_of_b, spread(3, 131.0, 260.0));
+    assert_eq!(mailbox.verdict, Verdict::Slower);
+    assert_eq!(get.spread_of_a.unwrap().runs, 2);
+    assert_eq!(
+        comparison.notes,
+        [
+            "a3 is not trustworthy: others used 80 % of the CPUs.",
+            "Some runs of a1 and 2 more lack 1 value that others have.",
+        ]
+    );
+    assert_eq!(
+        comparison.envelope.trust.reasons,
+        ["a3: others used 80 % of the CPUs"]
+    );
+    assert!(!comparison.envelope.trust.trustworthy);
+    let plain = table(&comparison)
+        .replace("\u{1b}[1m", "")
+        .replace("\u{1b}[0m", "");
+    for expected in [
+        "b1 and 2 more compared with a1 and 2 more\nA: a1, a2, a3, a workstation\nB: b1, b2, b3, a workstation\n",
+        "The interval of several runs is from the least of their values to the largest.\n",
+        "     A        range of A       B        range of B    B/A        interval    B is\n\
+         104 ns  100 ns to 130 ns  150 ns  131 ns to 260 ns  1.442  1.008 to 2.600  slower\n",
+    ] {
+        assert!(plain.contains(expected), "{plain}");
+    }
+    let line = csv(&comparison).lines().nth(1).unwrap().to_owned();
+    assert!(line.ends_with(",slower,100,130,131,260"), "{line}");
+    let error = Comparison::of_runs(&a, &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "one side has no run; name a file for each"
+    );
+}
+
+#[test]
+fn runs_of_a_program_show_which_side_has_the_higher_rate() {
+    let [a, b] = programs();
+    let [a, b] = [a, b].map(Measured::Program);
+    let comparison = Comparison::of_runs(&[("a1", &a), ("a2", &a)], &[("b1", &b), ("b2", &b)]);
+    let comparison = comparison.unwrap();
+    let verdicts = comparison.results.iter();
+    let verdicts: Vec<_> = verdicts
+        .map(|ratio| (ratio.name.as_str(), ratio.verdict))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("bandwidth", Verdict::Slower),
+            ("bandwidth", Verdict::Slower),
+            ("taken", Verdict::Undecided),
+            ("crossover", Verdict::Undecided),
+        ]
+    );
+    assert!(table(&comparison).contains("B is slower beyond both intervals in 2, faster"));
+    let back = Comparison::of_runs(&[("b1", &b), ("b2", &b)], &[("a1", &a)]).unwrap();
+    assert_eq!(
+        back.summary.faster, 0,
+        "one run of a program has no interval"
     );
 }
 
@@ -297,7 +386,7 @@ crossover (buffering=double, bytes=1048576, spes=1)
     );
     let page = html(&comparison);
     assert!(page.contains("4 results in both."), "{page}");
-    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided\n";
+    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided,,,,\n";
     assert!(csv(&comparison).ends_with(line), "{}", csv(&comparison));
 }
 
@@ -497,10 +586,10 @@ fn csv_has_a_fixed_header_and_quotes_what_it_must() {
     }
     assert_eq!(
         csv(&compared(&[a, b])),
-        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n\
-         measurement,mailbox,between=spe-spe;cell=0;spes=2,ns,160,200,1.25,1.2222222222222223,1.2784810126582278,slower\n\
-         finding,odd,\"note=a, \"\"b\"\"\",ns,3,3,1,,,undecided\n\
-         matrix,atomic,class=same Cell;module=0;polling=compare-and-swap,ns,50,55,1.1,,,undecided\n"
+        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n\
+         measurement,mailbox,between=spe-spe;cell=0;spes=2,ns,160,200,1.25,1.2222222222222223,1.2784810126582278,slower,,,,\n\
+         finding,odd,\"note=a, \"\"b\"\"\",ns,3,3,1,,,undecided,,,,\n\
+         matrix,atomic,class=same Cell;module=0;polling=compare-and-swap,ns,50,55,1.1,,,undecided,,,,\n"
     );
 }
 

@@ -6,14 +6,13 @@ use cellworks_stats::figures::plain;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-use super::{Comparison, Kind, Ratio, Summary, Verdict, listed};
+use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
 use crate::csv::quoted;
 use crate::text::{
     WIDTH, bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped,
 };
 
-pub(crate) const CSV_HEADER: &str =
-    "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict\n";
+pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 
 /// Between columns.
 const GAP: usize = 2;
@@ -22,7 +21,15 @@ const GAP: usize = 2;
 const EXTREMES: usize = 5;
 
 /// The columns after those of the parameters.
-const COLUMNS: [&str; 5] = ["A", "B", "B/A", "interval", "B is"];
+const COLUMNS: [&str; 7] = [
+    "A",
+    "range of A",
+    "B",
+    "range of B",
+    "B/A",
+    "interval",
+    "B is",
+];
 
 /// The comparison as a table of at most 100 columns, a block for each function, finding and matrix;
 /// titles carry ANSI styles.
@@ -81,6 +88,10 @@ pub fn csv(comparison: &Comparison) -> String {
                 end(ratio.interval.map(|interval| interval.low)),
                 end(ratio.interval.map(|interval| interval.high)),
                 verdict(ratio.verdict).to_owned(),
+                end(ratio.spread_of_a.map(|spread| spread.low)),
+                end(ratio.spread_of_a.map(|spread| spread.high)),
+                end(ratio.spread_of_b.map(|spread| spread.low)),
+                end(ratio.spread_of_b.map(|spread| spread.high)),
             ];
             fields.map(|field| quoted(&field)).join(",") + "\n"
         })
@@ -181,9 +192,16 @@ impl Group<'_> {
         let interval = ratio
             .interval
             .map(|interval| format!("{} to {}", factor(interval.low), factor(interval.high)));
+        let value = |value| in_unit(value, &ratio.value_unit);
+        let range = |spread: Option<Spread>| match spread {
+            Some(Spread { low, high, .. }) => format!("{} to {}", value(low), value(high)),
+            None => String::new(),
+        };
         let values = [
-            in_unit(ratio.a, &ratio.value_unit),
-            in_unit(ratio.b, &ratio.value_unit),
+            value(ratio.a),
+            range(ratio.spread_of_a),
+            value(ratio.b),
+            range(ratio.spread_of_b),
             factor(ratio.value),
             interval.unwrap_or_default(),
             match ratio.verdict {
@@ -272,13 +290,18 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
 
 /// What is said before the ratios: who is compared with whom, the summary, and the notes.
 fn headline(comparison: &Comparison) -> Vec<String> {
-    let (a, b) = (&comparison.compared.a, &comparison.compared.b);
+    let Compared {
+        runs_of_a,
+        runs_of_b,
+        ..
+    } = &comparison.compared;
+    let (machine_a, machine_b) = (&comparison.envelope.machine, &comparison.other.machine);
     let mut lines = vec![
         heading(comparison),
-        format!("A: {a}, {}", comparison.envelope.machine.name),
-        format!("B: {b}, {}", comparison.other.machine.name),
+        format!("A: {}, {}", runs_of_a.join(", "), machine_a.name),
+        format!("B: {}, {}", runs_of_b.join(", "), machine_b.name),
     ];
-    lines.extend(summary(&comparison.summary));
+    lines.extend(summary(comparison));
     lines.extend(comparison.notes.iter().cloned());
     lines
 }
@@ -291,7 +314,8 @@ pub(super) fn heading(comparison: &Comparison) -> String {
 }
 
 /// All measurements or results of a program in a few sentences; none if there are neither.
-pub(super) fn summary(summary: &Summary) -> Vec<String> {
+pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
+    let summary = &comparison.summary;
     let (Some(median), Some(largest)) = (summary.median_deviation, summary.largest_deviation)
     else {
         return Vec::new();
@@ -302,9 +326,26 @@ pub(super) fn summary(summary: &Summary) -> Vec<String> {
         percent(median),
         percent(largest)
     );
+    let decided = format!(
+        "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
+         not known.",
+        summary.slower, summary.faster, summary.undecided
+    );
+    let has_runs = comparison.compared.has_several();
+    let of_runs = "The interval of several runs is from the least of their values to the largest.";
     let Some(mean) = summary.geometric_mean_ratio else {
         let results = count(summary.compared, "result");
-        return vec![format!("{results} in both."), within];
+        let mut lines = vec![format!("{results} in both."), within];
+        if has_runs {
+            lines.extend([decided, of_runs.to_owned()]);
+        }
+        return lines;
+    };
+    let about = match has_runs {
+        true => of_runs,
+        false => {
+            "An interval tells of one run; on another day the same computer may be in another state."
+        }
     };
     vec![
         format!(
@@ -313,13 +354,8 @@ pub(super) fn summary(summary: &Summary) -> Vec<String> {
             plain(mean)
         ),
         within,
-        format!(
-            "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
-             not known.",
-            summary.slower, summary.faster, summary.undecided
-        ),
-        "An interval tells of one run; on another day the same computer may be in another state."
-            .to_owned(),
+        decided,
+        about.to_owned(),
     ]
 }
 

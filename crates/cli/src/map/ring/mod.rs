@@ -4,7 +4,7 @@
 mod found;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cellworks_machine::{CellId, CellMachine, Machine, Topology};
@@ -19,11 +19,10 @@ use serde_json::{Value, json};
 
 use super::costs::name_of;
 use super::problem::pattern_parser;
-use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count};
+use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, seed};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
-use crate::output::Printed;
-use crate::output_file::OutputFile;
+use crate::output::{Printed, ResultFiles};
 use crate::run::sizes;
 use crate::session::{End, Session, Shown, Steps};
 use crate::simulated::{Simulated, identity, load};
@@ -94,7 +93,12 @@ pub(crate) struct RingArgs {
     /// The tasks communicate as this file says: a line for each pair of tasks, with the sending
     /// task, the receiving task and the volume. The largest volume has packets of the size that
     /// --packet says, others have smaller ones
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["one_way", "pattern", "tasks"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = input(),
+        conflicts_with_all = ["one_way", "pattern", "tasks"]
+    )]
     pub graph: Option<PathBuf>,
 
     /// Runs this many mappings at random and the named ones, and not all
@@ -110,7 +114,13 @@ pub(crate) struct RingArgs {
     pub rounds: u32,
 
     /// Chooses how tasks start in each run, random mappings, and where threads are
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        value_parser = seed,
+        allow_hyphen_values = true
+    )]
     pub seed: u64,
 
     /// Where the threads are that tasks are mapped to
@@ -165,9 +175,10 @@ fn rounds(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
-    let page = arguments.output.page()?;
+    let files = arguments.output.files()?;
+    files.refuse_to_replace_any([&arguments.graph, &arguments.sweep.results])?;
     match Kind::of(&arguments.machine) {
-        Kind::Simulated => simulate(arguments, page),
+        Kind::Simulated => simulate(arguments, files),
         Kind::ThisComputer => {
             check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
             let common = CommonArgs {
@@ -176,20 +187,21 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
                 output: arguments.output.clone(),
                 quiet: arguments.quiet,
             };
-            on_machine(&common, page, &OneByOne(arguments))
+            on_machine(&common, files, &OneByOne(arguments))
         }
     }
 }
 
 /// Simulates the mappings side by side, each on a machine of its own.
-fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failure> {
+fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
     let machine = Simulated::build(
+        Path::new(&arguments.machine),
         description.clone(),
         &flags,
         HazardWatch::Off,
-        page.as_ref(),
+        &files,
         |topology| plan(arguments, topology).map(drop),
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
@@ -197,7 +209,7 @@ fn simulate(arguments: &RingArgs, page: Option<OutputFile>) -> Result<(), Failur
     let shown = Shown {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
-        page,
+        files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     }

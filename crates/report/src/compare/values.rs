@@ -1,0 +1,281 @@
+//! What two reports are compared by: numbers, under which circumstances.
+
+use std::collections::BTreeMap;
+
+use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CompareError, Kind, Spread};
+use crate::median::median;
+use crate::{Measured, Report};
+
+/// No number of a report is larger, and none above 0 is smaller than 1 divided by this: in
+/// nanoseconds it is 584 years. What lies within has a ratio that is a number.
+const LARGEST: f64 = u64::MAX as f64;
+
+/// Something of a report that may be in another one, too.
+pub(super) struct Compare {
+    pub kind: Kind,
+    pub name: String,
+    pub parameters: BTreeMap<String, Value>,
+    pub unit: String,
+    pub value: f64,
+    /// In which the median is; of several runs, from the least of their values to the largest.
+    pub interval: Option<Interval>,
+    /// How many runs have it.
+    pub runs: usize,
+}
+
+/// All that can be compared, of the report of this name.
+///
+/// # Errors
+///
+/// [`CompareError`] if a value cannot be true, or is there twice.
+fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
+    let values = match measured {
+        Measured::Stats(report) => values_of_stats(report),
+        Measured::Program(report) => values_of_results(&report.results),
+        Measured::Placement(report) => values_of_results(&report.results),
+        Measured::Explanation(report) => values_of_results(&report.results),
+    };
+    for (at, value) in values.iter().enumerate() {
+        if let Some(wrong) = value.impossible() {
+            return Err(CompareError(format!(
+                "`{name}` has {} {} for {}, which cannot be true; measure again",
+                Value::from(wrong),
+                value.unit,
+                value.describe()
+            )));
+        }
+        if let Some(first) = values[..at].iter().find(|other| other.is_like(value)) {
+            return Err(CompareError(format!(
+                "`{name}` has {} twice, with {} and {} {}, so which one counts is not known; measure again",
+                value.describe(),
+                Value::from(first.value),
+                Value::from(value.value),
+                value.unit
+            )));
+        }
+    }
+    Ok(values)
+}
+
+/// What the runs of a side have, each value once: the median of the runs that have it.
+///
+/// # Errors
+///
+/// As of [`values_of`].
+pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>, CompareError> {
+    let mut alike: Vec<Vec<Compare>> = Vec::new();
+    for (name, run) in runs {
+        for value in values_of(run, name)? {
+            match alike.iter_mut().find(|others| others[0].is_like(&value)) {
+                Some(others) => others.push(value),
+                None => alike.push(vec![value]),
+            }
+        }
+    }
+    Ok(alike.into_iter().map(Compare::of_runs).collect())
+}
+
+/// A program has its results by run; here all that have one name are together.
+fn values_of_results(results: &[Finding]) -> Vec<Compare> {
+    let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
+    for result in results {
+        let value = of_finding(Kind::Result, result);
+        match by_name.iter_mut().find(|(name, _)| *name == result.name) {
+            Some((_, values)) => values.push(value),
+            None => by_name.push((&result.name, vec![value])),
+        }
+    }
+    by_name.into_iter().flat_map(|(_, values)| values).collect()
+}
+
+fn of_finding(kind: Kind, finding: &Finding) -> Compare {
+    Compare {
+        kind,
+        name: finding.name.clone(),
+        parameters: finding.parameters.clone(),
+        unit: finding.unit.clone(),
+        value: finding.value,
+        interval: None,
+        runs: 1,
+    }
+}
+
+fn values_of_stats(report: &Report) -> Vec<Compare> {
+    let findings = report.results.iter();
+    let findings = findings.map(|finding| of_finding(Kind::Finding, finding));
+    report
+        .measurements
+        .iter()
+        .map(of_measurement)
+        .chain(findings)
+        .chain(report.matrices.iter().flat_map(of_matrix))
+        .collect()
+}
+
+fn of_measurement(measurement: &Measurement) -> Compare {
+    let Measurement {
+        function,
+        parameters,
+        ..
+    } = measurement;
+    Compare {
+        kind: Kind::Measurement,
+        name: function.name().to_owned(),
+        parameters: fields(parameters),
+        unit: "ns".to_owned(),
+        value: measurement.latency_ns.p50,
+        interval: measurement.median_interval_ns,
+        runs: 1,
+    }
+}
+
+/// The classes of which pairs were measured.
+fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
+    let mut parameters = BTreeMap::new();
+    if let Some(polling) = matrix.polling {
+        parameters.insert("polling".to_owned(), plain(&polling));
+    }
+    if let Some(bytes) = matrix.block_bytes {
+        parameters.insert("block_bytes".to_owned(), plain(&bytes));
+    }
+    if let Some(module) = matrix.home.and_then(|home| home.module) {
+        parameters.insert("module".to_owned(), plain(&module));
+    }
+    let name = match plain(&matrix.primitive) {
+        Value::String(name) => name,
+        other => other.to_string(),
+    };
+    matrix.classes.iter().filter_map(move |class| {
+        let mut parameters = parameters.clone();
+        parameters.insert("class".to_owned(), plain(&class.name));
+        Some(Compare {
+            kind: Kind::Matrix,
+            name: name.clone(),
+            parameters,
+            unit: "ns".to_owned(),
+            value: class.p50_ns?,
+            interval: None,
+            runs: 1,
+        })
+    })
+}
+
+/// The fields of parameters, without those that have no meaning.
+fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
+    match plain(parameters) {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect(),
+        _ => BTreeMap::new(),
+    }
+}
+
+/// A value as JSON has it.
+fn plain(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("numbers, strings and structs of them")
+}
+
+impl Compare {
+    /// What runs have that are alike; there is one or more.
+    fn of_runs(mut alike: Vec<Self>) -> Self {
+        alike.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
+        let (low, high) = (values[0], values[values.len() - 1]);
+        let first = alike.swap_remove(0);
+        if values.len() == 1 {
+            return first;
+        }
+        Self {
+            value: median(&values).unwrap_or(low),
+            interval: Some(Interval { low, high }),
+            runs: values.len(),
+            ..first
+        }
+    }
+
+    /// How far its runs are apart, if there are several.
+    pub(super) fn spread(&self) -> Option<Spread> {
+        let Interval { low, high } = self.interval.filter(|_| self.runs > 1)?;
+        Some(Spread {
+            runs: self.runs,
+            low,
+            high,
+        })
+    }
+
+    /// The first of its numbers that cannot be true, if there is one. A time that was measured is
+    /// above 0; a finding or a result may be 0 or less.
+    fn impossible(&self) -> Option<f64> {
+        let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
+        let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);
+        [self.value].into_iter().chain(interval).find(|number| {
+            let possible = 1.0 / LARGEST..=LARGEST;
+            let is_nothing = *number == 0.0 || possible.contains(&-number);
+            !(possible.contains(number) || !is_time && is_nothing)
+        })
+    }
+
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.kind, &self.name, &self.unit) == (other.kind, &other.name, &other.unit)
+            && self.parameters == other.parameters
+    }
+
+    pub(super) fn describe(&self) -> String {
+        described(self.kind, &self.name, &self.parameters)
+    }
+}
+
+/// Name and circumstances in one line.
+pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Value>) -> String {
+    let noun = match kind {
+        Kind::Measurement | Kind::Finding | Kind::Result => "",
+        Kind::Matrix => "matrix of ",
+    };
+    match listed(parameters, ", ") {
+        parameters if parameters.is_empty() => format!("{noun}{name}"),
+        parameters => format!("{noun}{name} ({parameters})"),
+    }
+}
+
+/// Parameters as `name=value`; strings have no quotes.
+pub(super) fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
+    let parameters: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            value => format!("{name}={value}"),
+        })
+        .collect();
+    parameters.join(separator)
+}
+
+/// What a report has, in a few words.
+pub(super) fn contents(values: &[Compare]) -> String {
+    let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+    names.dedup();
+    let mut spes: Vec<u64> = values
+        .iter()
+        .filter_map(|value| value.parameters.get("spes")?.as_u64())
+        .collect();
+    spes.sort_unstable();
+    spes.dedup();
+    let mut text = match names.len() {
+        0 => "nothing".to_owned(),
+        1..=3 => names.join(", "),
+        more => format!("{} and {} more", names[..3].join(", "), more - 3),
+    };
+    if let Some((last, others)) = spes.split_last() {
+        let others: Vec<String> = others.iter().map(u64::to_string).collect();
+        let noun = if *last == 1 { "SPE" } else { "SPEs" };
+        text += &match others.is_empty() {
+            true => format!(" with {last} {noun}"),
+            false => format!(" with {} or {last} {noun}", others.join(", ")),
+        };
+    }
+    text
+}
