@@ -131,7 +131,8 @@ pub struct Ratio {
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
     /// From the least to the most that the ratio is if both medians are in their intervals. That of
-    /// several runs is their spread. `None` if one of the medians has no interval.
+    /// several runs holds their values and their intervals. `None` if one of the medians has no
+    /// interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -206,7 +207,7 @@ impl Comparison {
     }
 
     /// Compares the runs of B with those of A, each with what it is called. A value is the median
-    /// of those of the runs, and their spread takes the place of an interval.
+    /// of those of the runs, and its interval holds these and their intervals.
     ///
     /// # Errors
     ///
@@ -229,7 +230,7 @@ impl Comparison {
         let ([name_a, name_b], mut notes) = ([a, b].map(name_of), notes_of_runs(a, b));
         let (values_a, values_b) = (values_of_side(a)?, values_of_side(b)?);
         for (name, runs, values) in [(&name_a, a, &values_a), (&name_b, b, &values_b)] {
-            let partial = values.iter().filter(|value| value.runs < runs.len());
+            let partial = values.iter().filter(|value| value.runs() < runs.len());
             match partial.count() {
                 0 => {}
                 lacking => notes.push(format!(
@@ -378,8 +379,8 @@ impl Ratio {
             parameters: a.parameters.clone(),
             a: a.value,
             b: b.value,
-            spread_of_a: a.spread(),
-            spread_of_b: b.spread(),
+            spread_of_a: a.spread,
+            spread_of_b: b.spread,
             value_unit: a.unit.clone(),
             interval,
             verdict: verdict(interval, is_a_rate(&a.unit)),

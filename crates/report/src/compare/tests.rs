@@ -133,6 +133,10 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
         medians.map(|p50| {
             let mut report = days()[0].clone();
             report.measurements[0].latency_ns.p50 = p50;
+            report.measurements[0].median_interval_ns = Some(Interval {
+                low: p50 - 0.1,
+                high: p50 + 0.1,
+            });
             report.results.clear();
             Measured::Stats(report)
         })
@@ -156,6 +160,8 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
     assert_eq!(mailbox.spread_of_a, spread(3, 100.0, 130.0));
     assert_eq!(mailbox.spread_of_b, spread(3, 131.0, 260.0));
     assert_eq!(mailbox.verdict, Verdict::Slower);
+    let interval = mailbox.interval.unwrap();
+    assert_eq!((interval.low, interval.high), (130.9 / 130.1, 260.1 / 99.9));
     assert_eq!(get.spread_of_a.unwrap().runs, 2);
     assert_eq!(
         comparison.notes,
@@ -174,9 +180,9 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
         .replace("\u{1b}[0m", "");
     for expected in [
         "b1 and 2 more compared with a1 and 2 more\nA: a1, a2, a3, a workstation\nB: b1, b2, b3, a workstation\n",
-        "The interval of several runs is from the least of their values to the largest.\n",
+        "The interval of several runs holds their values and their intervals.\n",
         "     A        range of A       B        range of B    B/A        interval    B is\n\
-         104 ns  100 ns to 130 ns  150 ns  131 ns to 260 ns  1.442  1.008 to 2.600  slower\n",
+         104 ns  100 ns to 130 ns  150 ns  131 ns to 260 ns  1.442  1.006 to 2.604  slower\n",
     ] {
         assert!(plain.contains(expected), "{plain}");
     }

@@ -21,10 +21,10 @@ pub(super) struct Compare {
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// In which the median is; of several runs, from the least of their values to the largest.
+    /// In which the median is; of several runs, what holds their values and their intervals.
     pub interval: Option<Interval>,
-    /// How many runs have it.
-    pub runs: usize,
+    /// The values of several runs; `None` if one has it.
+    pub spread: Option<Spread>,
 }
 
 /// All that can be compared, of the report of this name.
@@ -100,7 +100,7 @@ fn of_finding(kind: Kind, finding: &Finding) -> Compare {
         unit: finding.unit.clone(),
         value: finding.value,
         interval: None,
-        runs: 1,
+        spread: None,
     }
 }
 
@@ -129,7 +129,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
         unit: "ns".to_owned(),
         value: measurement.latency_ns.p50,
         interval: measurement.median_interval_ns,
-        runs: 1,
+        spread: None,
     }
 }
 
@@ -159,7 +159,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
             unit: "ns".to_owned(),
             value: class.p50_ns?,
             interval: None,
-            runs: 1,
+            spread: None,
         })
     })
 }
@@ -185,27 +185,31 @@ impl Compare {
     fn of_runs(mut alike: Vec<Self>) -> Self {
         alike.sort_by(|a, b| a.value.total_cmp(&b.value));
         let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
-        let (low, high) = (values[0], values[values.len() - 1]);
+        let ends = alike.iter().flat_map(|one| one.interval);
+        let ends: Vec<f64> = ends.flat_map(|ends| [ends.low, ends.high]).collect();
+        let (least, largest) = (values[0], values[values.len() - 1]);
         let first = alike.swap_remove(0);
         if values.len() == 1 {
             return first;
         }
         Self {
-            value: median(&values).unwrap_or(low),
-            interval: Some(Interval { low, high }),
-            runs: values.len(),
+            value: median(&values).unwrap_or(least),
+            interval: Some(Interval {
+                low: ends.iter().copied().fold(least, f64::min),
+                high: ends.into_iter().fold(largest, f64::max),
+            }),
+            spread: Some(Spread {
+                runs: values.len(),
+                low: least,
+                high: largest,
+            }),
             ..first
         }
     }
 
-    /// How far its runs are apart, if there are several.
-    pub(super) fn spread(&self) -> Option<Spread> {
-        let Interval { low, high } = self.interval.filter(|_| self.runs > 1)?;
-        Some(Spread {
-            runs: self.runs,
-            low,
-            high,
-        })
+    /// How many runs have it.
+    pub(super) fn runs(&self) -> usize {
+        self.spread.map_or(1, |spread| spread.runs)
     }
 
     /// The first of its numbers that cannot be true, if there is one. A time that was measured is

@@ -332,7 +332,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
         summary.slower, summary.faster, summary.undecided
     );
     let has_runs = comparison.compared.has_several();
-    let of_runs = "The interval of several runs is from the least of their values to the largest.";
+    let of_runs = "The interval of several runs holds their values and their intervals.";
     let Some(mean) = summary.geometric_mean_ratio else {
         let results = count(summary.compared, "result");
         let mut lines = vec![format!("{results} in both."), within];
