@@ -150,7 +150,7 @@ fn what_is_measured_for_another_computer_is_never_trusted() {
     command
         .arg("compare")
         .args(measured.map(|(name, _)| file(name)))
-        .args(["--format", "json"]);
+        .args(["--untrusted", "--format", "json"]);
     let comparison = Run::of(&mut command).report();
     assert_eq!(comparison["trust"]["trustworthy"], false);
     let notes = list(&comparison, "notes").iter();
