@@ -1,8 +1,10 @@
 //! Ends of channels of every kind, for processes that do not care which.
 
+use cellworks_machine::Time;
+
 use crate::alternation::{Alternation, ReadGuard, WriteGuard};
 use crate::channel::{Reach, Reader, Writer};
-use crate::end::{Ended, Unsent};
+use crate::end::{Ended, Refused, Unsent};
 use crate::item::Item;
 use crate::place::Place;
 use crate::process::Process;
@@ -27,6 +29,26 @@ pub trait Input<T: Item>: Ends {
     #[track_caller]
     fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended>;
 
+    /// See [`Reader::try_read`].
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`] if the channel has ended.
+    #[track_caller]
+    fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended>;
+
+    /// See [`Reader::read_until`].
+    ///
+    /// # Errors
+    ///
+    /// [`Ended`] if the channel has ended.
+    #[track_caller]
+    fn read_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<T>, Ended>;
+
     /// See [`Alternation::read`].
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
     where
@@ -44,6 +66,27 @@ pub trait Output<T: Item>: Ends {
     #[track_caller]
     fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>>;
 
+    /// See [`Writer::try_write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives the item back if no process took it, or the channel has ended.
+    #[track_caller]
+    fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>>;
+
+    /// See [`Writer::write_until`].
+    ///
+    /// # Errors
+    ///
+    /// As [`try_write`](Self::try_write), when `deadline` has come.
+    #[track_caller]
+    fn write_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+        deadline: Time,
+    ) -> Result<(), Refused<T>>;
+
     /// See [`Alternation::write`].
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
     where
@@ -55,6 +98,20 @@ impl<T: Item, E, R: Reach> Input<T> for Reader<T, E, R> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         Reader::read(self, process)
+    }
+
+    #[track_caller]
+    fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
+        Reader::try_read(self, process)
+    }
+
+    #[track_caller]
+    fn read_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<T>, Ended> {
+        Reader::read_until(self, process, deadline)
     }
 
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
@@ -72,6 +129,21 @@ impl<T: Item, E, R: Reach> Output<T> for Writer<T, E, R> {
         Writer::write(self, process, item)
     }
 
+    #[track_caller]
+    fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>> {
+        Writer::try_write(self, process, item)
+    }
+
+    #[track_caller]
+    fn write_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+        deadline: Time,
+    ) -> Result<(), Refused<T>> {
+        Writer::write_until(self, process, item, deadline)
+    }
+
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>
     where
         T: 'a,
@@ -87,6 +159,20 @@ impl<T: Item, I: Input<T>> Input<T> for &mut I {
         (**self).read(process)
     }
 
+    #[track_caller]
+    fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
+        (**self).try_read(process)
+    }
+
+    #[track_caller]
+    fn read_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        deadline: Time,
+    ) -> Result<Option<T>, Ended> {
+        (**self).read_until(process, deadline)
+    }
+
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> ReadGuard<T>
     where
         T: 'a,
@@ -100,6 +186,21 @@ impl<T: Item, O: Output<T>> Output<T> for &mut O {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         (**self).write(process, item)
+    }
+
+    #[track_caller]
+    fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>> {
+        (**self).try_write(process, item)
+    }
+
+    #[track_caller]
+    fn write_until<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+        item: T,
+        deadline: Time,
+    ) -> Result<(), Refused<T>> {
+        (**self).write_until(process, item, deadline)
     }
 
     fn list<'a>(&'a mut self, alternation: &mut Alternation<'a>) -> WriteGuard<T>

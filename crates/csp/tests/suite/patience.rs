@@ -1,7 +1,8 @@
 //! Reading and writing without waiting, or until a time, and reading by an iterator.
 
 use cellworks_csp::{
-    Alternation, Channel, Ended, Kind, Place, Process, Reach, Reader, Refused, Unsent, Writer,
+    Alternation, Channel, Ended, Input, Kind, Output, Place, Process, Reach, Reader, Refused,
+    Unsent, Writer,
 };
 use cellworks_machine::{Machine, Span, Time};
 
@@ -31,10 +32,10 @@ enum Way {
 }
 
 impl Way {
-    fn read<E: Kind, R: Reach>(
+    fn read(
         self,
         process: &Process<'_, impl Place>,
-        reader: &mut Reader<u32, E, R>,
+        mut reader: impl Input<u32>,
     ) -> Result<Option<u32>, Ended> {
         match self {
             Self::Try => reader.try_read(process),
@@ -42,10 +43,10 @@ impl Way {
         }
     }
 
-    fn write<E: Kind, R: Reach>(
+    fn write(
         self,
         process: &Process<'_, impl Place>,
-        writer: &mut Writer<u32, E, R>,
+        mut writer: impl Output<u32>,
         item: u32,
     ) -> Result<(), Refused<u32>> {
         match self {
