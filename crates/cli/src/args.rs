@@ -9,7 +9,7 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
-use crate::output::ResultFiles;
+use crate::output::{Format, ResultFiles};
 use crate::output_file::OutputFile;
 use crate::sweep::SweepArgs;
 
@@ -303,16 +303,6 @@ impl OutputArgs {
     pub fn has_json(&self) -> bool {
         self.json.is_some() || matches!(self.format, Format::Json)
     }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Table,
-    /// One object, described in docs/json.md
-    Json,
-    /// A header and lines for a spreadsheet, described in docs/csv.md
-    Csv,
 }
 
 impl CommonArgs {

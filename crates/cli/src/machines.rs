@@ -3,8 +3,9 @@
 use cellworks_report::{Machines, SimulatedMachine, json, machines};
 use cellworks_sim::{Description, Interconnect};
 
-use crate::args::{Format, MachinesArgs};
+use crate::args::MachinesArgs;
 use crate::failure::Failure;
+use crate::output::Format;
 use crate::output::print;
 use crate::simulated::described;
 

@@ -3,10 +3,22 @@
 use std::io::{ErrorKind, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use crate::args::Format;
+use clap::ValueEnum;
+
 use crate::failure::{Failure, exit_code};
 use crate::message::warn;
 use crate::output_file::OutputFile;
+
+/// How a result is shown.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// One object, described in docs/json.md
+    Json,
+    /// A header and lines for a spreadsheet, described in docs/csv.md
+    Csv,
+}
 
 /// Where results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,9 +21,10 @@ use std::time::{Duration, Instant};
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
 use serde::de::DeserializeOwned;
 
-use crate::args::{CommonArgs, Format};
+use crate::args::CommonArgs;
 use crate::failure::{Failure, exit_code};
 use crate::message::{note, warn};
+use crate::output::Format;
 use crate::output::{Printed, ResultFiles, Views, both, show};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};

@@ -23,9 +23,10 @@ use cellworks_machine::{
 
 use crate::cause::{self, Moment};
 use crate::deadlock::Deadlock;
-use crate::gate::{Gate, OwnGates};
+use crate::gate::Gate;
 use crate::held;
 use crate::named::error::NamedError;
+use crate::outside::OwnGates;
 use crate::pending;
 use crate::place::{Place, PpePlace};
 use crate::process::Process;
@@ -435,7 +436,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// a network that has gates fails before one of its processes has started, with
     /// [`NetworkError::NoGate`].
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
-        self.gates.gate(name.into(), ends)
+        Gate::new(ends, self.gates.place(name.into()))
     }
 
     #[track_caller]

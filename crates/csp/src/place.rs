@@ -4,7 +4,7 @@ use std::fmt;
 
 use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wait, Wake};
 
-use crate::gate::OutsidePlace;
+use crate::outside::OutsidePlace;
 
 /// A processor that runs processes: an SPE, the PPE as a [`PpePlace`], or an OS thread outside of
 /// the machine as an [`OutsidePlace`].
@@ -105,5 +105,23 @@ impl<C: PpeCore> Place for PpePlace<'_, C> {
 
     fn yield_ready(&self) {
         self.yield_now();
+    }
+}
+
+impl Place for OutsidePlace {
+    fn processor(&self) -> Processor {
+        Processor::Ppe
+    }
+
+    fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+
+    fn yield_ready(&self) {
+        self.yield_now();
+    }
+
+    fn outside(&self) -> Option<&OutsidePlace> {
+        Some(self)
     }
 }

@@ -7,11 +7,11 @@ use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
 
-use crate::gate::OutsidePlace;
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
 use crate::lock::Lock;
+use crate::outside::OutsidePlace;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
 use crate::place::Place;

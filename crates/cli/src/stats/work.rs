@@ -8,8 +8,9 @@ use cellworks_stats::{Function, Iterations, Limits, Plan, Primitive, Request, ch
 
 use super::args::{StatsArgs, Wanted};
 use super::explain::explain;
-use crate::args::{Format, span};
+use crate::args::span;
 use crate::failure::Failure;
+use crate::output::Format;
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
 /// another state to show.

@@ -41,6 +41,7 @@ pub(crate) mod groups;
 pub(crate) mod list;
 mod memory;
 mod notes;
+mod online;
 mod quota;
 mod source;
 mod topology;
@@ -49,14 +50,15 @@ mod topology;
 pub(crate) mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 
 pub(crate) use cpu::SPES_MAX;
 pub use cpu::{Cpu, LeftOut, WhyLeftOut};
 pub use error::CpusError;
 pub use memory::Node;
 use notes::Notes;
+pub(crate) use online::online;
+use online::{ONLINE, folders};
 pub use quota::Quota;
 pub use source::{FSROOT, Source};
 
@@ -138,32 +140,6 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         model_name: model_name(source)?,
         notes: notes.sentences(),
     })
-}
-
-/// The list of the CPUs that are online.
-const ONLINE: &str = "sys/devices/system/cpu/online";
-
-/// The CPUs that are online, by their list; where there is none, those that their folders do not
-/// call offline. `None` if there is neither.
-pub(crate) fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
-    if let Some(online) = files::list(&source.path(ONLINE))? {
-        return Ok(Some(online));
-    }
-    let mut online = BTreeSet::new();
-    for (cpu, folder) in folders(source)? {
-        // A CPU that cannot be switched off has no such file.
-        let state: Option<u8> = files::number(&folder.join("online"), "0 or 1")?;
-        if state != Some(0) {
-            online.insert(cpu);
-        }
-    }
-    Ok((!online.is_empty()).then_some(online))
-}
-
-/// The folder of each CPU that has one.
-fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
-    let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
-    Ok(folders.into_iter().collect())
 }
 
 /// What the cpuset leaves of the CPUs that are online.

@@ -10,7 +10,7 @@ use super::files;
 use super::list::name_cpus;
 use super::memory::Memory;
 use super::notes::Notes;
-use super::online;
+use super::online::online;
 use super::source::Source;
 
 /// What the folder of one CPU says.

@@ -23,6 +23,7 @@ use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
 use values::{Compare, contents, described, listed, values_of_side};
 
 pub use page::html;
+pub use values::{CompareError, Kind, Spread};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
@@ -138,31 +139,6 @@ pub struct Ratio {
     pub verdict: Verdict,
 }
 
-/// Of what a ratio is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// The medians of a measurement.
-    Measurement,
-    /// The values of a finding.
-    Finding,
-    /// The medians of the pairs of SPEs at one distance.
-    Matrix,
-    /// The values of a result of a program.
-    Result,
-}
-
-/// The values of several runs, in the unit of the value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spread {
-    /// How many runs have a value.
-    pub runs: usize,
-    /// The least of them.
-    pub low: f64,
-    /// The largest of them.
-    pub high: f64,
-}
-
 /// A range of ratios, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioInterval {
@@ -184,11 +160,6 @@ pub enum Verdict {
     /// The interval has 1 in it, or there is none, or the unit does not say which side is faster.
     Undecided,
 }
-
-/// Two reports cannot be compared. The message names them and says why, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct CompareError(String);
 
 impl Comparison {
     /// Compares B with A. Measurements belong together if function and parameters are equal,

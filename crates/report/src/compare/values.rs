@@ -3,12 +3,42 @@
 use std::collections::BTreeMap;
 
 use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CompareError, Kind, Spread};
 use crate::median::median;
 use crate::{Measured, Report};
+
+/// Of what a ratio is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The medians of a measurement.
+    Measurement,
+    /// The values of a finding.
+    Finding,
+    /// The medians of the pairs of SPEs at one distance.
+    Matrix,
+    /// The values of a result of a program.
+    Result,
+}
+
+/// The values of several runs, in the unit of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// How many runs have a value.
+    pub runs: usize,
+    /// The least of them.
+    pub low: f64,
+    /// The largest of them.
+    pub high: f64,
+}
+
+/// Two reports cannot be compared. The message names them and says why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CompareError(pub(super) String);
 
 /// No number of a report is larger, and none above 0 is smaller than 1 divided by this: in
 /// nanoseconds it is 584 years. What lies within has a ratio that is a number.

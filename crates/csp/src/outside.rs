@@ -1,0 +1,434 @@
+//! OS threads outside of the machine that take part in a network, through the gates that they have.
+//!
+//! A thread outside performs the steps of the protocol as every process does. Only its waits are
+//! its own: it sleeps in the operating system, not in the machine. The process that wakes it knows
+//! that by the network of its [`Waker`]: see [`outside_of`].
+//!
+//! While it waits the machine does not count it. The process that wakes it has it counted again
+//! before it goes on. So the machine never sees all asleep while a thread is about to go on.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
+// Not the models': none has a thread outside.
+use crossbeam_utils::Backoff;
+
+use crate::pending;
+use crate::shared::{NetworkState, outside_of};
+use crate::sync::locked;
+use crate::waker::Waker;
+
+/// An OS thread outside of the machine, as the place of a process: see [`Gate::enter`](crate::Gate::enter).
+///
+/// It has no processor of the machine; where one is asked for, it is the PPE. The machine does not
+/// wake it: what it waits for is done at channels, and its waits say false when the run is over.
+pub struct OutsidePlace {
+    gates: Arc<Gates>,
+    number: u32,
+    name: String,
+    /// Known when the thread has entered.
+    inside: OnceCell<Inside>,
+}
+
+/// What a thread needs that has entered a gate.
+struct Inside {
+    run: Arc<Run>,
+    waker: Waker,
+}
+
+/// The gates of a network.
+pub(crate) struct Gates(Mutex<State>);
+
+struct State {
+    phase: Phase,
+    seats: BTreeMap<u32, Seat>,
+    next_number: u32,
+    /// Threads that wait for the network to run.
+    opened: Arc<Condvar>,
+}
+
+enum Phase {
+    Ahead,
+    Open(Arc<Run>),
+    Over { has_run: bool },
+}
+
+/// The run of a network.
+struct Run {
+    outside: Arc<dyn Outside>,
+    waker: RemoteWaker,
+    /// What the machine knows a thread outside by. It is the PPE, which no process finds on its
+    /// own core.
+    sleeper: Sleeper,
+    shared: Arc<NetworkState>,
+}
+
+/// The thread of a gate.
+struct Seat {
+    gate: String,
+    /// It is to look again at what it waits for.
+    is_notified: bool,
+    /// The machine does not count it: the process that notifies it has it counted again.
+    is_dismissed: bool,
+    notified: Arc<Condvar>,
+}
+
+/// A thread cannot enter a gate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GateError {
+    /// The run of the network is over, so there is no process left to communicate with.
+    #[error(
+        "the gate `{gate}` is closed, as the run of its network has ended; the result of the run says why"
+    )]
+    Ended {
+        /// The name of the gate.
+        gate: String,
+    },
+    /// The network was dropped, or could not run on its machine.
+    #[error("the gate `{gate}` is closed, as its network never ran; run the network")]
+    NeverRan {
+        /// The name of the gate.
+        gate: String,
+    },
+    /// The thread runs processes of a network, which could not go on while it waits outside.
+    #[error(
+        "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
+         the process ends of its own"
+    )]
+    InProcess {
+        /// The name of the gate.
+        gate: String,
+    },
+}
+
+/// The first number of a process outside: no network runs as many processes as are below it.
+const FIRST_OUTSIDE: u32 = 1 << 31;
+
+/// Whether a process of this number in its network is outside.
+pub(crate) fn is_outside(number: u32) -> bool {
+    number >= FIRST_OUTSIDE
+}
+
+/// The gates of a network as the network has them: they are closed when this is dropped.
+pub(crate) struct OwnGates(Arc<Gates>);
+
+impl Default for OwnGates {
+    fn default() -> Self {
+        Self(Arc::new(Gates(Mutex::new(State {
+            phase: Phase::Ahead,
+            seats: BTreeMap::new(),
+            next_number: FIRST_OUTSIDE,
+            opened: Arc::default(),
+        }))))
+    }
+}
+
+impl OwnGates {
+    /// The place of a thread that is to have a gate of this name.
+    pub(crate) fn place(&self, name: String) -> OutsidePlace {
+        OutsidePlace::new(&self.0, name)
+    }
+
+    /// The network runs, and its threads outside are counted. If they cannot take part, returns the
+    /// name of a gate.
+    pub(crate) fn open(
+        &self,
+        core: &impl PpeCore,
+        shared: &Arc<NetworkState>,
+    ) -> Result<(), String> {
+        let mut state = self.0.state();
+        let Some(first) = state.seats.values().next() else {
+            return Ok(());
+        };
+        let outside = core.outside().ok_or_else(|| first.gate.clone())?;
+        for _ in &state.seats {
+            outside.admit();
+        }
+        let run = Run {
+            outside,
+            waker: core.remote_waker(),
+            sleeper: core.sleeper(),
+            shared: Arc::clone(shared),
+        };
+        let (network, waker, gates) = (shared.network, run.waker.clone(), Arc::clone(&self.0));
+        pending::wake_remotely(network, move |process| waker.wake(process.sleeper));
+        pending::wake_remotely(outside_of(network), move |thread| {
+            gates.notify(thread.process);
+        });
+        state.phase = Phase::Open(Arc::new(run));
+        state.opened.notify_all();
+        Ok(())
+    }
+}
+
+impl Drop for OwnGates {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        let has_run = match &state.phase {
+            Phase::Open(run) => Some(run.shared.network),
+            _ => None,
+        };
+        if let Some(network) = has_run {
+            pending::end_remote_wakes(network);
+            pending::end_remote_wakes(outside_of(network));
+        }
+        let has_run = has_run.is_some();
+        let before = std::mem::replace(&mut state.phase, Phase::Over { has_run });
+        state.opened.notify_all();
+        for seat in state.seats.values() {
+            seat.notified.notify_one();
+        }
+        // What it holds may do anything when it is dropped.
+        drop(state);
+        drop(before);
+    }
+}
+
+impl Gates {
+    fn state(&self) -> MutexGuard<'_, State> {
+        locked(&self.0)
+    }
+
+    /// Has a thread look again at what it waits for.
+    fn notify(&self, number: u32) {
+        let mut state = self.state();
+        let State { phase, seats, .. } = &mut *state;
+        let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&number)) else {
+            return;
+        };
+        if std::mem::take(&mut seat.is_dismissed) {
+            run.outside.admit();
+        }
+        seat.is_notified = true;
+        seat.notified.notify_one();
+    }
+}
+
+impl OutsidePlace {
+    fn new(gates: &Arc<Gates>, name: String) -> Self {
+        let mut state = gates.state();
+        // A network that runs for long may have more gates than there are numbers.
+        let free = |number: &u32| !state.seats.contains_key(number);
+        let number = (state.next_number..=u32::MAX)
+            .chain(FIRST_OUTSIDE..state.next_number)
+            .find(free);
+        let number = number.expect("2^31 gates do not fit into memory");
+        state.next_number = number.wrapping_add(1).max(FIRST_OUTSIDE);
+        if let Phase::Open(run) = &state.phase {
+            run.outside.admit();
+        }
+        let seat = Seat {
+            gate: name.clone(),
+            is_notified: false,
+            is_dismissed: false,
+            notified: Arc::default(),
+        };
+        state.seats.insert(number, seat);
+        drop(state);
+        Self {
+            gates: Arc::clone(gates),
+            number,
+            name,
+            inside: OnceCell::new(),
+        }
+    }
+
+    /// The place of another thread, for a gate of the same name.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(&self.gates, self.name.clone())
+    }
+
+    /// The number of the thread as a process of the network.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The name of its gate.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Waits until the network runs.
+    pub(crate) fn enter(&self) -> Result<&NetworkState, GateError> {
+        let gate = || self.name.clone();
+        if pending::network_here().is_some() {
+            return Err(GateError::InProcess { gate: gate() });
+        }
+        let mut state = self.gates.state();
+        loop {
+            match &state.phase {
+                Phase::Ahead => {}
+                Phase::Open(run) => {
+                    let inside = self.inside.get_or_init(|| self.inside(run));
+                    return Ok(&inside.run.shared);
+                }
+                Phase::Over { has_run: true } => return Err(GateError::Ended { gate: gate() }),
+                Phase::Over { has_run: false } => return Err(GateError::NeverRan { gate: gate() }),
+            }
+            let opened = Arc::clone(&state.opened);
+            state = opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn inside(&self, run: &Arc<Run>) -> Inside {
+        Inside {
+            run: Arc::clone(run),
+            waker: Waker {
+                sleeper: run.sleeper,
+                process: self.number,
+                network: outside_of(run.shared.network),
+            },
+        }
+    }
+
+    /// Whether the run of its network has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.gates.state().phase, Phase::Over { .. })
+    }
+
+    fn run(&self) -> &Run {
+        let inside = self.inside.get();
+        &inside.expect("a process outside has entered its gate").run
+    }
+
+    /// What wakes the thread when it waits.
+    pub(crate) fn waker(&self) -> &Waker {
+        let inside = self.inside.get();
+        &inside
+            .expect("a process outside has entered its gate")
+            .waker
+    }
+
+    /// Waits until `ready` says true, or the deadline has come, or the run is over: then false.
+    /// `record` says what it waits for, should all others wait, too.
+    pub(crate) fn wait(
+        &self,
+        record: &dyn Fn(),
+        deadline: Option<Time>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let backoff = Backoff::new();
+        loop {
+            if ready() {
+                return true;
+            }
+            if deadline.is_some_and(|deadline| self.now() >= deadline) {
+                return false;
+            }
+            if !backoff.is_completed() {
+                backoff.snooze();
+            } else if !self.sleep(record, deadline) {
+                return ready();
+            }
+        }
+    }
+
+    /// Sleeps until the thread is notified or the deadline has come. Says false if the run is over.
+    fn sleep(&self, record: &dyn Fn(), deadline: Option<Time>) -> bool {
+        let run = self.run();
+        let mut state = self.gates.state();
+        let mut is_recorded = false;
+        loop {
+            let State { phase, seats, .. } = &mut *state;
+            if !matches!(phase, Phase::Open(_)) {
+                return false;
+            }
+            let seat = seats.get_mut(&self.number);
+            let seat = seat.expect("a gate has its seat until it is dropped");
+            if std::mem::take(&mut seat.is_notified) {
+                break;
+            }
+            let notified = Arc::clone(&seat.notified);
+            let Some(deadline) = deadline else {
+                if !is_recorded {
+                    is_recorded = true;
+                    record();
+                    seat.is_dismissed = true;
+                    run.outside.dismiss();
+                }
+                state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            // Until then it is counted, for it will go on by itself.
+            let left = deadline.since(self.now());
+            let waited = notified.wait_timeout(state, left.into());
+            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if timeout.timed_out() {
+                break;
+            }
+        }
+        // In a deadlock it goes on as processes unwind. What it waited for stays in the report.
+        if is_recorded && !run.outside.is_cancelled() {
+            run.shared.waits.forget(self.number);
+        }
+        true
+    }
+}
+
+impl Drop for OutsidePlace {
+    fn drop(&mut self) {
+        if let Some(Inside { run, .. }) = self.inside.get() {
+            run.shared.names.creator_ended(self.number);
+        }
+        let mut state = self.gates.state();
+        state.seats.remove(&self.number);
+        if let Phase::Open(run) = &state.phase {
+            run.outside.dismiss();
+        }
+    }
+}
+
+impl Wait for OutsidePlace {
+    #[track_caller]
+    fn wait_until(&self, _: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.wait(&|| (), None, ready)
+    }
+}
+
+impl Wake for OutsidePlace {
+    fn now(&self) -> Time {
+        self.run().outside.now()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.run().outside.is_cancelled()
+    }
+
+    #[track_caller]
+    fn notify(&self, to: Processor) {
+        self.run().outside.notify(to);
+    }
+
+    /// The machine does not know the thread, which is woken by channels alone: this is the PPE.
+    fn sleeper(&self) -> Sleeper {
+        self.run().sleeper
+    }
+
+    fn wake_elsewhere(&self, sleeper: Sleeper) {
+        self.run().waker.wake(sleeper);
+    }
+
+    fn remote_waker(&self) -> RemoteWaker {
+        self.run().waker.clone()
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        while !done() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[track_caller]
+    fn wait_until_deadline(
+        &self,
+        _: &dyn fmt::Display,
+        deadline: Time,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        self.wait(&|| (), Some(deadline), ready)
+    }
+}

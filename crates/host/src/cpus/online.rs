@@ -1,0 +1,34 @@
+//! Which CPUs there are, and which of them are online.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::error::CpusError;
+use super::files;
+use super::source::Source;
+
+/// The list of the CPUs that are online.
+pub const ONLINE: &str = "sys/devices/system/cpu/online";
+
+/// The CPUs that are online, by their list; where there is none, those that their folders do not
+/// call offline. `None` if there is neither.
+pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
+    if let Some(online) = files::list(&source.path(ONLINE))? {
+        return Ok(Some(online));
+    }
+    let mut online = BTreeSet::new();
+    for (cpu, folder) in folders(source)? {
+        // A CPU that cannot be switched off has no such file.
+        let state: Option<u8> = files::number(&folder.join("online"), "0 or 1")?;
+        if state != Some(0) {
+            online.insert(cpu);
+        }
+    }
+    Ok((!online.is_empty()).then_some(online))
+}
+
+/// The folder of each CPU that has one.
+pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
+    let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
+    Ok(folders.into_iter().collect())
+}
