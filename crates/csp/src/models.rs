@@ -28,7 +28,6 @@ use crate::side::Side;
 #[cfg(loom)]
 use crate::sync::barrier;
 use crate::sync::{Arc, Condvar, Mutex, thread};
-use crate::waker::Woken;
 use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 

@@ -149,7 +149,9 @@ mod models {
                 })
             };
             take();
-            wakers.map(|waker| waker.join().unwrap());
+            for waker in wakers {
+                waker.join().unwrap();
+            }
             take();
             assert!(!woken.has_some());
             assert_eq!(names.len(), 4, "{names:?}");
