@@ -49,6 +49,16 @@
 //!
 //! A feature that is off is not built: a program for the host alone needs none.
 
+/// The guide to memory latency, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/latency.md")]
+struct GuideToLatency;
+
+/// The guide to channels, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/channels.md")]
+struct GuideToChannels;
+
 /// The guide to the pool, whose code is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks.md")]
