@@ -73,6 +73,7 @@ pub use cellworks_csp as csp;
 pub use cellworks_host as host;
 pub use cellworks_host::Host;
 pub use cellworks_machine as machine;
+pub use cellworks_machine::bytemuck;
 #[cfg(feature = "mapping")]
 pub use cellworks_mapping as mapping;
 #[cfg(feature = "sim")]
@@ -87,14 +88,16 @@ pub use cellworks_threads as threads;
 /// What most programs need.
 pub mod prelude {
     pub use cellworks_csp::{
-        Alternation, Channel, Ended, Gate, Item, Network, NetworkError, OpenNetwork, Place,
-        Process, ProcessError, Reader, Refused, Started, Starter, Writer,
+        Alternation, Channel, Ended, Gate, Group, Input, Item, Local, Network, NetworkError,
+        OpenNetwork, Output, Place, Process, ProcessError, Reader, Refused, Started, Starter,
+        Writer, processes,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;
     pub use cellworks_machine::{
-        CellMachine, CellSpe, Machine, Mfc, Pending, PendingMut, Ppe, RunError, SignalMode,
-        SignalRegister, Spe, SpeId, StageError, Staged, StagedMut, Stream, ThreadId, Wait, Wake,
+        CellMachine, CellSpe, InFlight, Machine, Mfc, Pending, PendingMut, Ppe, RunError,
+        SignalMode, SignalRegister, Spe, SpeId, StageError, Staged, StagedMut, Stream, ThreadId,
+        Wait, Wake,
     };
     #[cfg(feature = "mapping")]
     pub use cellworks_mapping::{

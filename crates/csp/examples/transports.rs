@@ -6,7 +6,6 @@
 
 use cellworks_csp::{Traffic, Transport};
 
-#[path = "../tests/suite/ring.rs"]
 mod ring;
 
 fn main() {

@@ -522,6 +522,10 @@ impl<'a> Alternation<'a> {
 
     /// The item that a guard has read, after it was chosen.
     ///
+    /// An item that is not taken stays in its guard, which can be chosen again only when it was
+    /// taken: the writer has gone on, and no other item of that channel is read meanwhile. It is
+    /// dropped with the alternation.
+    ///
     /// # Panics
     ///
     /// If it has none: it was not chosen since the last one was taken.

@@ -12,7 +12,9 @@
 //! ```
 //!
 //! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes
-//!   may have them, and whether they may leave their SPE.
+//!   may have them, and whether they may leave their SPE. [`Channel::local`] is for processes of one
+//!   SPE, which [`Network::group`] adds.
+//! - [`Input`] and [`Output`] are ends of any kind, for processes that do not care which.
 //! - [`Alternation`] waits for one of several channels, to read or to write.
 //! - [`Reader::try_read`], [`Writer::try_write`], [`Reader::read_until`] and
 //!   [`Writer::write_until`] do not wait, or until a time; [`Reader::items`] is an iterator.

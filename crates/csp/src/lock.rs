@@ -80,6 +80,18 @@ pub trait Lock: Default {
     fn unlock(&self, word: Word);
 }
 
+/// A lock that processes of several SPEs may come to at once. Where an end of a channel has to be
+/// `Send` and is not, the compiler says what stands here.
+#[diagnostic::on_unimplemented(
+    message = "an end of a local channel cannot leave its SPE",
+    label = "this has an end of a local channel, and may run on another SPE",
+    note = "put the processes that use a local channel into one group, and make the channel there: `network.group(spe, |group| ...)`",
+    note = "or make the channel by `Channel::new()`, whose ends may be on any SPE"
+)]
+pub trait AcrossSpes: Sync {}
+
+impl AcrossSpes for Spin {}
+
 #[cfg(not(loom))]
 pub(crate) use self::spin::Spin;
 

@@ -411,6 +411,30 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Adds processes on an SPE that share what is not `Send`, such as [local
     /// channels](crate::Channel::local): `group` is called there, and adds them.
     ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network, NetworkError};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// /// The sum of the first squares. What leaves the group goes through a channel of any SPEs.
+    /// fn sum_of_squares<M: Machine>(machine: &M, count: u64) -> Result<u64, NetworkError> {
+    ///     let (mut to_main, mut at_main) = Channel::new().one_to_one();
+    ///     let mut network = Network::on(machine);
+    ///     network.group(SpeId::new(0), move |group| {
+    ///         let (mut squares, mut to_add) = Channel::local().one_to_one();
+    ///         group.process("squares", move |process| {
+    ///             (1..=count).try_for_each(|number| Ok(squares.write(process, number * number)?))
+    ///         });
+    ///         group.process("sum", move |process| {
+    ///             let sum = to_add.items(process).sum::<u64>();
+    ///             Ok(to_main.write(process, sum)?)
+    ///         });
+    ///     });
+    ///     network.run_with(|process| at_main.read(process).expect("the sum is written"))
+    /// }
+    /// # let host = cellworks_host::Host::new().unwrap();
+    /// # assert_eq!(sum_of_squares(&host, 10).unwrap(), 385);
+    /// ```
+    ///
     /// # Panics
     ///
     /// If the machine does not have that SPE.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::link::{Key, Link};
-use crate::lock::{Lock, Word};
+use crate::lock::{AcrossSpes, Lock, Word};
 use crate::partner::Partner;
 use crate::process::Who;
 use crate::protocol::State;
@@ -47,7 +47,7 @@ static CHANNELS: AtomicU64 = AtomicU64::new(0);
 // Items, and pointers to nodes in frames of processes that wait, go from one process to another:
 // items may if they are `Send`, nodes are accessed under the lock, by the process that has taken
 // them out of the word, or as `Node` says. All else is `Sync`.
-unsafe impl<T: Send, L: Sync> Sync for RawChannel<T, L> {}
+unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 

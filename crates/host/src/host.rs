@@ -51,6 +51,7 @@ pub struct Host {
 #[derive(Clone, Debug)]
 pub struct HostBuilder {
     spes: Option<usize>,
+    cpus: Option<Vec<u32>>,
     strict: bool,
     local_store_bytes: usize,
     stack_bytes: usize,
@@ -86,6 +87,26 @@ pub enum HostError {
     /// A number of SPEs that no host has.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
+    /// A CPU was chosen that the process may not use, or that is not there.
+    #[error(
+        "CPU {cpu} was chosen for an SPE, but this process may use {}; choose among these",
+        name_cpus(allowed)
+    )]
+    NoSuchCpu {
+        /// The CPU.
+        cpu: u32,
+        /// The CPUs that can be chosen.
+        allowed: BTreeSet<u32>,
+    },
+    /// CPUs were chosen, but none or one of them twice.
+    #[error(
+        "{chosen:?} were chosen as the CPUs of SPEs; choose at least one, and each once: SPEs that \
+         are more than the CPUs go round"
+    )]
+    ChosenCpus {
+        /// What was chosen.
+        chosen: Vec<u32>,
+    },
     /// A size that no local store has.
     #[error(
         "local stores of {0} bytes were asked for; one has 4096 bytes to 1 GiB, in multiples of \
@@ -116,6 +137,7 @@ impl Default for HostBuilder {
     fn default() -> Self {
         Self {
             spes: None,
+            cpus: None,
             strict: false,
             local_store_bytes: LOCAL_STORE_BYTES,
             stack_bytes: cellworks_threads::Config::default().stack_bytes,
@@ -129,6 +151,31 @@ impl HostBuilder {
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
+        self
+    }
+
+    /// On which CPUs the SPEs are, from SPE 0 on, as the operating system numbers CPUs: each named
+    /// once. If [`spes`](Self::spes) is not called there are as many SPEs as CPUs; if there are
+    /// more, they go round.
+    ///
+    /// If this is not called the SPEs have all CPUs of the process, Cell by Cell: in each Cell in
+    /// ascending order, the second hardware threads of all cores after all first ones. The PPE has
+    /// a CPU of the first Cell, if there is one, that no SPE was given by this.
+    ///
+    /// ```
+    /// use cellworks_host::Host;
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// let any = Host::new()?;
+    /// let last = any.topology().place_of(any.topology().spes().last().unwrap()).to_owned();
+    /// let cpu = last.strip_prefix("CPU ").unwrap().parse()?;
+    /// let host = Host::builder().cpus([cpu]).build()?;
+    /// assert_eq!(host.topology().place_of(SpeId::new(0)), last);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = u32>) -> Self {
+        self.cpus = Some(cpus.into_iter().collect());
         self
     }
 
@@ -231,7 +278,8 @@ impl Host {
             });
             places_memory = cannot_place.is_none() && cpus.usable_nodes().count() > 1;
         }
-        let layout = Layout::new(&cpus, builder.spes);
+        let chosen = builder.cpus.map(|chosen| places_of(chosen, &cpus));
+        let layout = Layout::new(&cpus, builder.spes, chosen.transpose()?);
         let nodes: Vec<u32> = cpus
             .usable_nodes()
             .map(|at| cpus.memory_nodes[at].os_index)
@@ -302,6 +350,22 @@ impl Host {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// Where in `cpus` those are that were chosen.
+fn places_of(chosen: Vec<u32>, cpus: &Cpus) -> Result<Vec<usize>, HostError> {
+    let different: BTreeSet<u32> = chosen.iter().copied().collect();
+    if chosen.is_empty() || different.len() < chosen.len() {
+        return Err(HostError::ChosenCpus { chosen });
+    }
+    let place_of = |&cpu: &u32| {
+        let place = cpus.cpus.iter().position(|known| known.os_index == cpu);
+        place.ok_or_else(|| HostError::NoSuchCpu {
+            cpu,
+            allowed: cpus.cpus.iter().map(|known| known.os_index).collect(),
+        })
+    };
+    chosen.iter().map(place_of).collect()
 }
 
 /// Whether there is a folder.
@@ -405,6 +469,26 @@ mod tests {
         let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
         assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
         assert_eq!(usable(&none), [true, true, true, false]);
+    }
+
+    #[test]
+    fn cpus_that_cannot_be_chosen_are_refused() {
+        let refused = |cpus: &[u32]| match Host::builder().cpus(cpus.iter().copied()).build() {
+            Ok(_) => panic!("{cpus:?} were not refused"),
+            Err(error) => error.to_string(),
+        };
+        let far = refused(&[99_999]);
+        assert!(
+            far.starts_with("CPU 99999 was chosen for an SPE, but this process may use CPU")
+                && far.ends_with("; choose among these"),
+            "{far}"
+        );
+        assert_eq!(
+            refused(&[0, 0]),
+            "[0, 0] were chosen as the CPUs of SPEs; choose at least one, and each once: SPEs that are more \
+             than the CPUs go round"
+        );
+        assert_eq!(refused(&[]), refused(&[0, 0]).replace("0, 0", ""));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Which CPU each SPE gets, and which memory module is next to it.
 //!
-//! SPEs take the CPUs in the order of [`Cpus::spe_order`]: Cell by Cell, SMT siblings last. The PPE
-//! takes the first CPU, and the SPE that would have it comes last among the first hardware threads
-//! of its Cell, because a PPE that talks to SPE 0 should not share a CPU with it. Where there are
-//! more SPEs than CPUs, the SPEs go round again, and those that meet on a CPU share one OS thread.
+//! SPEs take the CPUs that were chosen for them, or all CPUs in the order of [`Cpus::spe_order`]:
+//! Cell by Cell, in ascending order, SMT siblings last. The PPE takes the last of the first hardware
+//! threads of the first Cell that was not chosen for an SPE, because a PPE that talks to SPE 0 should
+//! not share a CPU with it. Where there are more SPEs than CPUs, the SPEs go round again, and those
+//! that meet on a CPU share one OS thread.
 //!
 //! The modules are the NUMA nodes of which the process can have memory, and an SPE has that of its
 //! CPU, or the nearest. The CPUs of a Cell may be of several nodes, because a last-level cache lies
@@ -35,21 +36,26 @@ pub(crate) struct WorkerLayout {
 
 impl Layout {
     /// Lays out `spes` SPEs, at most [`SPES_MAX`]; as many as CPUs can run at once, if `None`.
-    pub(crate) fn new(cpus: &Cpus, spes: Option<usize>) -> Self {
-        let mut order = cpus.spe_order();
+    /// `chosen` are the CPUs of the SPEs, by their places in `cpus`, if they were chosen.
+    pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<Vec<usize>>) -> Self {
+        let in_order = cpus.spe_order();
+        let mut default_order = in_order.clone();
         // More OS threads than the quota pays for would only take turns.
         let paid = cpus
             .quota
             .as_ref()
             .map_or(usize::MAX, |quota| quota.cpus_floor());
-        order.truncate(paid.clamp(1, SPES_MAX));
-        let first = order[0];
+        default_order.truncate(paid.clamp(1, SPES_MAX));
         let cell_of = |at: usize| cpus.cpus[at].last_level_cache;
-        let first_cell = order
+        let first_cell = default_order
             .iter()
-            .take_while(|&&at| cell_of(at) == cell_of(first))
+            .take_while(|&&at| cell_of(at) == cell_of(default_order[0]))
             .count();
-        order[..first_cell].rotate_left(1);
+        let is_chosen = |at: &usize| chosen.as_ref().is_some_and(|chosen| chosen.contains(at));
+        let for_ppe = &default_order[..first_cell];
+        let free = for_ppe.iter().rfind(|at| !is_chosen(at));
+        let ppe_at = *free.unwrap_or(&for_ppe[first_cell - 1]);
+        let order = chosen.unwrap_or(default_order);
 
         let spes = spes.unwrap_or(order.len());
         // Cells are numbered in the order in which SPEs meet them.
@@ -76,7 +82,6 @@ impl Layout {
             let module = modules.iter().position(|&node| node == nearest);
             ModuleId::new(module.expect("a usable node is a module") as u16)
         };
-        let in_order = cpus.spe_order();
         let module_of_cell = |cell: &usize| {
             let first = in_order.iter().find(|&&at| cell_of(at) == *cell);
             module_of(*first.expect("the cell was met"))
@@ -96,12 +101,12 @@ impl Layout {
                     .step_by(order.len())
                     .map(|spe| SpeId::new(spe as u16))
                     .collect(),
-                with_ppe: at == first,
+                with_ppe: at == ppe_at,
             })
             .collect();
         Self {
             topology,
-            ppe_cpu: cpus.cpus[first].os_index,
+            ppe_cpu: cpus.cpus[ppe_at].os_index,
             workers,
             worker_of: (0..spes).map(|spe| spe % order.len()).collect(),
         }
@@ -154,10 +159,10 @@ mod tests {
 
     #[test]
     fn the_ppe_has_a_cpu_that_its_first_spe_has_not() {
-        let layout = Layout::new(&computer(2, 2), None);
-        assert_eq!(layout.ppe_cpu, 0);
+        let layout = Layout::new(&computer(2, 2), None, None);
+        assert_eq!(layout.ppe_cpu, 1);
         let expected = [
-            "CPU 1", "CPU 0", "CPU 2", "CPU 3", "CPU 4", "CPU 5", "CPU 6", "CPU 7",
+            "CPU 0", "CPU 1", "CPU 2", "CPU 3", "CPU 4", "CPU 5", "CPU 6", "CPU 7",
         ];
         assert_eq!(places(&layout), expected);
         let with_ppe = layout.workers.iter().position(|worker| worker.with_ppe);
@@ -165,8 +170,30 @@ mod tests {
     }
 
     #[test]
+    fn spes_have_the_cpus_that_were_chosen_and_the_ppe_another_one() {
+        let computer = computer(2, 2);
+        let ppe_beside = |chosen: &[usize]| {
+            let layout = Layout::new(&computer, None, Some(chosen.to_vec()));
+            let expected: Vec<String> = chosen.iter().map(|cpu| format!("CPU {cpu}")).collect();
+            assert_eq!(places(&layout), expected);
+            layout.ppe_cpu
+        };
+        assert_eq!(ppe_beside(&[3, 2]), 1);
+        assert_eq!(ppe_beside(&[5, 1]), 0);
+        assert_eq!(ppe_beside(&[1, 0, 7]), 1);
+        // Cells are numbered in the order in which SPEs meet them, and SPEs go round.
+        let layout = Layout::new(&computer, Some(3), Some(vec![3, 0]));
+        assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
+        let modules = |cell| layout.topology.nearest_module(CellId::new(cell));
+        assert_eq!(
+            (modules(0), modules(1)),
+            (ModuleId::new(1), ModuleId::new(0))
+        );
+    }
+
+    #[test]
     fn cells_and_modules_are_those_of_the_cpus() {
-        let layout = Layout::new(&computer(2, 2), None);
+        let layout = Layout::new(&computer(2, 2), None, None);
         let topology = &layout.topology;
         assert_eq!((topology.cells().len(), topology.modules().len()), (2, 2));
         let of_cell = |cell| -> Vec<usize> {
@@ -180,20 +207,20 @@ mod tests {
 
     #[test]
     fn hardware_threads_of_a_core_are_nearer_than_cores() {
-        let layout = Layout::new(&computer(2, 2), None);
-        let from_cpu_0 = |to| layout.topology.distance(SpeId::new(1), SpeId::new(to));
-        // SPE 1 has CPU 0, and SPE 4 its sibling, CPU 4.
+        let layout = Layout::new(&computer(2, 2), None, None);
+        let from_cpu_0 = |to| layout.topology.distance(SpeId::new(0), SpeId::new(to));
+        // SPE 4 has the sibling of CPU 0, CPU 4.
         assert_eq!(from_cpu_0(4), Distance::SameCore);
-        assert_eq!(from_cpu_0(0), Distance::SameCell);
+        assert_eq!(from_cpu_0(1), Distance::SameCell);
         assert_eq!(from_cpu_0(6), Distance::AcrossModules);
     }
 
     #[test]
     fn more_spes_than_cpus_go_round() {
-        let layout = Layout::new(&computer(1, 1), Some(5));
+        let layout = Layout::new(&computer(1, 1), Some(5), None);
         assert_eq!(
             places(&layout),
-            ["CPU 1", "CPU 0", "CPU 1", "CPU 0", "CPU 1"]
+            ["CPU 0", "CPU 1", "CPU 0", "CPU 1", "CPU 0"]
         );
         let spes = |worker: usize| -> Vec<usize> {
             let spes = layout.workers[worker].spes.iter();
@@ -211,8 +238,11 @@ mod tests {
             period_microseconds: 100_000,
             set_in: "cpu.max".into(),
         });
-        assert_eq!(places(&Layout::new(&computer, None)), ["CPU 1", "CPU 0"]);
-        assert_eq!(Layout::new(&computer, Some(4)).workers.len(), 2);
+        assert_eq!(
+            places(&Layout::new(&computer, None, None)),
+            ["CPU 0", "CPU 1"]
+        );
+        assert_eq!(Layout::new(&computer, Some(4), None).workers.len(), 2);
     }
 
     #[test]
@@ -223,7 +253,7 @@ mod tests {
                 node.usable = usable;
             }
             computer.memory_nodes[0].distances = vec![10, 32, 21];
-            let layout = Layout::new(&computer, None);
+            let layout = Layout::new(&computer, None, None);
             let cells = layout.topology.cells();
             let nearest = cells.map(|cell| layout.topology.nearest_module(cell).index());
             (layout.topology.modules().len(), nearest.collect::<Vec<_>>())
@@ -236,10 +266,10 @@ mod tests {
 
     #[test]
     fn more_cpus_than_spes_may_be_are_not_used() {
-        let layout = Layout::new(&computer(2, 32_768 / 2), None);
+        let layout = Layout::new(&computer(2, 32_768 / 2), None, None);
         assert_eq!(layout.topology.spes().len(), SPES_MAX);
         assert_eq!(layout.workers.len(), SPES_MAX);
-        let few = Layout::new(&computer(2, 32_768 / 2), Some(3));
+        let few = Layout::new(&computer(2, 32_768 / 2), Some(3), None);
         assert_eq!(few.workers.len(), 3);
     }
 
@@ -247,7 +277,7 @@ mod tests {
     fn one_cpu_is_enough() {
         let mut computer = computer(1, 1);
         computer.cpus.truncate(1);
-        let layout = Layout::new(&computer, None);
+        let layout = Layout::new(&computer, None, None);
         assert_eq!((places(&layout), layout.ppe_cpu), (vec!["CPU 0"], 0));
         assert!(layout.workers[0].with_ppe);
     }

@@ -88,6 +88,7 @@ mod worker;
 pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
 pub use host::{Host, HostBuilder, HostError};
+pub use memory::MemorySlice;
 pub use mfc::HostMfc;
 pub use ppe::HostPpe;
 pub use spe::{HostHold, HostSpe};

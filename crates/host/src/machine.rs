@@ -3,13 +3,14 @@
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
+use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::{AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, Topology};
 
 use crate::cpu_time::cpu_time_of_this_thread;
 use crate::host::Host;
-use crate::memory::{Pages, node_of};
+use crate::memory::{MemorySlice, Pages, node_of};
 use crate::pin::Pinned;
 use crate::ppe::HostPpe;
 use crate::programs::Programs;
@@ -43,8 +44,45 @@ unsafe impl Machine for Host {
     }
 }
 
-impl CellMachine for Host {
-    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
+impl Host {
+    /// Memory for `len` elements in a memory module, which is a NUMA node: all of their bytes are 0,
+    /// and from 4 MiB on it is asked for in huge pages, in which random accesses take less than half
+    /// as long. It is a slice, so that it is [staged](cellworks_machine::Spe::stage) as any slice.
+    ///
+    /// ```
+    /// use cellworks_host::Host;
+    /// use cellworks_machine::{Machine, Spe, SpeId};
+    ///
+    /// let host = Host::new()?;
+    /// let spe = SpeId::new(0);
+    /// let mut table = host.allocate_slice::<u64>(host.topology().module_of(spe), 1 << 20)?;
+    /// table[1_000] = 7;
+    /// let found = host.run(|ppe| {
+    ///     let program = ppe.spawn(spe, |spe| spe.stage(&table[1_000..1_001]).unwrap()[0]);
+    ///     program.join().unwrap()
+    /// })?;
+    /// assert_eq!(found, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`AllocateError`] if there is no such module, or the system gives no memory.
+    pub fn allocate_slice<T: Pod>(
+        &self,
+        module: ModuleId,
+        len: usize,
+    ) -> Result<MemorySlice<T>, AllocateError> {
+        let node = self.node_of(module)?;
+        MemorySlice::new(len, node).map_err(|source| AllocateError::Refused {
+            bytes: len.saturating_mul(size_of::<T>()),
+            module,
+            source,
+        })
+    }
+
+    /// The NUMA node of a memory module, if memory can be placed there.
+    fn node_of(&self, module: ModuleId) -> Result<Option<u32>, AllocateError> {
         let Some(node) = self.nodes.get(module.index()) else {
             return Err(AllocateError::NoSuchModule {
                 module,
@@ -52,10 +90,16 @@ impl CellMachine for Host {
                 highest: self.nodes.len() - 1,
             });
         };
+        Ok(self.places_memory.then_some(*node))
+    }
+}
+
+impl CellMachine for Host {
+    fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError> {
+        let node = self.node_of(module)?;
         if bytes == 0 {
             return Err(AllocateError::Empty);
         }
-        let node = self.places_memory.then_some(*node);
         let pages = Pages::new(bytes, node).map_err(|source| AllocateError::Refused {
             bytes,
             module,

@@ -1,8 +1,13 @@
 //! Main memory of the host: pages from the operating system, at home on a NUMA node.
 
+use std::fmt;
 use std::io;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::slice;
 
+use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -133,6 +138,53 @@ impl Pages {
     }
 }
 
+/// Elements in main memory, at home in a memory module: a slice to be staged, as any is. See
+/// [`Host::allocate_slice`](crate::Host::allocate_slice).
+pub struct MemorySlice<T> {
+    pages: Pages,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> MemorySlice<T> {
+    /// `len` elements, all of whose bytes are 0, on NUMA node `node` if one is named.
+    pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
+        const { assert!(align_of::<T>() <= PAGE_BYTES) };
+        let bytes = len.checked_mul(size_of::<T>());
+        let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(Self {
+            // There is no mapping without a page.
+            pages: Pages::new(bytes.max(1), node)?,
+            len,
+            elements: PhantomData,
+        })
+    }
+}
+
+impl<T: Pod> Deref for MemorySlice<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the pages have room for `len` elements, begin at a multiple of their alignment,
+        // and belong to this value alone, which is borrowed. Their bytes are initialised, and any
+        // bytes are a T, because T is Pod.
+        unsafe { slice::from_raw_parts(self.pages.base.cast().as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for MemorySlice<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and this value is borrowed exclusively.
+        unsafe { slice::from_raw_parts_mut(self.pages.base.cast().as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 /// The NUMA node that holds the page of an address, as the operating system numbers it. The kernel
 /// does not say for a page that was never written, nor in a sandbox that forbids the question.
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
@@ -181,6 +233,21 @@ mod tests {
             assert_eq!(pages.bytes, 1 << 30);
             assert!(pages.to_multiple_of_4_gib() >= pages.bytes);
         }
+    }
+
+    #[test]
+    fn a_slice_is_zeroed_and_may_be_empty_but_not_larger_than_memory() {
+        let mut numbers = MemorySlice::<u64>::new(3_000_000, None).unwrap();
+        assert!(numbers.iter().all(|number| *number == 0));
+        numbers[2_999_999] = 7;
+        assert_eq!(numbers.iter().sum::<u64>(), 7);
+        assert!(MemorySlice::<u64>::new(0, None).unwrap().is_empty());
+        assert_eq!(
+            format!("{:?}", MemorySlice::<u8>::new(2, None).unwrap()),
+            "[0, 0]"
+        );
+        let error = MemorySlice::<u64>::new(usize::MAX, None).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
     }
 
     #[test]

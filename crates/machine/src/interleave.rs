@@ -28,10 +28,9 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
-use bytemuck::Pod;
-
 use crate::error::{self, Payload};
 use crate::local_store::StageError;
+use crate::plain_data::PlainData;
 use crate::spe::core::SpeCore;
 use crate::staging::Staged;
 use crate::threads::{self, StackError, THREAD_STACK_BYTES};
@@ -136,7 +135,7 @@ impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// [`StageError`] if the local store has no room.
     #[track_caller]
     #[inline(always)]
-    pub fn stage<'b, T: Pod>(self, source: &'b [T]) -> Result<Staged<'b, T, S>, StageError>
+    pub fn stage<'b, T: PlainData>(self, source: &'b [T]) -> Result<Staged<'b, T, S>, StageError>
     where
         'a: 'b,
     {

@@ -39,6 +39,7 @@ mod local_store;
 pub mod mailbox;
 pub mod memory;
 pub mod mfc;
+mod plain_data;
 mod ppe;
 mod problem_state;
 mod program;
@@ -51,6 +52,8 @@ mod time;
 mod topology;
 mod wake;
 
+pub use bytemuck;
+
 pub use activity::Activity;
 pub use atomic::{AtomicError, AtomicOp};
 pub use capabilities::Capabilities;
@@ -61,6 +64,7 @@ pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
+pub use plain_data::PlainData;
 pub use ppe::core::{CellPpeCore, PpeCore};
 pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};
 pub use problem_state::ProblemStateRegister;

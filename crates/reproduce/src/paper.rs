@@ -14,18 +14,18 @@ use crate::figure::Figure;
 /// The names and texts of the papers that are built in: the five that Cellworks implements, then
 /// measurements published elsewhere.
 const TEXTS: [(&str, &str); 6] = [
-    ("cellstats", include_str!("../../../papers/cellstats.toml")),
+    ("cellstats", include_str!("../papers/cellstats.toml")),
     (
         "task-mapping",
-        include_str!("../../../papers/task-mapping.toml"),
+        include_str!("../papers/task-mapping.toml"),
     ),
-    ("cellmt", include_str!("../../../papers/cellmt.toml")),
-    ("cell-csp", include_str!("../../../papers/cell-csp.toml")),
+    ("cellmt", include_str!("../papers/cellmt.toml")),
+    ("cell-csp", include_str!("../papers/cell-csp.toml")),
     (
         "jack-rabbit",
-        include_str!("../../../papers/jack-rabbit.toml"),
+        include_str!("../papers/jack-rabbit.toml"),
     ),
-    ("others", include_str!("../../../papers/others.toml")),
+    ("others", include_str!("../papers/others.toml")),
 ];
 
 /// What was published in one place.

@@ -114,6 +114,10 @@ pub fn yield_now() {
 /// waits, or starts or wakes another, takes none until it calls `begin_turns` again. A thread that
 /// unwinds takes none.
 ///
+/// Use [`yield_now`] unless a switch is what costs: it lets every ready thread of the core run, and
+/// can be called anywhere. Turns are for a few threads of one scope that do the same work and switch
+/// after some nanoseconds of it; the other threads of the core wait meanwhile.
+///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
 ///

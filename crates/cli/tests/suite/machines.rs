@@ -85,7 +85,7 @@ fn the_list_as_csv() {
 
 #[test]
 fn a_machine_that_is_built_in_is_shown_as_it_was_written() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/machines");
     for name in NAMES {
         let written = fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
         assert_eq!(printed(&[name]), written);

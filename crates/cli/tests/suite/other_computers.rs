@@ -176,11 +176,11 @@ fn each_spe_has_the_memory_module_of_its_cpu() {
     let report = run.json();
     let machine = &report["machine"];
     assert_eq!(list(machine, "cells").len(), 1);
-    let places = ["CPU 2", "CPU 1", "CPU 3", "CPU 0"];
+    let places = ["CPU 0", "CPU 2", "CPU 1", "CPU 3"];
     assert_eq!(machine["spe_places"], serde_json::json!(places));
     assert_eq!(
         machine["spe_memory_modules"],
-        serde_json::json!([0, 1, 1, 0])
+        serde_json::json!([0, 0, 1, 1])
     );
     // The rows of distances are too short: that is a warning, not the end.
     let note = "sys/devices/system/node/node0/distance reads \"10\", but one distance for each node \

@@ -14,6 +14,7 @@ mod named;
 mod networks;
 mod patience;
 mod processes;
+#[path = "../../examples/ring/mod.rs"]
 mod ring;
 mod schedules;
 mod shares;

@@ -276,19 +276,23 @@ impl Host {
 }
 
 /// The CPUs that were left out when the CPUs were read, those that the quota does not pay for, and
-/// those that are too many.
+/// those that are too many, unless they were chosen.
 fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
     let order = cpus.spe_order().into_iter().enumerate();
-    let last = order.skip(paid.min(SPES_MAX)).map(|(place, at)| LeftOut {
-        os_index: cpus.cpus[at].os_index,
-        why: if place < paid {
-            WhyLeftOut::TooMany
-        } else {
-            WhyLeftOut::Quota
-        },
-    });
+    let used = host.used_cpus();
+    let unused = order.filter(|(_, at)| !used.contains(&cpus.cpus[*at].os_index));
+    let last = unused
+        .filter(|(place, _)| *place >= paid.min(SPES_MAX))
+        .map(|(place, at)| LeftOut {
+            os_index: cpus.cpus[at].os_index,
+            why: if place < paid {
+                WhyLeftOut::TooMany
+            } else {
+                WhyLeftOut::Quota
+            },
+        });
     let mut left_out: Vec<LeftOut> = cpus.left_out.iter().copied().chain(last).collect();
     left_out.sort_by_key(|left_out| left_out.os_index);
     left_out

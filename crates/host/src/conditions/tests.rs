@@ -802,9 +802,10 @@ fn cpus_that_went_away_are_named() {
 fn a_cpu_that_no_spe_has_may_go() {
     let tree = machines::one_socket(8);
     let host = Host::of(Host::builder().spes(2), tree.source()).unwrap();
-    tree.write("sys/devices/system/cpu/online", "0-2\n");
+    // The PPE has the last CPU.
+    tree.write("sys/devices/system/cpu/online", "0-1,7\n");
     host.check_cpus().unwrap();
-    tree.write("sys/devices/system/cpu/online", "1-2\n");
+    tree.write("sys/devices/system/cpu/online", "1,7\n");
     host.check_cpus().unwrap_err();
 }
 
@@ -970,10 +971,10 @@ fn each_spe_of_a_cell_over_two_memory_nodes_has_the_memory_of_its_cpu() {
     let modules = topology.spes().map(|spe| topology.module_of(spe).index());
     let places = topology.spes().map(|spe| topology.place_of(spe).to_owned());
     let expected = [
+        ("CPU 0", 0),
         ("CPU 4", 0),
         ("CPU 2", 2),
         ("CPU 6", 2),
-        ("CPU 0", 0),
         ("CPU 1", 1),
         ("CPU 5", 1),
         ("CPU 3", 3),

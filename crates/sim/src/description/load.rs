@@ -9,14 +9,14 @@ use super::*;
 
 /// Names and texts of the machines that are built in.
 const BUILT_IN: [(&str, &str); 4] = [
-    ("ps3", include_str!("../../../../machines/ps3.toml")),
-    ("qs20", include_str!("../../../../machines/qs20.toml")),
-    ("qs22", include_str!("../../../../machines/qs22.toml")),
-    ("scc", include_str!("../../../../machines/scc.toml")),
+    ("ps3", include_str!("../../machines/ps3.toml")),
+    ("qs20", include_str!("../../machines/qs20.toml")),
+    ("qs22", include_str!("../../machines/qs22.toml")),
+    ("scc", include_str!("../../machines/scc.toml")),
 ];
 
 /// What stands for everything but the matrix in a machine of which only the matrix was measured.
-const MEASURED: &str = include_str!("../../../../machines/parts/measured.toml");
+const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
 /// Why there is no such machine.
 #[derive(Debug, thiserror::Error)]

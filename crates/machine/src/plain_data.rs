@@ -1,0 +1,36 @@
+//! What can be staged.
+
+use bytemuck::Pod;
+
+/// What can be staged: plain data, whose bytes mean the same in every local store. It is every type
+/// that is [`Pod`]: numbers, arrays of them, and structs that derive it.
+///
+/// ```
+/// use cellworks_machine::bytemuck::{Pod, Zeroable};
+/// use cellworks_machine::{Spe, StageError};
+///
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// # #[bytemuck(crate = "cellworks_machine::bytemuck")]
+/// #[repr(C)]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+/// }
+///
+/// fn sum_of_x<S: Spe>(spe: &S, points: &[Point]) -> Result<f32, StageError> {
+///     Ok(spe.stage(points)?.iter().map(|point| point.x).sum())
+/// }
+/// ```
+///
+/// The derives name the crate `bytemuck`. A program that does not depend on it says where it is, by
+/// one more line: `#[bytemuck(crate = "cellworks::bytemuck")]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no plain data, so it cannot be staged",
+    label = "not `Pod`",
+    note = "a struct is plain data with `#[derive(Clone, Copy, Pod, Zeroable)] #[repr(C)]`, if all of its fields are: see `cellworks::bytemuck`",
+    note = "references, `bool`, `char`, enums, and what owns memory are not: an address means nothing in another local store, and some bytes are no value of these types"
+)]
+pub trait PlainData: Pod {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Pod> PlainData for T {}
