@@ -286,8 +286,8 @@ impl Wake for HostSpe {
     }
 
     #[inline(always)]
-    fn would_look(&self) -> bool {
-        self.worker.would_look()
+    fn would_poll(&self) -> bool {
+        self.worker.would_poll()
     }
 
     #[inline(always)]
