@@ -409,7 +409,7 @@ unsafe impl SpeCore for HostSpe {
         OWNER.yield_now();
     }
 
-    fn stages_in_place_for(&self) -> Option<Span> {
+    fn uninterrupted_span(&self) -> Option<Span> {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;
         }
