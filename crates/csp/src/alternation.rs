@@ -762,9 +762,9 @@ impl<'a> Alternation<'a> {
         let in_wait = InWait(self);
         let this = &*in_wait.0;
         let enabled = || (0..this.guards.len()).filter(|index| this.is_enabled(*index));
-        let looks = process.place().would_look();
+        let polls = process.place().would_poll();
         let mut goes_on = process.announce(|woken| {
-            this.party.wait(process.waker().that_looks(looks));
+            this.party.wait(process.waker().polling(polls));
             let mut goes_on = this.candidate().is_some();
             if !goes_on
                 && this.party.is_opposed()
@@ -789,7 +789,7 @@ impl<'a> Alternation<'a> {
                 Patience::Until(deadline) => Some(deadline),
                 _ => None,
             };
-            goes_on = process.wait_until(why, deadline, looks, &mut ready);
+            goes_on = process.wait_until(why, deadline, polls, &mut ready);
         }
         match in_wait.end() {
             Outcome::Claimed(index) => Waited::Claimed(index),

@@ -24,9 +24,9 @@ pub(crate) enum Outcome {
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process looks while it waits: see [`Waker::that_looks`]. A word, so that one
+    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. A word, so that one
     /// store begins both.
-    looks: AtomicU32,
+    polls: AtomicU32,
     /// The node that came after it, in a queue. Null while it waits in the word; accessed under the
     /// channel's lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
@@ -40,10 +40,10 @@ pub(crate) struct Node<T> {
 
 impl<T> Node<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn new(looks: bool) -> Self {
+    pub(crate) fn new(polls: bool) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Idle as u32),
-            looks: AtomicU32::new(u32::from(looks)),
+            polls: AtomicU32::new(u32::from(polls)),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(ptr::null()),
             parcel: UnsafeCell::new(None),
@@ -52,10 +52,10 @@ impl<T> Node<T> {
 
     /// The node of a process that waits with what it brings, before anybody knows of it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn waiting(waker: &Waker, looks: bool, parcel: Option<Parcel<T>>) -> Self {
+    pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
             outcome: AtomicU32::new(Outcome::Waits as u32),
-            looks: AtomicU32::new(u32::from(looks)),
+            polls: AtomicU32::new(u32::from(polls)),
             next: UnsafeCell::new(ptr::null()),
             waker: UnsafeCell::new(waker),
             parcel: UnsafeCell::new(parcel),
@@ -97,7 +97,7 @@ impl<T> Node<T> {
     }
 
     /// Serves a process that waits: `exchange` gives it an item or takes its own, and then it goes
-    /// on. Returns the process to wake, and whether that looks: a copy with the flag in it would be
+    /// on. Returns the process to wake, and whether that polls: a copy with the flag in it would be
     /// read back in other pieces than it was written, for which a processor waits.
     ///
     /// # Safety
@@ -116,10 +116,10 @@ impl<T> Node<T> {
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));
-            let looks = node.looks.load(Ordering::Relaxed) != 0;
+            let polls = node.polls.load(Ordering::Relaxed) != 0;
             let waker = node.waker.with_mut(|place| **place);
             node.set(outcome, Ordering::Release);
-            (waker, looks)
+            (waker, polls)
         }
     }
 }

@@ -376,15 +376,15 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     fn wake_all(&self, wakers: &[Waker]) {
         for waker in wakers {
-            self.wake_one(*waker, waker.sleeper.looks());
+            self.wake_one(*waker, waker.sleeper.polls());
         }
     }
 
-    /// Wakes a process that looks or not: see
-    /// [`Sleeper::that_looks`](cellworks_machine::Sleeper::that_looks). Says whether it is of this
+    /// Wakes a process that polls or not: see
+    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Says whether it is of this
     /// core.
     #[inline(always)]
-    pub(crate) fn wake_one(&self, waker: Waker, looks: bool) -> bool {
+    pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
             // A core runs threads of one network.
             return true;
@@ -392,7 +392,7 @@ impl<'a, P: Place> Process<'a, P> {
         if waker.network != self.who.shared.network {
             return self.wake_outside(waker.network, waker.process);
         }
-        self.place.wake_elsewhere(waker.sleeper.that_looks(looks));
+        self.place.wake_elsewhere(waker.sleeper.polling(polls));
         false
     }
 
@@ -465,7 +465,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
             (None, Woken::None) => {}
-            (None, Woken::One(waker)) => _ = self.wake_one(*waker, waker.sleeper.looks()),
+            (None, Woken::One(waker)) => _ = self.wake_one(*waker, waker.sleeper.polls()),
             (None, Woken::Several(wakers)) => self.wake_all(wakers),
             (Some(carrier), woken) => carrier.wake(std::mem::take(woken)),
         }
@@ -473,17 +473,17 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Whether the process had better look again and again if it now waits at a channel with such a
     /// lock, instead of being woken by name: see
-    /// [`Wake::would_look`](cellworks_machine::Wake::would_look).
+    /// [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
-    pub(crate) fn would_look<L: Lock>(&self) -> bool {
-        L::IS_SHARED && self.place.would_look()
+    pub(crate) fn would_poll<L: Lock>(&self) -> bool {
+        L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits and looks again and again. Out of line: the core is idle, so a call costs nothing, and
+    /// Waits and polls again and again. Out of line: the core is idle, so a call costs nothing, and
     /// in line it took the ring 0.9 ns more a message.
     #[track_caller]
     #[inline(never)]
-    fn wait_and_look(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
+    fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.place.wait_until(why, ready)
     }
 
@@ -495,7 +495,7 @@ impl<'a, P: Place> Process<'a, P> {
         &self,
         why: impl Why,
         deadline: Option<Time>,
-        looks: bool,
+        polls: bool,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let wait = ProcessWaits {
@@ -509,7 +509,7 @@ impl<'a, P: Place> Process<'a, P> {
             return is_ready;
         }
         let is_ready = match (self.carrier, deadline) {
-            (None, None) if looks => self.wait_and_look(&wait, ready),
+            (None, None) if polls => self.wait_and_poll(&wait, ready),
             (None, None) => self.place.wait_until_woken(&wait, ready),
             (None, Some(deadline)) => self.place.wait_until_deadline(&wait, deadline, ready),
             (Some(carrier), _) => {

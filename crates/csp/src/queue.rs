@@ -4,7 +4,7 @@
 //!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
 //! ```
 //!
-//! Everything here is under the lock of the channel, but for the outcome, which who waits looks at
+//! Everything here is under the lock of the channel, but for the outcome, which who waits polls at
 //! without it, and for the node of one that waits alone in the channel's [word](crate::lock): that
 //! is whose who has taken it out of there.
 
@@ -112,8 +112,8 @@ impl<T> Queue<T> {
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            let (waker, looks) = Node::serve(node, outcome, exchange);
-            Some(waker.that_looks(looks))
+            let (waker, polls) = Node::serve(node, outcome, exchange);
+            Some(waker.polling(polls))
         }
     }
 }

@@ -14,12 +14,12 @@ pub(crate) struct Waker {
 }
 
 impl Waker {
-    /// The same process, for a wait in which it looks or not: see
-    /// [`Sleeper::that_looks`](cellworks_machine::Sleeper::that_looks).
+    /// The same process, for a wait in which it polls or not: see
+    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
-    pub(crate) fn that_looks(self, looks: bool) -> Self {
+    pub(crate) fn polling(self, polls: bool) -> Self {
         Self {
-            sleeper: self.sleeper.that_looks(looks),
+            sleeper: self.sleeper.polling(polls),
             ..self
         }
     }

@@ -154,7 +154,7 @@ impl Run {
         // As words, which go in registers. A sleeper goes by its address, so that the caller would
         // keep a copy in its frame, and a wake-up on the own core would take 3 ns more.
         let (block, serial) = sleeper.thread();
-        self.wake_at(sleeper.processor(), sleeper.looks(), block, serial);
+        self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }
 
     #[inline(never)]

@@ -286,8 +286,8 @@ impl Wake for HostSpe {
     }
 
     #[inline(always)]
-    fn would_look(&self) -> bool {
-        self.worker.would_look()
+    fn would_poll(&self) -> bool {
+        self.worker.would_poll()
     }
 
     #[inline(always)]
@@ -409,7 +409,7 @@ unsafe impl SpeCore for HostSpe {
         OWNER.yield_now();
     }
 
-    fn stages_in_place_for(&self) -> Option<Span> {
+    fn uninterrupted_span(&self) -> Option<Span> {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;
         }

@@ -401,9 +401,9 @@ impl Worker {
         self.wait(why, false, ready)
     }
 
-    /// See [`Wake::would_look`](cellworks_machine::Wake::would_look).
+    /// See [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
-    pub(crate) fn would_look(&self) -> bool {
+    pub(crate) fn would_poll(&self) -> bool {
         !threads::others_ready() && self.few_look()
     }
 

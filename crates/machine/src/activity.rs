@@ -1,8 +1,8 @@
-//! What a program does, by the names that it gives.
+//! Activities: names that a program gives to what it does, for traces.
 
 use crate::spe::core::SpeCore;
 
-/// Something that a thread of an SPE does, until this is dropped: see
+/// A named activity of a thread of an SPE. It ends when this is dropped: see
 /// [`Spe::activity`](crate::Spe::activity).
 #[must_use = "an activity ends when this is dropped"]
 pub struct Activity<'a, S: SpeCore>(&'a S);

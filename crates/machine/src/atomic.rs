@@ -1,15 +1,16 @@
 //! Read-modify-write operations on main memory, and how they are made of reservations.
 //!
 //! The hardware has no fetch-and-add: an SPE reads a 128-byte line with a reservation (`getllar`),
-//! changes it in its local store and stores it if nobody else stored in between (`putllc`), again
-//! and again until it succeeds. [`fetch_update_words`] is that loop, on any machine.
-//! [`Spe::fetch_update`](crate::Spe::fetch_update) is the machine's best way to do the same to one
-//! word.
+//! changes it in its local store, and stores it if no other processor has stored to the line in
+//! between (`putllc`). It repeats this until the store succeeds.
+//! [`fetch_update_words`](crate::fetch_update_words) is that loop, on any Cell.
+//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) does the same to one word in the way
+//! that is fastest on the machine.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
 
-/// What a read-modify-write operation does to a 32-bit word; arithmetic wraps around.
+/// What a read-modify-write operation does to a 32-bit word. Arithmetic wraps around.
 ///
 /// The five operations that CellStats measures (its section 3.1.5) are `Add(n)`, `Subtract(n)`,
 /// `Add(1)`, `Subtract(1)` and `Set(n)`.
@@ -21,11 +22,11 @@ pub enum AtomicOp {
     Subtract(u32),
     /// Replaces.
     Set(u32),
-    /// Replaces one value, and leaves every other alone. It has swapped if the word was `expected`
-    /// before; if not, nothing was stored.
+    /// Replaces the word if it is `expected`; otherwise it stores nothing. The operation returns
+    /// what the word was before: if that is `expected`, the word was replaced.
     ///
-    /// The paper does not measure it; tools for the latency between cores do
-    /// (core-to-core-latency's CAS test).
+    /// CellStats does not measure this operation. Tools for the latency between cores do (the CAS
+    /// test of core-to-core-latency).
     CompareAndSwap {
         /// What the word must be.
         expected: u32,
@@ -35,7 +36,7 @@ pub enum AtomicOp {
 }
 
 impl AtomicOp {
-    /// What becomes of a word.
+    /// The value of the word after the operation, if it was `word` before.
     ///
     /// ```
     /// use cellworks_machine::AtomicOp;
@@ -52,8 +53,8 @@ impl AtomicOp {
         }
     }
 
-    /// Whether a word is stored when it was `word` before: always, but by a compare-and-swap that
-    /// finds another value than it expects.
+    /// Whether the operation stores anything if the word was `word` before. Only a compare-and-swap
+    /// may store nothing: when the word is not `expected`.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
@@ -71,10 +72,10 @@ pub enum AtomicError {
         EffectiveAddress(ea.0 & !3)
     )]
     Misaligned {
-        /// Where the word was said to be.
+        /// The address that the caller gave.
         ea: EffectiveAddress,
     },
-    /// The words are none, or do not lie in one line.
+    /// There are 0 words, or they do not lie in one line.
     #[error(
         "an atomic operation on {words} words at effective address {ea}: it takes 1 to {} words \
          there, because a reservation covers one line of {LINE_BYTES} bytes",
@@ -92,7 +93,7 @@ pub enum AtomicError {
          in a region that `CellMachine::allocate` returned"
     )]
     NotMapped {
-        /// Where the word was said to be.
+        /// The address that the caller gave.
         ea: EffectiveAddress,
     },
     /// The MFC refused a command of the operation.

@@ -1,10 +1,13 @@
 //! A store-load barrier whose cost falls on one side.
 //!
-//! Two threads that each write one word and then read the other's need a full barrier between the
-//! two, or both may miss the other's write. Where one of them does so all the time and the other
-//! seldom, the first takes [`light`], which costs nothing, and the second [`heavy`], which has the
-//! kernel interrupt every core that runs this process: `membarrier(2)`, Linux 4.14. Where the
-//! kernel does not offer that, both are fences; so they are under Miri, which has no kernel.
+//! Assume that each of two threads writes a word of its own and then reads the word of the other.
+//! Each needs a full barrier between its write and its read: without barriers both may miss the
+//! other's write.
+//!
+//! If one thread does this often and the other seldom, the first calls [`light`], which costs
+//! almost nothing. The second calls [`heavy`], which has the kernel interrupt every core that runs
+//! this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer this call, both
+//! functions are fences. They are fences under Miri too.
 
 #[cfg(not(loom))]
 mod imp {
@@ -18,7 +21,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // What is chosen first stays: the two sides must agree.
+        // The first choice is kept, because both sides must use the same kind of barrier.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,
@@ -95,16 +98,16 @@ mod imp {
     }
 }
 
-/// The half for the thread that comes by all the time.
+/// The barrier for the thread that calls it often.
 ///
-/// The first call of either half in a process asks the kernel for the service; that may take tens
-/// of milliseconds if the process has several threads.
+/// The first call of [`light`] or [`heavy`] in a process registers the process with the kernel.
+/// That may take tens of milliseconds if the process has several threads.
 #[inline]
 pub fn light() {
     imp::light();
 }
 
-/// The half for the thread that comes by seldom: takes microseconds.
+/// The barrier for the thread that calls it seldom. It takes microseconds.
 pub fn heavy() {
     imp::heavy();
 }

@@ -1,13 +1,12 @@
-//! What a machine does that decides how programs are measured on it.
+//! Capabilities of a machine that decide how programs are measured on it.
 
-/// What a machine does that decides how it is measured and what its numbers mean.
+/// Capabilities of a machine that decide how it is measured and what its numbers mean.
 ///
 /// A machine states its capabilities in its [`Topology`](crate::Topology). Code that measures asks
-/// for the capability on which it depends, and never for the machine: so a new kind of machine is
-/// measured as it should be without a change to that code.
+/// for a capability and never for the kind of machine: so it need not be changed for a new kind.
 ///
-/// [`Capabilities::default`] is what a computer with an operating system does: it has caches, its
-/// threads sleep, and none of its times comes twice.
+/// [`Capabilities::default`] describes a computer with an operating system: it has caches, its
+/// threads sleep, and its times differ from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether caches lie between SPEs and main memory, so that a small table is reached faster
@@ -15,14 +14,14 @@ pub struct Capabilities {
     /// takes the same time.
     pub has_caches: bool,
     /// Whether a thread that waits for long sleeps until the operating system wakes it. Otherwise
-    /// it waits in hardware, and has a word as soon as the word arrives.
+    /// it waits in hardware, and goes on as soon as the word arrives.
     pub sleeps: bool,
-    /// Whether a run takes the same times whenever it is repeated, because its clock counts what
-    /// the program does and nothing else. Then there is nothing to repeat runs for, and no budget
-    /// of real time to share out among them.
+    /// Whether a repeated run takes exactly the same time, because the clock counts only what the
+    /// program does. Then runs need not be repeated, and a budget of real time need not be divided
+    /// among them.
     pub repeats: bool,
-    /// Whether an operation takes the same time again and again within a run, because nothing but
-    /// the operation itself takes time. Then a short warm-up and few rounds are enough.
+    /// Whether an operation takes the same time each time within a run, because nothing else takes
+    /// time. Then a short warm-up and few rounds are enough.
     pub is_steady: bool,
 }
 

@@ -10,15 +10,16 @@ use crate::time::{Span, Time};
 /// What a panic carries.
 pub type Payload = Box<dyn Any + Send>;
 
-/// What unwinds a program that was cancelled, because the run had failed elsewhere.
+/// The payload of the panic that unwinds a cancelled program. Programs are cancelled when their run
+/// has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
 /// A run did not end as it should.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// A program panicked and nobody joined it, or the main program did. It is the first of them
-    /// if there were several, and comes before a deadlock that it caused.
+    /// The main program panicked, or a program panicked that was not joined. If several panicked,
+    /// this is the first. If a panic caused a deadlock, the run reports the panic.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// Where the program ran.
@@ -28,23 +29,23 @@ pub enum RunError {
         /// What the panic carried.
         payload: Payload,
     },
-    /// Every program waited for another one. They were cancelled by unwinding.
+    /// All programs waited, and none of them could wake another. They were cancelled by unwinding.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
-        /// Who waited for what.
+        /// The programs that waited, and what each waited for.
         waits: Vec<Waiting>,
     },
-    /// The run was still going on when its simulated time was spent. Its programs were cancelled by
-    /// unwinding.
+    /// The run had not ended when its limit of simulated time was reached. Its programs were
+    /// cancelled by unwinding.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
         listed(programs)
     )]
     TimeLimit {
-        /// The time that it was given.
+        /// The limit of simulated time.
         limit: Span,
-        /// What its programs did.
+        /// What each of its programs waited for.
         programs: Vec<Waiting>,
     },
 }
@@ -52,26 +53,25 @@ pub enum RunError {
 /// One entry in the report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Who waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
+    /// What waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
     pub who: String,
-    /// The thread that waits, as its [`Sleeper`](crate::Sleeper::thread) names it: no two threads
-    /// of a run have the same numbers.
+    /// The thread that waits, as [`Sleeper::thread`](crate::Sleeper::thread) returns it: no two
+    /// threads of a run have the same numbers.
     pub thread: (usize, u64),
-    /// What it waits for: completes "waits for".
+    /// What it waits for. The text completes "waits for".
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
-    /// Since when, where the machine knows: simulated machines do.
+    /// When the wait began. Only simulated machines know this.
     pub since: Option<Time>,
 }
 
 impl RunError {
-    /// Goes on with the panic, if it was one, as if it had happened here; else panics with the
-    /// error's text.
+    /// Resumes the panic of a [`RunError::Panic`]. Any other error panics with its text.
     ///
     /// # Panics
     ///
-    /// Always: that is what it is for.
+    /// Always.
     pub fn resume(self) -> ! {
         match self {
             Self::Panic { payload, .. } => std::panic::resume_unwind(payload),
@@ -80,40 +80,42 @@ impl RunError {
     }
 }
 
-/// What a machine knows when all programs of a run have ended, to decide what [`Machine::run`]
-/// returns.
+/// What a machine knows when all programs of a run have ended. [`conclude`](Self::conclude) decides
+/// from it what [`Machine::run`] returns.
 ///
 /// [`Machine::run`]: crate::Machine::run
 pub struct RunEnd<R> {
-    /// What the main program returned, or was unwound with.
+    /// What the main program returned, or the payload with which it was unwound.
     pub main: Result<R, Payload>,
-    /// What the main program was unwound with is only the cancellation of a run: this one, or one
+    /// Whether the main program was unwound only because a run was cancelled: this run, or one
     /// around it.
     pub main_was_cancelled: bool,
-    /// This run had been cancelled when the main program ended.
+    /// Whether this run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that was not joined when the main program ended, a
-    /// [`RunError::Panic`].
+    /// A [`RunError::Panic`] with the first panic before the main program ended, of a program that
+    /// was not joined.
     pub panic_before: Option<RunError>,
-    /// The first one that came later, perhaps only because the programs were cancelled.
+    /// A [`RunError::Panic`] with the first such panic after the main program ended. Its only cause
+    /// may be that the programs were cancelled.
     pub panic_after: Option<RunError>,
-    /// Why the machine has cancelled the programs, if it has: no program could go on, or the time
-    /// was spent.
+    /// Why the machine has cancelled the programs, if it has: a deadlock, or the limit of simulated
+    /// time.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Decides what the run returns. Causes come before what they cause: the panics of programs
-    /// while the main program ran, then its own, then those of programs that it left to be
-    /// cancelled, then what cancelled them.
+    /// Decides what the run returns. If several things have failed, it reports the one that may
+    /// have caused the others. That is the first in this order: panics of programs while the main
+    /// program ran, the panic of the main program, panics of programs after it ended, and the
+    /// reason why programs were cancelled.
     ///
     /// # Errors
     ///
-    /// The first of these.
+    /// The first failure in this order.
     ///
     /// # Panics
     ///
-    /// Goes on unwinding where it was not this run that was cancelled, but the one around it.
+    /// Resumes the unwinding if not this run was cancelled but one around it.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);
@@ -165,7 +167,7 @@ fn listed(waits: &[Waiting]) -> String {
     waits.iter().map(|wait| format!("\n  {wait}")).collect()
 }
 
-/// The text of a panic, where it has one.
+/// The text of a panic, if it has one.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&str>() {
         text

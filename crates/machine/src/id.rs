@@ -9,8 +9,8 @@ macro_rules! id {
         pub struct $name(u16);
 
         impl $name {
-            /// Names part number `index`, counted from 0; whether a machine has it is for its
-            /// [`Topology`](crate::Topology) to say.
+            /// The part with this number, counted from 0. The machine's
+            /// [`Topology`](crate::Topology) says whether it has such a part.
             pub const fn new(index: u16) -> Self {
                 Self(index)
             }
@@ -62,7 +62,7 @@ impl fmt::Display for Processor {
     }
 }
 
-/// One of the cooperative threads that [`Spe::threads`](crate::Spe::threads) starts together,
-/// counted from 0.
+/// The number of a cooperative thread among those of its scope, counted from 0: see
+/// [`Spe::threads`](crate::Spe::threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub usize);

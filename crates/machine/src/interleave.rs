@@ -1,5 +1,5 @@
-//! Many independent pieces of work at once, so that one computes while the others wait for their
-//! data.
+//! Interleaved work: many independent pieces of work at once, so that one computes while the others
+//! wait for their data.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -9,17 +9,20 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is ordinary sequential code that stages what it reads and waits for it. How many
-//! pieces are in flight decides how much of the latency is hidden: too few leave the core waiting,
-//! too many push each other's data out of the cache, and none are needed where data is near. So the
-//! number can be found by measuring: the first inputs are worked on with 1 and 8 threads, which
-//! tells whether there is a wait to hide, and if so with up to 128; the fastest number goes on, and
-//! now and then the choice is made anew, because caches fill and inputs change.
+//! A piece of work is ordinary sequential code that stages what it reads and waits for it. The
+//! number of pieces in flight decides how much of the latency is hidden. With too few the core
+//! still waits; with too many they evict each other's data from the cache; and where data is near,
+//! one at a time is best.
 //!
-//! One in flight has a loop of its own. On a machine that reads staged data where it lies, that is
-//! the plain loop: `stage` hands out the slice, and whatever threads have to know of each other is
-//! looked at once for many inputs. If these are the last ones, and the iterator says so, not even
-//! they are counted.
+//! So [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1
+//! and with 8 threads, which shows whether there is latency to hide. If there is, it also tries up
+//! to 128 threads. It goes on with the fastest number. From time to time it measures again, because
+//! caches fill and inputs change.
+//!
+//! With one piece in flight there is a separate loop. On a machine that reads staged data in place,
+//! it is the loop that a program would write without this module: `stage` returns the slice, and
+//! the checks that other threads need are made once for many inputs. If the iterator says that
+//! these are the last inputs, the loop does not even count them.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -44,11 +47,11 @@ use trial::{Trial, inputs_in};
 /// How many pieces of work are in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// As many as turn out to be the fastest, by measuring with the first inputs: 1 to
-    /// [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). Where data is moved to a local store,
-    /// no more than leave each room for twice the data that one piece of work has used so far.
+    /// The number that proves to be the fastest, 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). It is
+    /// measured with the first inputs. Where data is moved to a local store, each piece of work
+    /// needs room there for twice the data that one has used so far, which limits the number.
     Automatic,
-    /// So many; 0 means 1.
+    /// This number. 0 means 1.
     Fixed(usize),
 }
 
@@ -63,23 +66,23 @@ impl From<usize> for InFlight {
     }
 }
 
-/// What an interleaved run has done.
+/// What interleaved work has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interleaved {
     /// How many inputs there were.
     pub inputs: usize,
-    /// How many pieces of work were in flight last.
+    /// How many pieces of work were in flight at the end.
     pub in_flight: usize,
 }
 
-/// An interleaved run did not work on all of its inputs.
+/// Interleaved work ended before all inputs were worked on.
 #[derive(thiserror::Error)]
 pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled, and the caller is a destructor that runs because of that. Any other
-    /// caller is unwound instead.
+    /// The run was cancelled, and the caller is a destructor that runs during the unwinding. Any
+    /// other caller is unwound instead.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -87,13 +90,14 @@ pub enum InterleaveError {
         /// How many inputs were taken.
         inputs: usize,
     },
-    /// The body panicked. Pieces of work that had begun were finished, and their results handed
-    /// over; no other was begun, but for one if what takes the results was waiting then.
+    /// The body panicked. Pieces of work that had begun were finished, and the sink got their
+    /// results. After the panic no other input was begun, with one exception: if the sink was
+    /// waiting when the body panicked, one more input was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
-        /// The place of the input among all, from 0 on.
+        /// The number of the input, counted from 0.
         index: usize,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
 }
@@ -106,14 +110,15 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// It is the SPE itself, but for [`stage`](Self::stage), which knows whether anybody else is in
-/// flight: if none is, and data need not be moved, there is nothing to wait for, and nothing is
-/// left of it when the compiler is done. Everything else of an [`Spe`](crate::Spe) can be called on
-/// it, too, and does what it does elsewhere.
+/// It differs from the SPE only in [`stage`](Self::stage), which knows whether other pieces of work
+/// are in flight. If there are none, and data need not be moved, then there is nothing to wait for,
+/// and `stage` compiles to nothing. All other methods of [`Spe`](crate::Spe) can be called too, and
+/// do the same as elsewhere.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// There is no thread and no data to wait for. A constant in each of the two loops that call
-    /// the body, so that the one for work that is alone is what a plain loop is.
+    /// Whether there is no other thread and no data to wait for. It is a constant in each of the
+    /// two loops that call the body, so that the loop for one piece of work compiles to a plain
+    /// loop.
     is_in_place: bool,
 }
 
@@ -126,9 +131,9 @@ impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
 impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits for it; other pieces of work go on meanwhile. If there are none,
-    /// other threads of the SPE may have to wait for some tenths of a millisecond, and those that
-    /// the body begins for longer.
+    /// Gets a slice and waits for it. Other pieces of work go on meanwhile. If there are none, this
+    /// need not switch threads: other threads of the SPE may have to wait for some tenths of a
+    /// millisecond, and threads that the body starts may have to wait longer.
     ///
     /// # Errors
     ///
@@ -141,7 +146,7 @@ impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     {
         let at = Location::caller();
         match self.is_in_place {
-            // SAFETY: whoever made this has asked whether staged data is in place.
+            // SAFETY: `is_in_place` is true only where `uninterrupted_span` has returned a time.
             true => unsafe { Staged::get_in_place(self.spe, source, at) },
             false => Staged::get(self.spe, source, at),
         }
@@ -180,8 +185,8 @@ where
         }
     }
 
-    /// Works on all inputs, and hands each result to `sink` when it is there, with the place of its
-    /// input.
+    /// Works on all inputs, and calls `sink` with each result as soon as it is there, and with the
+    /// number of its input.
     ///
     /// # Errors
     ///
@@ -227,7 +232,7 @@ where
         }
         let inputs = flow.taken.get();
         if !flow.is_exhausted.get() {
-            // The threads ended without having come to the end of the inputs.
+            // The threads ended before the end of the inputs.
             return Err(InterleaveError::Cancelled { inputs });
         }
         Ok(Interleaved {
@@ -236,13 +241,13 @@ where
         })
     }
 
-    /// Works on all inputs, and hands the results to `sink` in the order of the inputs. Results
-    /// that are there before their turn are kept until then.
+    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. A result
+    /// that is there before an earlier one is kept until it is its turn.
     ///
     /// # Errors
     ///
     /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was
-    /// cancelled. Results after the one that is missing are lost.
+    /// cancelled. Results of later inputs than the first missing one are lost.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;
@@ -277,35 +282,35 @@ where
     }
 }
 
-/// What the threads of an interleaved run share.
+/// What the threads of interleaved work share.
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
     body: F,
-    /// How many threads work, or did so last.
+    /// How many threads work now, or worked last.
     in_flight: Cell<usize>,
-    /// How many inputs were taken, or [`HELD`].
+    /// How many inputs were taken, or [`HELD`] while a thread holds the flow.
     taken: Cell<usize>,
-    /// Of the thread that holds the flow. They may wait for something, and let others run. It is
-    /// none while one works alone, and after a panic of that one.
+    /// The inputs and the sink. The thread that holds the flow uses them. They may wait, and so let
+    /// other threads run. `None` while [`work_plainly`] has them, and after a panic there.
     ends: UnsafeCell<Option<Ends<I, K>>>,
-    /// Threads that wait until nobody holds the flow.
+    /// Threads that wait until no thread holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// No more are taken without a look at the fields below: one comparison for each input says
-    /// whether there is anything to do but to take it.
+    /// When this many inputs have been taken, a thread has to check the fields below. So one
+    /// comparison for each input tells whether there is more to do than to take it.
     stop: Cell<usize>,
-    /// How many will have been taken when this batch is complete.
+    /// The batch is complete when this many inputs have been taken.
     end: Cell<usize>,
-    /// When the time is taken, if it is.
+    /// The trial that measures this batch, if it is measured.
     trial: Cell<Option<Trial>>,
-    /// How many inputs are worked on until it is time to look outside, and how long that should be.
+    /// How many inputs are worked on between two looks outside, and how long that should take.
     portion: Cell<usize>,
     portion_span: Cell<Span>,
-    /// How many had been taken after threads had looked last, and when that was.
+    /// How many inputs had been taken at the last look outside, and when that was.
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// Bytes of local store that one piece of work has used alone, at most.
+    /// The most bytes of local store that one piece of work has used while it was alone.
     most_staged: Cell<usize>,
     /// The input at which the body panicked first.
     failed: Cell<Option<usize>>,
@@ -318,41 +323,50 @@ struct Ends<I, K> {
     sink: K,
 }
 
-/// In place of how many inputs were taken: a thread hands over a result, or takes an input.
+/// The value of `Flow::taken` while a thread hands over a result or takes an input.
 const HELD: usize = usize::MAX;
 
 /// The numbers of threads that are tried; those below [`FEW`] only where there is no room for more.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
-/// The number of threads that tells whether there is a wait to hide.
+/// The number of threads that shows whether there is latency to hide.
 const FEW: usize = 8;
 
-/// How many times as long as with one an input has to take with [`FEW`] for no more to be tried.
+/// If an input takes more than this many times as long with [`FEW`] threads as with one, no larger
+/// number is tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// How long a choice holds: at least the first, and as many times as long as it took to make it, so
-/// that making it is a small part of the time.
+/// How long a choice of the number is kept: at least [`HOLD`], and at least [`HOLD_SHARE`] times as
+/// long as the measurement took. So measuring takes a small part of the time.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
+
+/// See [`HOLD`].
 const HOLD_SHARE: u128 = 64;
 
-/// Inputs that are worked on before the first look [outside](SpeCore::look_outside), when it is not
-/// known how long they take; how many there may be at most where they have to be taken one by one,
-/// as they may take longer from now on; and how many times as many as in the last portion, where
-/// they are in place.
+/// A portion is the inputs between two looks [outside](SpeCore::look_outside). This is the size of
+/// the first one, when it is not known how long inputs take.
 const FIRST_PORTION: usize = 16;
+
+/// The largest portion of inputs that are taken one by one: later inputs may take longer than those
+/// that were measured.
 const PORTION_MAX: usize = 1 << 14;
+
+/// How many times as large as the last portion the next one may be, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// After how long threads that take turns look outside, and one alone whose data is not in place.
+/// The time between two looks outside of threads that take turns, and of one thread whose data is
+/// not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// What more threads have to gain over fewer to be chosen: one part in this number. With 128 an
-/// input often takes as long as with 64, but longer while others use the memory.
+/// A larger number of threads is chosen only if it is faster than a smaller one by more than one
+/// part in this number. With 128 threads an input often takes as long as with 64, but longer while
+/// other programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// What threads have to gain over the plain loop to be chosen: one part in this number. A trial
-/// makes that loop look too slow: it counts inputs, which the loop for the last ones does not, and
-/// where memory is what limits, a processor sees more inputs of a shorter loop at a time.
+/// Several threads are chosen only if they are faster than the plain loop by more than one part in
+/// this number. A trial makes the plain loop look too slow: it counts inputs, which the loop for
+/// the last inputs does not. Where memory is the limit, a CPU overlaps more inputs of a shorter
+/// loop.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -362,7 +376,7 @@ where
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
-    /// Works on up to `inputs` inputs with so many threads.
+    /// Works on up to `inputs` inputs with `threads` threads.
     fn work_on_batch(
         &self,
         threads: usize,
@@ -410,20 +424,20 @@ where
         loop {
             let begun_at = self.taken.get();
             self.spe.look_outside();
-            let in_place_for = self.spe.stages_in_place_for();
-            self.look_after(in_place_for.unwrap_or(TURN));
+            let uninterrupted = self.spe.uninterrupted_span();
+            self.look_after(uninterrupted.unwrap_or(TURN));
             if !is_trial {
                 let stop = begun_at.saturating_add(self.portion.get()).min(end);
                 self.end.set(stop);
                 self.stop.set(stop);
             }
             let begin = self.spe.now();
-            match in_place_for {
+            match uninterrupted {
                 Some(_) => self.work_in_place(),
                 None => self.work_on_inputs(),
             }
             let worked = self.taken.get() - begun_at;
-            let most = match in_place_for {
+            let most = match uninterrupted {
                 Some(_) => worked.saturating_mul(PORTION_GROWTH),
                 None => PORTION_MAX,
             };
@@ -434,8 +448,8 @@ where
         }
     }
 
-    /// As [`work_on_inputs`](Self::work_on_inputs), where there is no other thread, and staged data
-    /// is at hand.
+    /// As [`work_on_inputs`](Self::work_on_inputs), when there is no other thread and staged data
+    /// is in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -443,7 +457,7 @@ where
                 return;
             }
             let to = self.stop.get();
-            // SAFETY: no thread holds the flow, as there is none.
+            // SAFETY: there is no other thread of this flow, so no thread holds it.
             let ends = unsafe { (*self.ends.get()).take() };
             let Some(Ends { inputs, sink }) = ends else {
                 unreachable!("after a panic nothing is gone on with")
@@ -461,7 +475,7 @@ where
         }
     }
 
-    /// Works on all inputs, with as many threads as turn out to be the fastest.
+    /// Works on all inputs, with the number of threads that proves to be the fastest.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         loop {
             let begin = self.spe.now();
@@ -473,8 +487,8 @@ where
         }
     }
 
-    /// The number of threads with which an input takes the least time, and that time. `None` if
-    /// there are too few inputs.
+    /// Measures with which number of threads an input takes the least time. Returns that number and
+    /// that time, or `None` if there are too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -494,7 +508,7 @@ where
                 fastest = Some((threads, time));
             }
         }
-        let gain = match self.spe.stages_in_place_for() {
+        let gain = match self.spe.uninterrupted_span() {
             Some(_) => alone / LEAST_GAIN_OVER_LOOP,
             None => Span::default(),
         };
@@ -502,30 +516,30 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Whether the local store has room for the stacks of `threads` threads, and for what they
-    /// stage: twice what one has used, as pieces of work differ.
+    /// Whether the local store has room for the stacks of `threads` threads and for what they
+    /// stage. For each thread that is twice what one piece of work has used, because pieces of work
+    /// differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// How many inputs will have been taken when it is time to look outside, or the batch is
-    /// complete.
+    /// The number of taken inputs at which it is time to look outside, or the batch is complete.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Begins to look outside after so long. What is known of a longer time may be a million inputs
-    /// too many.
+    /// Sets the time between two looks outside. If it is shorter than before, the size of portions
+    /// starts anew: the old size may be a million inputs too many.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Sees to it that the next portion takes as long as it should, if the last inputs have taken
-    /// the time since then.
+    /// Chooses the size of the next portion so that it takes as long as it should: the last
+    /// `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -535,7 +549,8 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// What an input takes, or `None` if there are too few, or no room for the threads.
+    /// The time that an input takes with `threads` threads. `None` if there are too few inputs, or
+    /// no room for the threads.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
@@ -547,12 +562,12 @@ where
         }
     }
 
-    /// Works on inputs until there are no more, or no more in this batch. Other threads do the
-    /// same.
+    /// Works on inputs until there are no more, or the batch is complete. Other threads do the same
+    /// at the same time.
     ///
-    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short one in both, and
-    /// a long one in neither; its return is predicted all the same, as all threads call it from
-    /// here.
+    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short body in both
+    /// places and a long one in neither. The CPU predicts the return of a long one all the same,
+    /// because all threads call it from here.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -574,12 +589,14 @@ where
 
     /// Hands over the result of the input at `index`, and takes the next input.
     ///
-    /// In one go, so that it costs one look at a word that all threads share, and two stores to it.
+    /// Both happen in one step, which takes one load of the word that all threads share, and two
+    /// stores to it.
     #[inline(always)]
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            // Taken apart, so that only this way has it in memory.
+            // Taken apart and put together, so that the input lies in memory only on this slow
+            // path.
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
@@ -588,7 +605,7 @@ where
         held.take()
     }
 
-    /// As [`exchange`](Self::exchange), where there is more to do, or nothing to hand over.
+    /// As [`exchange`](Self::exchange), if there is more to do, or no result to hand over.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -600,7 +617,7 @@ where
             let inputs = held.taken - self.looked_at.get();
             self.fit_portion(inputs, self.looked_when.get(), PORTION_MAX);
             self.stop.set(self.next_look(held.taken));
-            // Others may run meanwhile, and take inputs.
+            // Other threads may run meanwhile, and take inputs.
             drop(held);
             self.spe.look_outside();
             held = self.hold_slowly();
@@ -613,7 +630,7 @@ where
         held.take()
     }
 
-    /// As [`hold`](Self::hold), when no other thread does.
+    /// Waits until no other thread holds the flow, and holds it.
     fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
@@ -621,14 +638,15 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether it is time to look outside. A trial sees to that itself.
+    /// Whether it is time to look outside. During a trial, [`may_go_on`](Self::may_go_on) looks
+    /// outside.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Keeps other threads from the inputs and the sink; none does so to this one, which has just
-    /// looked.
+    /// Takes the right to the inputs and the sink. The caller has just seen that no other thread
+    /// has it.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -673,7 +691,8 @@ where
         }
     }
 
-    /// Does what there is to be done at a stop, and says whether another input may be taken.
+    /// Does what there is to do when `stop` inputs have been taken. Returns whether another input
+    /// may be taken.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -685,7 +704,8 @@ where
         {
             let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
-                // One more, as the last time is taken when there is another input to take.
+                // The clock was read for the last time, before the next input is taken: so the batch
+                // ends after that input.
                 self.end.set(taken + 1);
                 trial.next = taken + 1;
             }
@@ -699,13 +719,13 @@ where
     }
 }
 
-/// Works on `next.left` inputs, unless they end before: the loop that a program would write if it
-/// knew that staged data is at hand.
+/// Works on `next.left` inputs, or fewer if there are no more. This is the loop that a program
+/// would write if it knew that staged data is in place.
 ///
-/// So that the optimiser makes the same of it, what changes lies in no memory that something else
-/// may point to: inputs and sink are given, and given back, by value, to a function that is
-/// compiled on its own. A sum that the sink borrows is in a register then. And it unrolls only a
-/// loop that ends for one reason.
+/// The optimiser should compile it to the same code. So the state that changes must not lie in
+/// memory to which other pointers may exist: the function is not inlined, and gets and returns the
+/// inputs and the sink by value. Then a sum to which the sink adds can stay in a register. The
+/// optimiser also unrolls only loops with one exit, so there are two loops below.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -728,7 +748,7 @@ where
     let is_exhausted = if most.is_some_and(|most| most <= next.left) {
         for input in inputs.by_ref() {
             sink(next.index(), body(spe, input));
-            // An iterator that has more than it said may go below zero.
+            // `left` may pass zero if the iterator has more inputs than its `size_hint` said.
             next.left = next.left.wrapping_sub(1);
         }
         true
@@ -753,16 +773,16 @@ where
     }
 }
 
-/// What [`work_plainly`] gives back.
+/// What [`work_plainly`] returns.
 struct Worked<I, K> {
     ends: Ends<I, K>,
-    /// How many inputs have been taken now.
+    /// How many inputs have been taken.
     taken: usize,
-    /// There are no more.
+    /// Whether there are no more inputs.
     is_exhausted: bool,
 }
 
-/// The right to the inputs and the sink: one thread has it at a time.
+/// The right to the inputs and the sink. One thread has it at a time.
 struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
@@ -781,8 +801,8 @@ where
 {
     #[inline(always)]
     fn ends(&mut self) -> &mut Ends<I, K> {
-        // SAFETY: there is one `Held` at a time, and none while one works alone; neither the sink
-        // nor the inputs know of it.
+        // SAFETY: there is one `Held` at a time, and none while `work_plainly` has the ends. The
+        // sink and the inputs have no access to `flow.ends`, so this is the only reference.
         unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
     }
 
@@ -828,17 +848,19 @@ where
     }
 }
 
-/// If this is dropped, what is done for an input has panicked.
+/// A guard around the work on an input. It is forgotten if that returns, so it is dropped only if
+/// the body, the sink or the inputs have panicked. Then it records the input.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The input is so many before this one: a loop that counts down has one number to change.
+    /// The number of the input is `end - left`: so a loop that counts down has only `left` to
+    /// change.
     end: usize,
     left: usize,
 }
 
 impl Failing<'_> {
-    /// The place of the input.
+    /// The number of the input.
     #[inline(always)]
     fn index(&self) -> usize {
         self.end.wrapping_sub(self.left)
@@ -849,7 +871,7 @@ impl Drop for Failing<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.failed.set(self.failed.get().or(Some(self.index())));
-        // Nobody is to take another one.
+        // No thread takes another input.
         self.stop.set(0);
     }
 }

@@ -5,17 +5,18 @@
 //! two levels:
 //!
 //! - **Every machine** has [`Spe`]s that stage slices ([`Spe::stage`] and its relatives), which the
-//!   borrow checker guards, run cooperative threads, and wait for and wake each other. That cannot
-//!   race, and it is what programs should use.
-//! - **A Cell** ([`CellMachine`], [`CellSpe`]) has the raw level besides ([`Mfc`]), mailboxes,
-//!   signals and a decrementer: commands with local-store and effective addresses, tag groups,
-//!   fences, lists, reservations. It is for tools that measure and for C programs that were written
-//!   for it. It cannot touch memory that no [`Region`](memory::Region) covers.
+//!   borrow checker guards, run cooperative threads, and wait for and wake each other. Programs at
+//!   this level cannot race. New programs should use it.
+//! - **A Cell** ([`CellMachine`], [`CellSpe`]) also has mailboxes, signals, a decrementer and the
+//!   raw level ([`Mfc`]): commands with local-store and effective addresses, tag groups, fences,
+//!   lists, reservations. This level is for tools that measure, and for programs that were written
+//!   in C for a Cell. A command cannot touch memory that no [`Region`](memory::Region) covers.
 //!
-//! A program for every machine uses what a Cell has where it is there by [`Machine::on_cell`].
+//! A program that runs on every machine can still use the features of a Cell where the machine has
+//! them: see [`Machine::on_cell`].
 //!
-//! This crate says what is legal ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`]) and how it
-//! looks to programs. How it happens is for the machines to say.
+//! This crate defines what is legal ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`]) and
+//! what programs see. Each machine implements it in its own way.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE
@@ -24,9 +25,9 @@
 //!                           └── mailboxes, signals, atomics ──┘            a Cell
 //! ```
 //!
-//! Waiting and waking are [`Wait`] and [`Wake`], of SPEs and the PPE alike: other cooperative
-//! threads run meanwhile, and when all threads wait the run ends with [`RunError::Deadlock`], which
-//! lists which thread waits for what.
+//! SPEs and the PPE wait and wake by [`Wait`] and [`Wake`]. While a thread waits, the other
+//! cooperative threads of its core run. When all threads wait, the run ends with
+//! [`RunError::Deadlock`], which lists each thread and what it waits for.
 
 mod activity;
 mod atomic;

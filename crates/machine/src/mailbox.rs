@@ -1,4 +1,4 @@
-//! Mailboxes: small queues of 32-bit words between an SPE and everybody else.
+//! Mailboxes: small queues of 32-bit words between an SPE and the other processors.
 //!
 //! | mailbox | words | written by | read by |
 //! |---|---|---|---|
@@ -6,8 +6,8 @@
 //! | outbound | 1 | its SPE | the PPE |
 //! | outbound interrupt | 1 | its SPE | the PPE |
 //!
-//! On the hardware a PPE that writes to a full inbound mailbox loses a word. Here nothing is lost:
-//! a write waits, or says [`MailboxFull`].
+//! On the hardware a PPE that writes to a full inbound mailbox loses a word. Here no word is lost:
+//! a write waits, or returns [`MailboxFull`].
 
 use crate::id::SpeId;
 
@@ -41,14 +41,14 @@ impl Outbound {
     }
 }
 
-/// A word could not be written now; it is handed back. Waiting can help: the write that waits is
-/// named without `try_`.
+/// The mailbox is full. The error hands the word back. The method of the same name without `try_`
+/// waits until there is room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"
 )]
 pub struct MailboxFull {
-    /// Whose mailbox it is.
+    /// The SPE that the mailbox belongs to.
     pub spe: SpeId,
     /// Which of its mailboxes.
     pub mailbox: &'static str,

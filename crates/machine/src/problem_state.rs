@@ -9,8 +9,8 @@ use crate::mfc::EffectiveAddress;
 /// Bytes of one SPE's area.
 const AREA_BYTES: u64 = 0x2_0000;
 
-/// Where the areas start. No region can be mapped there: on the host it is no address of a
-/// process, and simulated machines keep it free.
+/// Where the areas start. No region can be mapped there: a process of the host has no such
+/// addresses, and simulated machines keep them free.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.
@@ -33,8 +33,9 @@ impl ProblemStateRegister {
         }
     }
 
-    /// The effective address of the register in `spe`. Its low four bits are 0xc, so the word in
-    /// local store that is sent there must be at 12 in its quadword.
+    /// The effective address of the register in `spe`. Its low four bits are 0xc, and a transfer
+    /// needs the same low bits at both ends: so the word to send must lie at offset 12 of a
+    /// quadword in the local store.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};
@@ -45,7 +46,7 @@ impl ProblemStateRegister {
         EffectiveAddress(BASE + spe.index() as u64 * AREA_BYTES + self.offset())
     }
 
-    /// Which register of which SPE has this address, if any.
+    /// The SPE and register with this address, or `None` if it is not the address of a register.
     pub fn at(ea: EffectiveAddress) -> Option<(SpeId, Self)> {
         let within = ea.0.checked_sub(BASE)?;
         let spe = SpeId::new(u16::try_from(within / AREA_BYTES).ok()?);

@@ -1,4 +1,4 @@
-//! Programs on their way to an SPE, and how they ended: for machines to run.
+//! Programs that a machine is to run on an SPE, and how they ended.
 
 use std::fmt;
 use std::panic::Location;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::Payload;
 
-/// A program on its way to an SPE: for machines to run.
+/// A program that a machine is to run on an SPE.
 pub struct Program<S> {
     body: Body<'static, S>,
     outcome: Arc<Outcome>,
@@ -14,10 +14,10 @@ pub struct Program<S> {
     spawned_at: &'static Location<'static>,
 }
 
-/// What a program is once its result has a place to go.
+/// The closure of a program. It stores the program's result where the handle finds it.
 pub(crate) type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
 
-/// How a program ended, as far as its machine can see.
+/// Whether a program has ended, and the payload of its panic if it panicked.
 #[derive(Debug, Default)]
 pub struct Outcome {
     ended: OnceLock<()>,
@@ -25,7 +25,7 @@ pub struct Outcome {
 }
 
 impl<S> Program<S> {
-    /// A program that was spawned at a place, and how it will have ended.
+    /// A program that was spawned at `spawned_at`, and the place for its outcome.
     pub(crate) fn new(
         body: Body<'static, S>,
         name: &'static str,
@@ -41,7 +41,8 @@ impl<S> Program<S> {
         (program, outcome)
     }
 
-    /// The type of the program's closure, which names the function that it stands in.
+    /// The name of the type of the program's closure. It contains the name of the function in which
+    /// the closure stands.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -51,17 +52,17 @@ impl<S> Program<S> {
         self.spawned_at
     }
 
-    /// How it ended, to be kept while it runs.
+    /// The program's outcome. The machine keeps it while the program runs.
     pub fn outcome(&self) -> Arc<Outcome> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program; never unwinds. The machine then hands the result to [`Outcome::end`], and
-    /// notifies the PPE.
+    /// Runs the program. It never unwinds. Afterwards the machine hands the result to
+    /// [`Outcome::end`] and notifies the PPE.
     ///
     /// # Errors
     ///
-    /// What the program's panic carried.
+    /// The payload of the program's panic.
     pub fn run(self, spe: &S) -> Result<(), Payload> {
         (self.body)(spe)
     }
@@ -74,7 +75,7 @@ impl<S> fmt::Debug for Program<S> {
 }
 
 impl Outcome {
-    /// Says that the program has ended, with the payload of its panic if it panicked.
+    /// Records that the program has ended, with the payload of its panic if it panicked.
     pub fn end(&self, panic: Option<Payload>) {
         *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = panic;
         let _ = self.ended.set(());

@@ -1,8 +1,10 @@
-//! Signal notification: two 32-bit registers in each SPE that collect what others send.
+//! Signal notification: two 32-bit registers in each SPE, to which the PPE and other SPEs send
+//! words.
 //!
-//! A read takes the word and empties the register; a read of an empty register waits (channels 3
-//! and 4). In overwrite mode a second signal replaces the first; in OR mode the bits add up, so
-//! that many senders share one register (CBEA sections 8.7 and 9.10; CellStats section 2.2).
+//! A read takes the word and empties the register. A read of an empty register waits (channels 3
+//! and 4). In overwrite mode a second signal replaces the first. In OR mode the register collects
+//! the bits of both, so that many senders can share it (CBEA sections 8.7 and 9.10; CellStats
+//! section 2.2).
 
 use std::fmt;
 
@@ -28,18 +30,19 @@ impl fmt::Display for SignalRegister {
     }
 }
 
-/// What a signal does to one that was not read yet.
+/// What happens when a signal arrives before the last one was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SignalMode {
-    /// It replaces it.
+    /// The new signal replaces the old one.
     #[default]
     Overwrite,
-    /// Its bits are added to it.
+    /// The register holds the bits of both.
     Or,
 }
 
 impl SignalMode {
-    /// What the register holds after `arriving` meets `unread`, the word that was there, if any.
+    /// What the register holds after `arriving` has arrived. `unread` is the word that was not read
+    /// yet, if there was one.
     pub const fn combine(self, unread: Option<u32>, arriving: u32) -> u32 {
         match (self, unread) {
             (Self::Or, Some(unread)) => unread | arriving,

@@ -9,14 +9,16 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! What is borrowed shared is a source, what is borrowed exclusively is a target: the borrow
-//! checker keeps everybody else from a buffer while its transfer is under way. A get takes its
-//! bytes when it is issued and a put when it is committed, while the borrow is alive; so a view
-//! that is leaked costs room in the local store until the program ends, never memory safety.
+//! A slice that is borrowed shared is the source of a get. A slice that is borrowed exclusively is
+//! the target of a put. So the borrow checker keeps other code from a buffer while its transfer is
+//! under way. A get reads its bytes when it is issued, and a put writes them when it is committed:
+//! the borrow is alive at both times. A view that is leaked therefore keeps room in the local store
+//! until the program ends, but breaks no memory safety.
 //!
-//! Where the view *is* the memory (the host, unless it is strict), nothing is copied. A `StagedMut`
-//! that is leaked shows the difference: there its writes have happened, elsewhere they never will.
-//! A [`PendingMut`] that nobody waited for has no writes, so dropping it puts nothing back.
+//! On a host that is not strict the view *is* the memory, and nothing is copied. This makes a
+//! difference if a `StagedMut` is leaked: on such a host its writes have happened, on other
+//! machines they are lost. A [`PendingMut`] that was not waited for has no writes, so dropping it
+//! puts nothing back.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,15 +31,15 @@ use bytemuck::Pod;
 use crate::local_store::StageError;
 use crate::spe::core::{SpeCore, StageRequest};
 
-/// A get that is under way.
+/// A get that is under way. [`wait`](Self::wait) returns its view.
 #[must_use = "the data can be used once `wait` has handed it over"]
 pub struct Pending<'a, T, S: SpeCore> {
     staged: Staged<'a, T, S>,
     spe: &'a S,
 }
 
-// These are inlined for the sake of who waits: after a switch of threads the processor predicts
-// none of the returns right that lie between the switch and the program.
+// These methods are inlined for speed: after a switch of threads the CPU mispredicts every return
+// between the switch and the program.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -64,9 +66,9 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 
 /// A get that is under way, of a slice that will be put back.
 ///
-/// Until it is waited for, the target is borrowed and nobody has a view of it. It may be dropped
-/// without: then nothing is put back, and the room in the local store is free once the get has
-/// ended.
+/// Until [`wait`](Self::wait), the target is borrowed and there is no view of it. If this is
+/// dropped without a wait, nothing is put back, and the room in the local store is free once the
+/// get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -77,7 +79,7 @@ pub struct PendingMut<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
-    /// Makes room for a slice, and begins to get it if `fetch`.
+    /// Makes room for a slice, and starts its get if `fetch`.
     pub(crate) fn new(
         spe: &'a S,
         target: &'a mut [T],
@@ -103,7 +105,7 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
         self.into_view()
     }
 
-    /// The view, without waiting: what it shows need not have arrived.
+    /// The view, without waiting: its data may not have arrived yet.
     pub(crate) fn into_view(self) -> StagedMut<'a, T, S> {
         StagedMut {
             view: self.view,
@@ -115,10 +117,10 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
     }
 }
 
-/// A slice in the local store, to read.
+/// A view of a slice in the local store, for reading.
 ///
-/// It has no destructor of its own, so it is covariant and may be kept in a variable that was
-/// declared before the slice that it shows.
+/// It has no destructor of its own. So it is covariant, and may be kept in a variable that was
+/// declared before the slice.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -126,7 +128,7 @@ pub struct Staged<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
-    /// What a machine holds for `source`.
+    /// The view of `source`, made from what [`SpeCore::hold`] returned.
     #[inline(always)]
     fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
         Self {
@@ -150,11 +152,12 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         Ok(Self::new(source, held))
     }
 
-    /// As [`get`](Self::get), where there is nothing to wait for.
+    /// As [`get`](Self::get), for a machine that reads staged data in place, so that there is
+    /// nothing to wait for.
     ///
     /// # Safety
     ///
-    /// [`SpeCore::stages_in_place_for`] has named a time.
+    /// [`SpeCore::uninterrupted_span`] has returned a time in the present program.
     #[inline(always)]
     pub(crate) unsafe fn get_in_place(
         spe: &S,
@@ -181,7 +184,8 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     }
 }
 
-/// A slice in the local store, to change; it is put back when it is committed or dropped.
+/// A view of a slice in the local store, for reading and writing. The slice is put back when the
+/// view is committed or dropped.
 ///
 /// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it can happen during
 /// unwinding.
@@ -191,8 +195,8 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     hold: S::Hold,
     memory: NonNull<T>,
     spe: &'a S,
-    // With a destructor in this type itself, the compiler makes the target outlive the view: with
-    // a destructor in the hold alone, the put could reach memory that is gone.
+    // Because this type itself has a destructor, the compiler makes the target outlive the view. If
+    // only the hold had one, the put could write to memory that was freed.
     _target: PhantomData<&'a mut [T]>,
 }
 
@@ -216,8 +220,8 @@ impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
 
 impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `Staged`; the target is borrowed exclusively for 'a, a local buffer
-        // belongs to the hold alone, and `&mut self` keeps others from this view.
+        // SAFETY: as for `Staged`. Besides, the target is borrowed exclusively for 'a, a local
+        // buffer belongs to the hold alone, and `&mut self` excludes every other use of this view.
         unsafe { self.view.as_mut() }
     }
 }
@@ -234,10 +238,11 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     }
 }
 
-/// A long slice, brought to the local store tile by tile, the next one while the current one is in
-/// use.
+/// A long slice that is moved to the local store tile by tile: the next tile arrives while the
+/// program uses the current one.
 ///
-/// It lends each tile until the next call, so that two tiles of room are always enough.
+/// Each tile can be used until the next call of [`next`](Self::next), so room for two tiles is
+/// always enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
@@ -263,12 +268,13 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         }
     }
 
-    /// The next tile, or `None` at the end. All have the length asked for, but for the last, which
-    /// may be shorter. Waits for its arrival; other threads of the SPE run meanwhile.
+    /// The next tile, or `None` at the end. All tiles have the length that was asked for; only the
+    /// last may be shorter. This waits until the tile has arrived; other threads of the SPE run
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room for it and the one after it. Nothing is
+    /// [`StageError`] if the local store has no room for this tile and the next one. No tile is
     /// skipped: another call tries the same tile again.
     #[expect(
         clippy::should_implement_trait,
@@ -292,7 +298,7 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         Ok(Some(self.current.insert(arriving.wait())))
     }
 
-    /// Begins to get the next tile. If there is no room for it, it stays the next one.
+    /// Starts the get of the next tile. If there is no room for it, it stays the next one.
     fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
         let mut tiles = self.tiles.clone();
         let Some(tile) = tiles.next() else {

@@ -6,9 +6,9 @@
 //!   spe.thread_scope(|scope| ...) ───────────────► scope.spawn(f) ──► ThreadHandle ── join ──► result
 //! ```
 //!
-//! Threads take turns: they switch where they wait or yield, and nowhere else. So they share what
-//! is not `Sync`, and one that waits for a transfer lets the others compute. They end before the
-//! call that started them returns, so they may borrow what that call can.
+//! Threads take turns: they switch where they wait or yield, and nowhere else. So they may share
+//! values that are not `Sync`. While one waits for a transfer, the others compute. They end before
+//! the call that started them returns, so they may borrow what the caller can borrow.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -29,7 +29,7 @@ pub const THREAD_STACK_BYTES: usize = 4096;
 /// The alignment of a stack in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// There is no local store left for the stacks of cooperative threads.
+/// The local store has no room for the stacks of cooperative threads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}: {source}; {} would fit: start fewer threads, or give them smaller stacks or less data",
@@ -51,7 +51,7 @@ fn wanted(threads: usize, stack_bytes: usize) -> String {
 }
 
 impl StackError {
-    /// Whose local store it is.
+    /// The SPE whose local store is full.
     pub fn spe(&self) -> SpeId {
         self.source.spe()
     }
@@ -67,7 +67,7 @@ impl StackError {
     }
 }
 
-/// Starts cooperative threads that end with it: see
+/// Starts cooperative threads, which end before the scope ends: see
 /// [`Spe::thread_scope`](crate::Spe::thread_scope).
 pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     spe: &'env S,
@@ -78,8 +78,7 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What threads that were not joined have panicked with, by thread, in the order in which they
-/// did.
+/// The payloads of threads that have panicked and were not joined, in the order of the panics.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
 /// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
@@ -89,7 +88,7 @@ pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
     stack_bytes: Option<usize>,
 }
 
-/// Owns the right to the result of a cooperative thread, which goes on if this is dropped.
+/// A handle to the result of a cooperative thread. The thread goes on if the handle is dropped.
 pub struct ThreadHandle<'scope, R, S: SpeCore> {
     spe: &'scope S,
     id: ThreadId,
@@ -102,7 +101,7 @@ struct Outcome<R> {
     has_ended: Cell<bool>,
 }
 
-/// Runs `f`, and all the threads that it starts, on `spe`.
+/// Runs `f` on `spe`, and waits for all threads that it starts.
 #[track_caller]
 pub(crate) fn scope<'env, S: SpeCore, R>(
     spe: &'env S,
@@ -137,7 +136,7 @@ fn scope_at<'env, S: SpeCore, R>(
     match (ended, first) {
         (Ok(()), None) => result.expect("a machine runs a scope's function"),
         (Ok(()), Some((_, panic))) => resume_unwind(panic),
-        // The run was cancelled, perhaps because of the panic, which came before.
+        // The run was cancelled after the panic, perhaps because of it.
         (Err(_), Some((_, panic))) if spe.is_cancelled() => resume_unwind(panic),
         (Err(own), _) => resume_unwind(own),
     }
@@ -151,7 +150,7 @@ pub(crate) fn threads<S: SpeCore>(
     body: &impl Fn(ThreadId),
 ) -> Result<(), StackError> {
     let at = Location::caller();
-    // All of them before any thread runs.
+    // Room for all stacks is taken before any thread runs.
     let stacks = (0..count).map(|_| stack_room(spe, None, at));
     let stacks: Vec<_> = collect_stacks(stacks, count, THREAD_STACK_BYTES)?;
     scope_at(at, spe, |scope| {
@@ -162,7 +161,7 @@ pub(crate) fn threads<S: SpeCore>(
     Ok(())
 }
 
-/// Takes the room of a stack from the local store, where stacks take any.
+/// Takes the room of a stack from the local store, if stacks take room there.
 fn stack_room<S: SpeCore>(
     spe: &S,
     stack_bytes: Option<usize>,
@@ -201,12 +200,13 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that runs `f`, which is handed the thread's id. It gets its first turn when
-    /// the caller waits, yields or leaves the scope.
+    /// Starts a thread that calls `f` with the thread's id. It runs for the first time when the
+    /// caller waits, yields or leaves the scope.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for its stack, where stacks take local store.
+    /// [`StackError`] if the local store has no room for the thread's stack. This happens only
+    /// where stacks take room in the local store.
     #[track_caller]
     pub fn spawn<R, F>(&self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
     where
@@ -216,7 +216,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
         self.builder().spawn(f)
     }
 
-    /// A thread to be, with a stack size of its own.
+    /// A builder, by which the size of the thread's stack can be chosen.
     pub fn builder(&self) -> ThreadBuilder<'_, 'scope, 'env, S> {
         ThreadBuilder {
             scope: self,
@@ -247,7 +247,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             let _stack = stack;
             match catch_unwind(AssertUnwindSafe(|| f(id))) {
                 Ok(value) => outcome.value.set(Some(value)),
-                // The end of the run, which nobody may keep from happening.
+                // The run was cancelled: the thread goes on unwinding, so that the run can end.
                 Err(panic) if spe.is_cancelled() => resume_unwind(panic),
                 Err(panic) => panics.borrow_mut().push((id, panic)),
             }
@@ -274,10 +274,10 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 }
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
-    /// How many bytes the thread's stack has. Where programs compute on a simulated SPE, they are
-    /// taken from its local store, rounded up to whole quadwords, in place of
-    /// [`THREAD_STACK_BYTES`]; on a real computer they are the size of the real stack, at least 16
-    /// KiB, in place of what the machine was built with.
+    /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
+    /// to whole quadwords, from its local store; the default is [`THREAD_STACK_BYTES`]. On a real
+    /// computer this is the size of the real stack, which is at least 16 KiB; the default is a
+    /// setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -308,7 +308,7 @@ impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
 }
 
 impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
-    /// Which thread of its scope it is.
+    /// The number of the thread in its scope.
     pub fn id(&self) -> ThreadId {
         self.id
     }
@@ -322,8 +322,8 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     ///
     /// # Errors
     ///
-    /// What the thread's panic carried; it then counts as handled. [`Cancelled`] if the run was
-    /// cancelled and the caller is unwinding, so that it could not wait.
+    /// The payload of the thread's panic, which then counts as handled. [`Cancelled`] if the run
+    /// was cancelled and the caller is unwinding, so that it could not wait.
     #[track_caller]
     pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
         let has_ended = &self.result.has_ended;
@@ -341,7 +341,7 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     }
 }
 
-/// What a join waits for.
+/// Describes what a join waits for.
 struct Ending(ThreadId);
 
 impl fmt::Display for Ending {

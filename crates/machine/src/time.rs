@@ -1,7 +1,7 @@
 //! Time in integers: points, spans, cycles, and the decrementer that programs read.
 //!
-//! The unit is the femtosecond, because a picosecond cannot hold one cycle of a 3.2 GHz SPU
-//! (312.5 ps). 128 bits of them never run out; 64 would after five hours.
+//! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
+//! picoseconds. A time has 128 bits: 64 bits of femtoseconds overflow after five hours.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -55,7 +55,7 @@ impl Span {
         self.0
     }
 
-    /// The span in nanoseconds, for reports: floating point is for people to read.
+    /// The span in nanoseconds, for reports. Arithmetic uses integers.
     pub fn as_nanoseconds_f64(self) -> f64 {
         self.0 as f64 / FEMTOSECONDS_PER_NANOSECOND as f64
     }
@@ -66,7 +66,7 @@ impl Span {
     }
 }
 
-/// To the next nanosecond, so that who waits for it does not wait too short.
+/// Rounds up to the next nanosecond, so that a wait of this duration is never too short.
 impl From<Span> for Duration {
     fn from(span: Span) -> Self {
         let nanoseconds = span.0.div_ceil(FEMTOSECONDS_PER_NANOSECOND);
@@ -117,7 +117,7 @@ impl Mul<u128> for Span {
 
 impl Div<u128> for Span {
     type Output = Self;
-    /// The part, rounded down to a femtosecond.
+    /// The quotient, rounded down to a femtosecond.
     fn div(self, parts: u128) -> Self {
         Self(self.0 / parts)
     }
@@ -125,7 +125,7 @@ impl Div<u128> for Span {
 
 impl Div for Span {
     type Output = u128;
-    /// How often the other span fits into this one, as if none were shorter than a femtosecond.
+    /// How many times the other span fits into this one. A span of zero counts as one femtosecond.
     fn div(self, other: Self) -> u128 {
         self.0 / other.0.max(1)
     }
@@ -174,15 +174,15 @@ impl Timebase {
 
     /// The whole ticks in `span`.
     pub const fn ticks_in(self, span: Span) -> u128 {
-        // Seconds and the rest are converted apart, so that no product can overflow.
+        // Whole seconds and the rest are converted separately, so that no product can overflow.
         let seconds = span.0 / FEMTOSECONDS_PER_SECOND;
         let rest = span.0 % FEMTOSECONDS_PER_SECOND;
         seconds * self.hertz as u128 + rest * self.hertz as u128 / FEMTOSECONDS_PER_SECOND
     }
 }
 
-/// An SPE's decrementer: a 32-bit register that counts down once a tick of the timebase and wraps
-/// (CBEA section 9.7). It is a pure function of time, so both machines share it.
+/// An SPE's decrementer: a 32-bit register that counts down by one at each tick of the timebase and
+/// wraps (CBEA section 9.7). Its value depends on the time alone, so all machines share this type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decrementer {
     written: u32,

@@ -1,4 +1,4 @@
-//! What a machine is made of: SPEs in Cells, memory modules, and who is near whom.
+//! What a machine is made of: SPEs in Cells, memory modules, and the distances between them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::id::{CellId, ModuleId, SpeId};
 
 /// The parts of a machine and where they sit.
 ///
-/// SPEs are numbered so that those of one Cell that a program should use first come first.
+/// Within a Cell, the SPEs that a program should use first have the lowest numbers.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -37,16 +37,16 @@ pub struct Topology {
 pub struct SpeSite {
     /// Its Cell.
     pub cell: CellId,
-    /// The core, by any number that the machine gives it, if others may share it: on the host the
-    /// hardware threads of a core (SMT), and SPEs that take turns on one. `None` for a core of its
-    /// own, as on a Cell.
+    /// A number for the SPE's core, if other SPEs may share the core: on the host these are
+    /// hardware threads of one core (SMT), and SPEs that take turns on one CPU. `None` if the SPE
+    /// has a core of its own, as on a Cell.
     pub core: Option<u32>,
-    /// What the machine's owner calls the place, such as `CPU 3`; may be empty.
+    /// The name of the place for users, such as `CPU 3`. It may be empty.
     pub place: String,
 }
 
-/// How far apart two SPEs are, from near to far. [`Topology::name_of`] has the words that suit a
-/// machine.
+/// How far apart two SPEs are, from near to far. [`Topology::name_of`] returns the name of a
+/// distance that suits the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
@@ -57,8 +57,8 @@ pub enum Distance {
     SameCell,
     /// SPEs of two Cells, both next to the same memory module.
     AcrossCells,
-    /// SPEs of two Cells, next to different memory modules: on a Cell blade the two chips, on the
-    /// host NUMA nodes, and so all that are on different sockets.
+    /// SPEs of two Cells, next to different memory modules: on a Cell blade SPEs of the two chips,
+    /// on the host SPEs of different NUMA nodes, and so of different sockets.
     AcrossModules,
 }
 
@@ -108,16 +108,16 @@ impl Topology {
         }
     }
 
-    /// The same machine with at least `count` memory modules, for modules that are nearest to no
-    /// Cell.
+    /// The same machine with at least `count` memory modules: for modules that are not the nearest
+    /// one of any Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
     }
 
-    /// The same machine, where SPE `s` is nearest to the memory module `modules[s]`: for a Cell
-    /// that lies over several modules, as a last-level cache does over the NUMA nodes of sub-NUMA
+    /// The same machine, where SPE `s` is nearest to the memory module `modules[s]`. This is for a
+    /// Cell that spans several modules, as a last-level cache spans the NUMA nodes of sub-NUMA
     /// clustering. Without this, the nearest module of an SPE is that of its Cell.
     ///
     /// # Panics
@@ -145,21 +145,20 @@ impl Topology {
         self.with_modules(highest.map_or(0, |highest| highest as u16 + 1))
     }
 
-    /// The same machine with these capabilities, for one that is no computer with an operating
-    /// system.
+    /// The same machine with these capabilities, for machines that the default does not describe.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// What the machine does that decides how it is measured: as for a computer, unless it was said
-    /// otherwise by [`with_capabilities`](Self::with_capabilities).
+    /// The capabilities that decide how the machine is measured: [`Capabilities::default`], unless
+    /// [`with_capabilities`](Self::with_capabilities) has set others.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// What people call this machine.
+    /// The name of the machine.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -194,7 +193,7 @@ impl Topology {
         self.spes[spe.index()].cell
     }
 
-    /// What the machine's owner calls the place of an SPE, such as `CPU 3`; may be empty.
+    /// The name of the place of an SPE for users, such as `CPU 3`. It may be empty.
     ///
     /// # Panics
     ///
@@ -215,9 +214,9 @@ impl Topology {
         }
     }
 
-    /// The memory module that is nearest to a Cell: of one that lies over several, the module of
-    /// the SPEs that a program should use first. [`module_of`](Self::module_of) has that of each
-    /// SPE.
+    /// The memory module that is nearest to a Cell. If the Cell spans several modules, it is the
+    /// module of the SPEs that a program should use first; [`module_of`](Self::module_of) returns
+    /// the module of each SPE.
     ///
     /// # Panics
     ///
@@ -226,10 +225,10 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// What a distance is called on this machine, in the words that say most there: of two Cells,
-    /// each is the `other Cell` of the other's SPEs, whatever memory it is next to; and where no
-    /// two of more Cells are next to the same memory module, all are `across Cells`. Any other
-    /// distance has its own name.
+    /// The name of a distance on this machine, for users. On a machine of two Cells, SPEs of
+    /// different Cells are in the `other Cell`, whichever memory modules are near. On a machine of
+    /// more Cells that all have different nearest memory modules, SPEs of different Cells are
+    /// `across Cells`. In all other cases a distance has its usual name.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};

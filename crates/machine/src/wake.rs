@@ -1,4 +1,4 @@
-//! Waiting, waking, and waiting until a time: what an SPE and the PPE have in common.
+//! Waiting, waking, and waiting until a time, for SPEs and the PPE.
 //!
 //! | to | a thread calls |
 //! |---|---|
@@ -16,39 +16,39 @@ use std::sync::Arc;
 use crate::id::{Processor, SpeId};
 use crate::time::Time;
 
-/// Waiting, as everything that blocks on a machine does it.
+/// Waiting. Every operation of a machine that blocks is built on this trait.
 pub trait Wait {
-    /// Waits until `ready` says true; other cooperative threads run meanwhile.
+    /// Waits until `ready` returns true. Other cooperative threads run meanwhile.
     ///
-    /// `ready` is asked again and again while this thread waits, at least once after every
+    /// While this thread waits, `ready` is called repeatedly: at least once after every
     /// [`notify`](Wake::notify) of this processor, always on the thread's own core, and never again
-    /// once it has said true; it must not block or panic. `why` completes "waits for", for the
-    /// report that a deadlock gets.
+    /// once it has returned true. It must not block or panic. `why` says what the thread waits for:
+    /// the report of a deadlock contains "waits for" and this text.
     ///
-    /// A condition that comes true without a `notify`, such as a time on a clock or what a plain OS
-    /// thread does, must not be waited for here: when all others wait, the run is ended as a
-    /// deadlock. For a time there is [`wait_until_deadline`](Wake::wait_until_deadline); for the
-    /// rest, ask in a loop with [`yield_now`](crate::Spe::yield_now).
+    /// Do not use this for a condition that becomes true without a `notify`, such as a time on a
+    /// clock or an action of a plain OS thread: when all other threads wait, the run ends as a
+    /// deadlock. To wait for a time, use [`wait_until_deadline`](Wake::wait_until_deadline). For
+    /// any other such condition, write a loop that checks it and calls
+    /// [`yield_now`](crate::Spe::yield_now).
     ///
-    /// Returns true, with one exception. When the run is cancelled, because every program waits for
-    /// another one or the main program panicked, the waiting thread is unwound. A call that is
-    /// made *during* that unwinding, from a destructor, returns false instead if it would have to
-    /// wait.
+    /// Returns true, with one exception. A run is cancelled if every program waits for another one,
+    /// or if the main program panicked. Then the waiting thread is unwound. If a destructor calls
+    /// this method *during* that unwinding, and would have to wait, the call returns false.
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool;
 }
 
-/// Waiting for others that know which thread they wake.
+/// Waking: of all waiting threads of a processor, or of one thread.
 pub trait Wake: Wait {
     /// The time since the start of the run.
     fn now(&self) -> Time;
 
-    /// Whether the run has been cancelled, so that what waits is unwound.
+    /// Whether the run has been cancelled. Threads of a cancelled run are unwound when they wait.
     fn is_cancelled(&self) -> bool;
 
-    /// Has the threads of `to` ask again what they wait for. A program that changes ordinary memory
-    /// for which another processor [waits](Wait::wait_until) calls it afterwards; mailboxes,
-    /// signals and the MFC of a Cell do so themselves.
+    /// Makes the waiting threads of `to` check again what they wait for. A program calls it after
+    /// it has changed ordinary memory for which another processor [waits](Wait::wait_until).
+    /// Mailboxes, signals and the MFC of a Cell do so by themselves.
     ///
     /// # Panics
     ///
@@ -56,51 +56,53 @@ pub trait Wake: Wait {
     #[track_caller]
     fn notify(&self, to: Processor);
 
-    /// The calling thread, for others to [`wake`](Self::wake).
+    /// A handle to the calling thread, by which other threads can [`wake`](Self::wake) it.
     fn sleeper(&self) -> Sleeper;
 
-    /// Says what the calling thread does from now on, such as "process `a`": if its stack
-    /// overflows, the report says so. Returns what was said before. It does nothing on machines
-    /// that report no overflows.
+    /// Sets the description of what the calling thread does, such as "process `a`", and returns the
+    /// one before. If the stack of the thread overflows, the report contains the description. This
+    /// does nothing on machines that report no overflows.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None
     }
 
-    /// As [`wait_until`](Wait::wait_until), for what other threads make true that know this one and
-    /// [wake](Self::wake) it. After a [`notify`](Self::notify) `ready` need not be asked: so it
-    /// makes no difference how many other threads of the core wait in the same way.
+    /// As [`wait_until`](Wait::wait_until), for conditions that another thread makes true which
+    /// then [wakes](Self::wake) this one. A machine need not call `ready` after a
+    /// [`notify`](Self::notify): so a `notify` does not take longer if many threads of the core
+    /// wait in this way.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// Whether a thread that another core is going to [wake](Self::wake) had better wait by
-    /// [`wait_until`](Wait::wait_until), and give out a sleeper that [looks](Sleeper::that_looks).
-    /// So it is if no other thread of its core is ready, and few wait in this way: then the core
-    /// looks all the time, and a wake-up takes the other core less time. It is a hint.
+    /// Whether a thread that another core will [wake](Self::wake) should wait by
+    /// [`wait_until`](Wait::wait_until), and pass on a sleeper that [polls](Sleeper::polling). This
+    /// is true if no other thread of the core is ready and few threads wait in this way. Then the
+    /// core polls all the time, and the wake-up takes the other core less time. The answer is a
+    /// hint.
     #[inline(always)]
-    fn would_look(&self) -> bool {
+    fn would_poll(&self) -> bool {
         false
     }
 
-    /// Whether this is the calling thread, if it is known that it has not ended: otherwise another
-    /// one may have its place.
+    /// Whether `sleeper` is the calling thread. The caller knows that the thread of `sleeper` has
+    /// not ended: otherwise another thread may have its place.
     #[inline]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         self.sleeper() == sleeper
     }
 
-    /// Has one thread ask again what it [waits](Wait::wait_until) for; the caller has just made
+    /// Makes one thread check again what it [waits](Wait::wait_until) for. The caller has just made
     /// that true.
     ///
-    /// On a host a thread of the caller's own core is told directly, which takes a few nanoseconds,
-    /// and one of another core by a queue of its core. Neither takes longer if many threads wait.
-    /// Nothing happens if the thread does not wait, or has ended.
+    /// On a host a thread of the caller's own core is woken directly, which takes a few
+    /// nanoseconds. A thread of another core is woken by a queue of its core. Neither takes longer
+    /// if many threads wait. Nothing happens if the thread does not wait, or has ended.
     ///
-    /// On a simulated machine it takes no time, as [`notify`](Self::notify): what carries the news
-    /// between processors is for the caller to simulate.
+    /// On a simulated machine this and [`notify`](Self::notify) take no simulated time. The caller
+    /// simulates the communication that carries the news to the other processor.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {
@@ -108,41 +110,43 @@ pub trait Wake: Wait {
         }
     }
 
-    /// As [`wake`](Self::wake), if the thread is one of the caller's own core and told directly.
-    /// Else it does nothing and says false.
+    /// As [`wake`](Self::wake), if the thread belongs to the caller's own core and can be woken
+    /// directly. Otherwise it does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
         false
     }
 
-    /// As [`wake`](Self::wake), of a thread that [`wake_here`](Self::wake_here) says is not here.
+    /// As [`wake`](Self::wake), of a thread for which [`wake_here`](Self::wake_here) has returned
+    /// false.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// Wakes threads of this run from wherever one of its programs is, also where there is no
-    /// processor at hand, such as in a destructor.
+    /// A handle that wakes threads of this run from any of its programs. It works without a
+    /// reference to a processor, such as in a destructor.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits until `done` says true, in a run that was cancelled and before the calling thread is
-    /// unwound: for a thread that has lent what is on its stack to programs that have not ended
-    /// yet. The other threads of its processor are unwound meanwhile.
+    /// Waits in a cancelled run until `done` returns true, before the calling thread is unwound. It
+    /// is for a thread whose stack is still borrowed by programs that have not ended. The other
+    /// threads of its processor are unwound meanwhile.
     ///
-    /// `done` is asked again and again. To be called between the catch of what unwound the thread
-    /// and its resumption, never while the thread unwinds. No time passes where it is simulated.
+    /// `done` is called repeatedly. Call this method after the panic that unwound the thread was
+    /// caught and before it is resumed, never while the thread unwinds. No simulated time passes.
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
-    /// Waits for some nanoseconds, in which another core may do what the caller is about to wait
-    /// for, and says true; or does nothing and says false: if another thread of this core wants to
-    /// run, and always where time is simulated and on a PPE.
+    /// Waits for some nanoseconds and returns true: in that time another core may do what the
+    /// caller is about to wait for. If another thread of this core is ready, it does nothing and
+    /// returns false. It always returns false where time is simulated, and on a PPE.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false
     }
 
-    /// As [`wait_until`](Wait::wait_until), but returns false when `deadline` has come and `ready`
-    /// does not say true.
+    /// As [`wait_until`](Wait::wait_until), but returns false if `deadline` has passed and `ready`
+    /// does not return true.
     ///
-    /// A thread that waits so is no part of a deadlock: it will go on by itself.
+    /// A thread that waits with a deadline is never part of a deadlock, because it will go on by
+    /// itself.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -157,15 +161,15 @@ pub trait Wake: Wait {
 pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
-    /// With what wakes the threads of a run: for machines to make. `wake` is called on the OS
-    /// threads that run programs of the machine or are [admitted](Outside::admit), and also on
-    /// others and after the end of the run, where it may do nothing.
+    /// Made by machines from `wake`, which wakes a thread of the run. `wake` may be called on any
+    /// OS thread, and after the end of the run. It has to work on OS threads that run programs of
+    /// the machine or are [admitted](Outside::admit), during the run. Elsewhere it may do nothing.
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
 
-    /// Has a thread ask again what it waits for, as [`Wake::wake`] does. Nothing happens if the
-    /// run has ended, or on an OS thread that runs none of its programs and is not
+    /// Makes a thread check again what it waits for, as [`Wake::wake`] does. Nothing happens if the
+    /// run has ended, or if the calling OS thread runs none of its programs and is not
     /// [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
         (self.0)(sleeper);
@@ -178,11 +182,11 @@ impl fmt::Debug for RemoteWaker {
     }
 }
 
-/// A run, for OS threads that run none of its programs and yet wake its threads: see
+/// A run, as OS threads use it that run none of its programs but wake its threads: see
 /// [`PpeCore::outside`](crate::PpeCore::outside).
 ///
-/// Such a thread is counted as one of the run's: as long as it does not wait for the run's programs
-/// it may wake one of them, and the run is in no deadlock.
+/// Such an outside thread is counted as a thread of the run. While it does not wait for the run's
+/// programs, it may still wake one of them: so the run is not in a deadlock.
 pub trait Outside: Send + Sync {
     /// As [`Wake::now`].
     fn now(&self) -> Time;
@@ -190,22 +194,22 @@ pub trait Outside: Send + Sync {
     /// As [`Wake::is_cancelled`].
     fn is_cancelled(&self) -> bool;
 
-    /// As [`Wake::notify`], by a thread that is counted.
+    /// As [`Wake::notify`]. The caller is a thread that is counted.
     #[track_caller]
     fn notify(&self, to: Processor);
 
-    /// Counts one more thread outside. The caller is a program of the run that does not wait, or a
+    /// Counts one more outside thread. The caller is a program of the run that does not wait, or a
     /// thread that is counted.
     fn admit(&self);
 
-    /// Counts one thread outside less: it has ended, or waits for a program of the run, which
-    /// [admits](Self::admit) it before it wakes it. If all other threads of the run wait, too, this
-    /// ends the run as a deadlock.
+    /// Counts one outside thread less: the thread has ended, or waits for a program of the run.
+    /// That program [admits](Self::admit) the thread again before it wakes it. If all other threads
+    /// of the run wait too, this call ends the run as a deadlock.
     fn dismiss(&self);
 }
 
-/// Asks `attempt` until it gives something; the type's default if the run was cancelled while the
-/// caller already unwinds.
+/// Calls `attempt` until it returns a value. Returns the type's default if the run was cancelled
+/// and the caller is already unwinding.
 #[track_caller]
 #[inline]
 pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
@@ -224,30 +228,30 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
     result.unwrap_or_default()
 }
 
-/// A thread that may wait: what to [wake](Wake::wake).
+/// A handle to a thread, by which other threads [wake](Wake::wake) it.
 ///
 /// It may be kept for longer than the thread lives, and be sent anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of its SPE, or [`PPE`], and [`LOOKS`] if it looks. One word, as a thread that
-    /// wakes others copies it again and again.
+    /// The number of the thread's SPE, or [`PPE`]; with the bit [`POLLS`] if the wait is polled. It
+    /// is one word because threads that wake others copy it often.
     processor: u32,
 }
 
 /// No SPE has this number.
-const PPE: u32 = LOOKS - 1;
+const PPE: u32 = POLLS - 1;
 
-/// Above all numbers of SPEs.
-const LOOKS: u32 = 1 << 31;
+/// A bit above all numbers of SPEs.
+const POLLS: u32 = 1 << 31;
 
 impl Sleeper {
-    /// A thread of a processor: for machines to make.
+    /// A thread of a processor. Machines call this.
     ///
     /// # Safety
     ///
-    /// `thread` is what the machine needs to be told in order to find the thread; only the machine
-    /// knows what makes it valid.
+    /// `thread` is the data by which the machine finds the thread. Only the machine knows which
+    /// values are valid.
     #[inline]
     pub unsafe fn new(processor: Processor, thread: (usize, u64)) -> Self {
         let processor = match processor {
@@ -257,34 +261,34 @@ impl Sleeper {
         Self { thread, processor }
     }
 
-    /// The same thread, for a wait in which it looks or not: whether that is a
-    /// [`wait_until`](Wait::wait_until), so that a [`notify`](Wake::notify) of its processor is
-    /// enough to wake it.
+    /// The same thread. `polls` says whether it waits by [`wait_until`](Wait::wait_until), whose
+    /// condition its core polls: then a [`notify`](Wake::notify) of its processor is enough to wake
+    /// it.
     #[inline]
-    pub fn that_looks(self, looks: bool) -> Self {
-        let flag = if looks { LOOKS } else { 0 };
+    pub fn polling(self, polls: bool) -> Self {
+        let flag = if polls { POLLS } else { 0 };
         Self {
-            processor: self.processor & !LOOKS | flag,
+            processor: self.processor & !POLLS | flag,
             ..self
         }
     }
 
-    /// Whether it [looks](Self::that_looks).
+    /// Whether the thread [polls](Self::polling) what it waits for.
     #[inline]
-    pub fn looks(self) -> bool {
-        self.processor & LOOKS != 0
+    pub fn polls(self) -> bool {
+        self.processor & POLLS != 0
     }
 
-    /// Where the thread runs.
+    /// The processor on which the thread runs.
     #[inline]
     pub fn processor(self) -> Processor {
-        match self.processor & !LOOKS {
+        match self.processor & !POLLS {
             PPE => Processor::Ppe,
             spe => Processor::Spe(SpeId::new(spe as u16)),
         }
     }
 
-    /// What [`new`](Self::new) was given: for machines.
+    /// The data that was passed to [`new`](Self::new). Machines call this.
     #[inline]
     pub fn thread(self) -> (usize, u64) {
         self.thread

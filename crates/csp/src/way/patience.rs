@@ -122,8 +122,8 @@ fn wait_until<T, L: Lock, P: Place>(
     parcel: &mut Option<Parcel<T>>,
     deadline: Time,
 ) -> Met {
-    let looks = process.would_look::<L>();
-    let node = Node::new(looks);
+    let polls = process.would_poll::<L>();
+    let node = Node::new(polls);
     // The node leaves the queue also if this call unwinds.
     let frame = InFrame {
         channel,
@@ -142,7 +142,7 @@ fn wait_until<T, L: Lock, P: Place>(
     if !matches!(met, Met::NoPartner) {
         return met;
     }
-    let in_time = process.wait_until(what, Some(deadline), looks, &mut || node.is_served());
+    let in_time = process.wait_until(what, Some(deadline), polls, &mut || node.is_served());
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {

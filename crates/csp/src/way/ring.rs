@@ -12,7 +12,7 @@
 //!
 //! Either the side sees that it is to take the lock, or who has the lock sees that the side is
 //! busy. So a process that is going to wait, to list a guard or to end the channel first
-//! [excludes](Ring::exclude) the other side, and looks once more. When the lock is given back and
+//! [excludes](Ring::exclude) the other side, and polls once more. When the lock is given back and
 //! there is no reason left, the sides are [let in](Ring::let_in) again.
 //!
 //! A side is known by its OS thread and process, and takes the lock when these change. Where both
@@ -35,7 +35,7 @@ use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, b
 /// Larger buffers are not worth having all their memory at once.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side looks for the other one, on another OS thread, before it takes the lock to
+/// How often a side polls for the other one, on another OS thread, before it takes the lock to
 /// wait. Loom tries each look in every schedule, and all but the first are alike.
 const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
 
@@ -61,7 +61,7 @@ pub(crate) struct Ring<T> {
 
 /// What one side changes all the time.
 struct End {
-    /// How many items it has written or read, all in all. The other side looks at it, so it has a
+    /// How many items it has written or read, all in all. The other side polls at it, so it has a
     /// line of its own.
     count: CachePadded<AtomicUsize>,
     /// One more than `count` while the side is busy. So what makes `count` larger ends that, too,
@@ -259,7 +259,7 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// As [`look`](Self::look), but if the last looks have found something and yet little, waits a
+    /// As [`look`](Self::look), but if the last polls have found something and yet little, waits a
     /// moment before it.
     #[cold]
     fn look_patiently(&self, side: Side, own: usize) -> usize {

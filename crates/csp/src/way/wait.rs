@@ -40,8 +40,8 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     parcel: Parcel<T>,
     step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
 ) -> Result<(), Refused<T>> {
-    let looks = process.would_look::<L>();
-    let (node, side) = (Node::new(looks), Side::Writer);
+    let polls = process.would_poll::<L>();
+    let (node, side) = (Node::new(polls), Side::Writer);
     let _frame = InFrame {
         channel,
         side,
@@ -51,7 +51,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     match step(&node, &mut parcel) {
         Met::Done => Ok(()),
         Met::Ended(ended) => Err((take_parcel(&mut parcel), ended)),
-        Met::NoPartner => to_write(channel, &node, process, looks),
+        Met::NoPartner => to_write(channel, &node, process, polls),
     }
 }
 
@@ -63,8 +63,8 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
 ) -> Result<Parcel<T>, Ended> {
-    let looks = process.would_look::<L>();
-    let (node, side) = (Node::new(looks), Side::Reader);
+    let polls = process.would_poll::<L>();
+    let (node, side) = (Node::new(polls), Side::Reader);
     let _frame = InFrame {
         channel,
         side,
@@ -74,7 +74,7 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     match step(&node, &mut parcel) {
         Met::Done => Ok(take_parcel(&mut parcel)),
         Met::Ended(ended) => Err(ended),
-        Met::NoPartner => to_read(channel, &node, process, looks),
+        Met::NoPartner => to_read(channel, &node, process, polls),
     }
 }
 
@@ -85,14 +85,14 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     node: &Node<T>,
     process: &Process<'_, P>,
-    looks: bool,
+    polls: bool,
 ) -> Result<(), Refused<T>> {
     if is_served(
         channel,
         Side::Writer,
         node,
         process,
-        looks,
+        polls,
         ToWrite(channel),
     ) {
         return Ok(());
@@ -113,9 +113,9 @@ pub(super) fn to_read<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     node: &Node<T>,
     process: &Process<'_, P>,
-    looks: bool,
+    polls: bool,
 ) -> Result<Parcel<T>, Ended> {
-    if is_served(channel, Side::Reader, node, process, looks, ToRead(channel)) {
+    if is_served(channel, Side::Reader, node, process, polls, ToRead(channel)) {
         // SAFETY: it was served.
         let mut parcel = unsafe { node.take_parcel() };
         return Ok(take_parcel(&mut parcel));
@@ -134,7 +134,7 @@ fn is_served<T, L: Lock, P: Place>(
     side: Side,
     node: &Node<T>,
     process: &Process<'_, P>,
-    looks: bool,
+    polls: bool,
     why: impl Why,
 ) -> bool {
     let frame = InFrame {
@@ -142,7 +142,7 @@ fn is_served<T, L: Lock, P: Place>(
         side,
         node,
     };
-    process.wait_until(why, None, looks, &mut || node.is_served());
+    process.wait_until(why, None, polls, &mut || node.is_served());
     std::mem::forget(frame);
     node.outcome() == Outcome::Served
 }

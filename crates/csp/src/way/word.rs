@@ -13,7 +13,7 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer looks again that finds no reader, if the last reader was of another core and
+/// How often a writer polls again that finds no reader, if the last reader was of another core and
 /// so may be on its way to wait: to be given the item takes less than to fetch it, and then to have
 /// its writer find that out (docs/performance.md).
 const LOOKS: u32 = 8;
@@ -74,8 +74,8 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if let Some(node) = take_out(channel, word, Side::Reader) {
             let give = |place: &mut Option<_>| *place = Some(parcel);
             // SAFETY: this has taken it out.
-            let (waker, looks) = unsafe { Node::serve(node, Outcome::Served, give) };
-            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && looks));
+            let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, give) };
+            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(());
         }
         if word != Word::EMPTY {
@@ -85,13 +85,13 @@ pub(super) fn write<T, L: Lock, P: Place>(
             looks_left -= 1;
             continue;
         }
-        let looks = process.would_look::<L>();
-        let node = Node::waiting(process.waker(), looks, Some(parcel));
+        let polls = process.would_poll::<L>();
+        let node = Node::waiting(process.waker(), polls, Some(parcel));
         // The node is in the frame of this call, which it leaves only when it was served or
         // removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_write(channel, &node, process, looks).map_err(Otherwise::Ended);
+            return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
         }
         // SAFETY: no other process knows of it.
         let mut back = unsafe { node.take_parcel() };
@@ -115,19 +115,19 @@ pub(super) fn read<T, L: Lock, P: Place>(
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
             // SAFETY: this has taken it out.
-            let (waker, looks) = unsafe { Node::serve(node, Outcome::Served, take) };
-            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && looks));
+            let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, take) };
+            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(take_parcel(&mut parcel));
         }
         if word != Word::EMPTY {
             return Err(Otherwise::Step(()));
         }
-        let looks = process.would_look::<L>();
-        let node = Node::waiting(process.waker(), looks, None);
+        let polls = process.would_poll::<L>();
+        let node = Node::waiting(process.waker(), polls, None);
         // As in `write`.
         let waits = Word::with(Side::Reader, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_read(channel, &node, process, looks).map_err(Otherwise::Ended);
+            return wait::to_read(channel, &node, process, polls).map_err(Otherwise::Ended);
         }
     }
 }

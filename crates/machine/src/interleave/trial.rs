@@ -2,30 +2,32 @@
 
 use crate::time::{Span, Time};
 
-/// How often the time is taken for a number of threads; the least time counts, because disturbances
-/// only slow down.
+/// How many times are taken for a number of threads. The least one counts, because disturbances can
+/// only make a time longer.
 const TIMES: usize = 3;
 
-/// Inputs whose time is taken, at least; with many threads, so many for each.
+/// A time is taken of this many inputs, or of this many for each thread if that is more.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
-/// Inputs of a round of a trial, at least.
+/// The least number of inputs in a round of a trial.
 const LEAST_ROUND: usize = 8;
 
-/// For about how long a time is taken at most, if not of a single round.
+/// The inputs of a time take about this long at most, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// What is found out about the time that inputs take: that of so many in a row, several times.
+/// Measures how long inputs take with a number of threads: the time of several inputs in a row,
+/// several times.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
-    /// After so many inputs every thread has come back for another one.
+    /// The inputs of a round: after a round every thread has come back for another input.
     round: usize,
-    /// As many as a time is taken of; until the trial is warm, at most.
+    /// The number of inputs of which a time is taken. Until the trial is warm, this is an upper
+    /// limit.
     inputs: usize,
-    /// How often it is still taken.
+    /// How many times are still to be taken.
     pub(super) times: usize,
-    /// How many will have been taken when the time is taken next.
+    /// The clock is read next when this many inputs have been taken.
     pub(super) next: usize,
     begin: Option<Time>,
     is_warm: bool,
@@ -34,7 +36,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Of inputs from this one on.
+    /// A trial of the inputs after the first `taken`.
     pub(super) fn new(threads: usize, taken: usize) -> Self {
         let round = threads.max(LEAST_ROUND);
         Self {
@@ -48,9 +50,10 @@ impl Trial {
         }
     }
 
-    /// To be called at `next`; returns how long it is since the last time. In the first round
-    /// threads start. In the second one what begins with a thread ends, and it tells how many
-    /// inputs there are in a time for which no look outside is needed.
+    /// Reads the clock. It is called when `next` inputs have been taken, and returns how long it is
+    /// since the last call. In the first round threads start. In the second round their first
+    /// inputs end. From the time of the second round follows how many inputs a time may have, so
+    /// that it needs no look outside.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
@@ -68,14 +71,14 @@ impl Trial {
         took
     }
 
-    /// What an input takes, if there were enough of them.
+    /// The time of one input, if there were enough inputs.
     pub(super) fn least_time(&self) -> Option<Span> {
         let least = self.least.filter(|_| self.times == 0)?;
         Some(least / self.inputs as u128)
     }
 }
 
-/// How many inputs there are in a span of time, at least one, if so many took a time.
+/// How many inputs fit into `span`, at least 1, if `inputs` of them took `took`.
 pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
     let fit = span * inputs as u128 / took;
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
@@ -85,7 +88,7 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
 mod tests {
     use super::*;
 
-    /// What each of the following times says of a trial, in nanoseconds since the one before.
+    /// A trial that reads the clock after each of these times, in nanoseconds.
     fn trial_of(threads: usize, times_ns: &[u64]) -> Trial {
         let mut trial = Trial::new(threads, 1_000);
         let mut now = Time::default();

@@ -1,9 +1,9 @@
-//! Local stores: the memory of one SPE, as its own programs use it.
+//! Local stores: the memory of an SPE, as its own programs use it.
 //!
-//! The bytes are reached by local-store address: by the SPE itself here, by its MFC in commands,
-//! and by everybody else by DMA, because the local store is mapped in main memory. Programs
-//! reserve the addresses that they use, so that a store that is full says who holds what, instead
-//! of being overwritten.
+//! The SPE itself reaches the bytes by local-store address, with the methods here; its MFC does so
+//! in commands. Other processors reach them by DMA, because the local store is mapped in main
+//! memory. Programs reserve the addresses that they use. So no buffer overwrites another, and a
+//! local store that is full can list its holders.
 
 pub mod space;
 
@@ -23,17 +23,18 @@ pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
 /// What a program does with its local store, for a machine that watches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalStoreUse {
-    /// Reads bytes.
+    /// The program reads bytes.
     Read,
-    /// Writes bytes.
+    /// The program writes bytes.
     Write,
-    /// Is given a buffer.
+    /// The program reserves a buffer.
     Reserve,
-    /// Gives a buffer back.
+    /// The program releases a buffer.
     Release,
 }
 
-/// Is told what a program does with its local store: which bytes, from which address on.
+/// Called for everything that a program does with its local store, with the address of the first
+/// byte and the number of bytes.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
 /// The local store of one SPE. Cloning gives another handle to the same store.
@@ -45,7 +46,8 @@ pub struct LocalStore {
     watch: Option<LocalStoreWatch>,
 }
 
-/// Addresses of a local store that nobody else was given; they are free again when it is dropped.
+/// A range of addresses of a local store that is reserved for its owner. Dropping it frees the
+/// range.
 pub struct LocalBuffer {
     start: u32,
     bytes: usize,
@@ -69,7 +71,7 @@ impl StageError {
         }
     }
 
-    /// Whose local store it is.
+    /// The SPE that the local store belongs to.
     pub fn spe(&self) -> SpeId {
         self.spe
     }
@@ -81,7 +83,7 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// The local store of `spe`, whose bytes are `bytes`: for machines to make.
+    /// The local store of `spe`, whose bytes are `bytes`. Machines call this.
     ///
     /// # Panics
     ///
@@ -97,7 +99,7 @@ impl LocalStore {
         }
     }
 
-    /// The same local store, of which `watch` is told everything that is done through this handle
+    /// The same local store, which calls `watch` for everything that is done through this handle
     /// and its clones: for machines that look for hazards.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
@@ -105,13 +107,13 @@ impl LocalStore {
         self
     }
 
-    fn tell(&self, what: LocalStoreUse, at: LsAddr, bytes: usize) {
+    fn report(&self, what: LocalStoreUse, at: LsAddr, bytes: usize) {
         if let Some(watch) = &self.watch {
             watch(what, at, bytes);
         }
     }
 
-    /// Whose local store it is.
+    /// The SPE that the local store belongs to.
     pub fn spe(&self) -> SpeId {
         self.spe
     }
@@ -121,19 +123,20 @@ impl LocalStore {
         self.bytes.bytes()
     }
 
-    /// How many of them nobody has reserved.
+    /// How many of its bytes are not reserved.
     pub fn free_bytes(&self) -> usize {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// How many bytes more than now were reserved at once, at most, while `f` ran. Within `f` the
-    /// same may be asked.
+    /// Runs `f`, and returns the largest number of bytes that were reserved at once while it ran,
+    /// minus those that were reserved before. Calls may be nested.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // Less, if another thread of the SPE has asked meanwhile, after something was given back.
+        // The peak may be less than `before`: if another thread of the SPE has begun a peak of its
+        // own meanwhile, after a buffer was released.
         ((peak as usize).saturating_sub(before), result)
     }
 
@@ -141,7 +144,7 @@ impl LocalStore {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if no hole is large enough; it lists who holds the store.
+    /// [`StageError`] if no hole is large enough. It lists the holders.
     #[track_caller]
     pub fn reserve(
         &self,
@@ -152,7 +155,7 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// As [`reserve`](Self::reserve), for a caller that speaks for the place `at`.
+    /// As [`reserve`](Self::reserve), with `at` as the line of the program that holds the buffer.
     ///
     /// # Errors
     ///
@@ -169,7 +172,7 @@ impl LocalStore {
             .borrow_mut()
             .reserve(bytes, align, what, at)
             .map_err(|no_room| StageError::new(self.spe, no_room))?;
-        self.tell(LocalStoreUse::Reserve, LsAddr(start), bytes);
+        self.report(LocalStoreUse::Reserve, LsAddr(start), bytes);
         Ok(LocalBuffer {
             start,
             bytes,
@@ -196,7 +199,7 @@ impl LocalStore {
     #[track_caller]
     pub fn read(&self, from: LsAddr, into: &mut [u8]) {
         let range = self.range(from, into.len());
-        self.tell(LocalStoreUse::Read, from, into.len());
+        self.report(LocalStoreUse::Read, from, into.len());
         self.bytes.read(range, into);
     }
 
@@ -208,7 +211,7 @@ impl LocalStore {
     #[track_caller]
     pub fn write(&self, to: LsAddr, from: &[u8]) {
         let range = self.range(to, from.len());
-        self.tell(LocalStoreUse::Write, to, from.len());
+        self.report(LocalStoreUse::Write, to, from.len());
         self.bytes.write(range, from);
     }
 
@@ -234,7 +237,7 @@ impl LocalStore {
         self.write(to, &word.to_ne_bytes());
     }
 
-    /// The bytes as others see them, for a machine's own engines.
+    /// The bytes as a region of main memory. Machines use it to move data.
     pub fn region(&self) -> &Region {
         &self.bytes
     }

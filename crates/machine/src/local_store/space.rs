@@ -1,22 +1,22 @@
-//! Who holds which part of a local store.
+//! Which parts of a local store are reserved, and for what.
 
 use std::fmt;
 use std::panic::Location;
 
 /// The bytes of one local store, handed out and taken back.
 ///
-/// It manages addresses and touches no memory. Reservations are placed first fit, lowest address
-/// first; what is released joins the free space beside it at once. Each holder is remembered with
-/// what it is and which line of the program reserved it, so that a refusal can say who holds the
-/// rest.
+/// It manages addresses and touches no memory. A reservation takes the first hole, from the lowest
+/// address on, that is large enough. A part that is released joins the free space beside it at
+/// once. Each holder is recorded with its description and the line of the program that reserved it,
+/// so that an error can list the holders.
 ///
-/// A local store has tens of holders and not thousands, so all operations walk a sorted array.
+/// All operations walk a sorted array, because a local store has tens of holders and not thousands.
 #[derive(Clone, Debug)]
 pub struct Space {
     bytes: u32,
-    /// By address, without overlap: the holes between them are the free space.
+    /// Sorted by address, without overlap. The holes between them are the free space.
     holders: Vec<Holder>,
-    /// How many bytes they hold, and how many they held at most.
+    /// How many bytes the holders hold, and how many they held at most.
     held: u32,
     peak: u32,
 }
@@ -61,8 +61,8 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes that start at a multiple of `align`, for `what`, which the program
-    /// asked for `at`; returns where they start.
+    /// Reserves `bytes` bytes that start at a multiple of `align`, and returns where they start.
+    /// `what` is what they are for, `at` the line of the program that asked.
     ///
     /// A reservation of 0 bytes holds one byte, so that it has a start of its own.
     ///
@@ -88,7 +88,7 @@ impl Space {
         let found = self.holes().enumerate().find_map(|(index, hole)| {
             let start = u64::from(hole.start).next_multiple_of(align.into());
             let room = u64::from(hole.end).checked_sub(start)?;
-            // Both are inside the hole then, whose ends are u32.
+            // Start and size fit into u32, because they lie inside the hole.
             (need as u64 <= room).then_some((index, start as u32, need as u32))
         });
         let Some((index, start, bytes)) = found else {
@@ -129,20 +129,20 @@ impl Space {
         self.bytes - self.held
     }
 
-    /// From now on the peak is counted anew. Returns what it was.
+    /// Starts a new count of the peak, and returns the old peak.
     pub(crate) fn begin_peak(&mut self) -> u32 {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// How many bytes were held at once, at most, since [`begin_peak`](Self::begin_peak), which has
-    /// returned `outer`.
+    /// How many bytes were held at once, at most, since the call of
+    /// [`begin_peak`](Self::begin_peak) that returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);
         peak
     }
 
-    /// How many bytes the largest hole has: what one reservation without alignment can get.
+    /// How many bytes the largest hole has: the size of the largest reservation with alignment 1.
     pub fn largest_free_bytes(&self) -> u32 {
         self.holes()
             .map(|hole| hole.end - hole.start)
@@ -150,7 +150,7 @@ impl Space {
             .unwrap_or(0)
     }
 
-    /// The space before each holder and behind the last, also where it is empty.
+    /// The space before each holder and behind the last, including empty ones.
     fn holes(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
         let starts = std::iter::once(0).chain(self.holders.iter().map(Holder::end));
         let ends = self
@@ -170,7 +170,7 @@ impl Space {
         at: &'static Location<'static>,
     ) -> NoRoom {
         let mut holders = self.holders.clone();
-        // Stable, so that equally large ones stay in the order of their addresses.
+        // The sort is stable, so holders of equal size stay in the order of their addresses.
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
         NoRoom {
             need_bytes,
@@ -185,12 +185,13 @@ impl Space {
     }
 }
 
-/// A local store has no room for a reservation: who asked, what is free, and who holds the rest.
+/// A local store has no room for a reservation: what was asked for, what is free, and which holders
+/// have the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// How many bytes were asked for.
     pub need_bytes: usize,
-    /// What their address had to be a multiple of.
+    /// The alignment that was asked for.
     pub align_bytes: u32,
     /// What they were for.
     pub what: &'static str,
@@ -202,7 +203,7 @@ pub struct NoRoom {
     pub free_bytes: u32,
     /// How much of it is free in one piece.
     pub largest_hole_bytes: u32,
-    /// Who holds the rest, largest first.
+    /// The holders of the rest, largest first.
     pub holders: Vec<Holder>,
 }
 
@@ -275,7 +276,7 @@ mod tests {
         Location::caller()
     }
 
-    /// Where the message says that a reservation was made.
+    /// A place as the message writes it.
     fn place(at: &Location<'_>) -> String {
         format!("{}:{}", at.file(), at.line())
     }

@@ -1,15 +1,17 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Bytes are copied by machine code that Rust does not see into (the C library's `memmove`, or one
-//! instruction each way for a word), so copies that race are no data races of the language. Each
-//! line has a *version*: even when at rest, odd while a processor writes the line as a whole. A
-//! reservation is a version remembered; a conditional store succeeds if it can take the version
-//! from what was remembered to odd.
+//! Bytes are copied by machine code that the Rust compiler does not see into: the C library's
+//! `memmove`, or one load and one store instruction for a word. So copies that race are no data
+//! races of the language.
 //!
-//! Every store must raise the version of its lines, or a reservation would outlive it. For a
-//! block on which nobody ever reserved a line that would be a locked instruction a line for
-//! nothing. So stores take one of two ways, and the first reservation on a block closes the fast
-//! one for good:
+//! Each line has a *version*. It is odd while a processor writes the line under its lock, and even
+//! otherwise. A reservation is the version that was read with the line. A conditional store
+//! succeeds if it can change the version from that value to the next, odd one.
+//!
+//! Every store must raise the version of its lines: otherwise a reservation would still hold after
+//! the store. This costs a locked instruction for each line, which is wasted if no line of the
+//! block was ever reserved. So there are two ways to store. The first reservation on a block closes
+//! the fast way for ever:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -31,13 +33,13 @@ use crate::barrier;
 use crate::id::ModuleId;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 
-/// Memory that a machine gives to a region.
+/// The memory of a region, provided by a machine.
 ///
 /// # Safety
 ///
 /// As long as the value lives, `base` points to `bytes` bytes which are valid for reads and writes
-/// from every thread, initialised, aligned to 128 bytes, and accessed by nobody but through a
-/// [`Block`] that owns the value.
+/// from every thread, initialised, aligned to 128 bytes, and accessed only through the [`Block`]
+/// that owns the value.
 pub unsafe trait Backing: Send + Sync {
     /// The first byte.
     fn base(&self) -> NonNull<u8>;
@@ -45,7 +47,7 @@ pub unsafe trait Backing: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// Says that a processor is in the middle of a store; each MFC has one of its own.
+/// True while a processor is in the middle of a store. Each MFC has one of its own.
 #[derive(Debug)]
 pub struct InFlight(AtomicBool);
 
@@ -58,7 +60,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number: a line of another block that took its place is another line.
+    /// The block's serial number: it differs if another block was mapped at the same address since.
     block: u64,
     line: usize,
     version: u64,
@@ -70,11 +72,11 @@ pub struct Block {
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
-    /// One for each line; empty in a local store, on which nobody can reserve.
+    /// One for each line. Empty for a local store, whose lines cannot be reserved.
     versions: Box<[AtomicU64]>,
-    /// A reservation was asked for: stores must take the locked way.
+    /// A line was reserved at least once, so stores must take the locked way.
     watched: AtomicBool,
-    /// No store is left on the fast way.
+    /// No store is under way on the fast way any more.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
@@ -86,13 +88,13 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Main memory: its lines can be reserved.
+    /// A block of main memory, whose lines can be reserved.
     pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         let lines = backing.bytes().div_ceil(LINE_BYTES);
         Self::with_versions(backing, home, lines)
     }
 
-    /// A local store: nobody can reserve its lines, so stores to it never lock.
+    /// A block for a local store. Its lines cannot be reserved, so stores to it never lock.
     pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         Self::with_versions(backing, home, 0)
     }
@@ -149,7 +151,8 @@ impl Block {
         unsafe { copy(into.as_mut_ptr(), from, into.len()) }
     }
 
-    /// Copies `from` to `offset`, line by line, ending reservations on the lines that it touches.
+    /// Copies `from` to `offset`, line by line. This ends the reservations on the lines that it
+    /// touches.
     ///
     /// # Panics
     ///
@@ -229,14 +232,14 @@ impl Block {
         )
     }
 
-    /// The same where a processor holds or held a reservation. Apart, so that the usual way stays
-    /// small: a locked instruction waits for every store before it, also for those that a large
-    /// function spills to its stack.
+    /// As `fetch_update`, in a block of which a line was reserved at least once. It is a function
+    /// of its own so that `fetch_update` stays small: a locked instruction waits for all stores
+    /// before it, including those by which a large function spills registers to its stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
         let word = self.word(offset);
-        // What stores nothing must not end reservations.
+        // An operation that stores nothing must not end reservations.
         let found = word.load(Ordering::Acquire);
         if !op.stores(found) {
             return found;
@@ -248,13 +251,13 @@ impl Block {
             word.store(op.apply(before), Ordering::Relaxed);
             self.unlock(line, version);
         } else {
-            // The word has changed since the first look.
+            // The word has changed since the load above.
             self.unlock_unchanged(line, version);
         }
         before
     }
 
-    /// Reads a line and reserves it. `all` are the stores in flight of every processor.
+    /// Reads a line and reserves it. `all` returns the [`InFlight`] of every processor.
     ///
     /// # Panics
     ///
@@ -292,7 +295,7 @@ impl Block {
         }
     }
 
-    /// Stores a whole line if the reservation still holds, and says whether it did.
+    /// Stores a whole line if the reservation still holds. Returns whether it did.
     pub fn store_conditional(&self, reserved: ReservedLine, from: &[u8; LINE_BYTES]) -> bool {
         let ReservedLine {
             block,
@@ -325,7 +328,7 @@ impl Block {
             && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
     }
 
-    /// Runs `fast` unless the block is watched for reservations, else `locked`.
+    /// Runs `fast` if no line of the block was ever reserved, otherwise `locked`.
     #[inline]
     fn guarded<R>(
         &self,
@@ -360,7 +363,8 @@ impl Block {
             let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
             let line = start / LINE_BYTES;
             let version = self.can_be_reserved().then(|| self.lock(line));
-            // SAFETY: `done + step <= bytes`, so both ends stay inside what the caller vouches for.
+            // SAFETY: `done + step <= bytes`, so both ends stay inside the bytes that the caller
+            // has promised to be valid.
             unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
             if let Some(version) = version {
                 self.unlock(line, version);
@@ -389,7 +393,7 @@ impl Block {
         self.versions[line].store(version + 2, Ordering::Release);
     }
 
-    /// Unlocks a line in which nothing was stored, so that reservations on it go on.
+    /// Unlocks a line in which nothing was stored. Reservations on it still hold.
     fn unlock_unchanged(&self, line: usize, version: u64) {
         self.versions[line].store(version, Ordering::Release);
     }
@@ -397,7 +401,8 @@ impl Block {
 
 #[cfg(not(loom))]
 fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
-    // Untouched pages stay uncommitted this way, which a collected iterator would not give.
+    // In this way pages that are never touched take no memory. Collecting an iterator would touch
+    // them.
     bytemuck::allocation::zeroed_slice_box(lines)
 }
 
@@ -445,8 +450,8 @@ unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
         *const libc::c_void,
         usize,
     ) -> *mut libc::c_void = libc::memmove;
-    // The compiler must not recognise the function: it would be free to turn the call into plain
-    // accesses of the language, which may not race.
+    // The compiler must not recognise `memmove`: it could replace the call by plain accesses of the
+    // language, which must not race.
     let memmove = std::hint::black_box(memmove);
     // SAFETY: both ends are valid for `bytes` bytes by this function's contract.
     unsafe { memmove(to.cast(), from.cast(), bytes) };
@@ -461,8 +466,8 @@ mod models {
     /// A line of main memory.
     struct Line(Box<[StdAtomicU64; 16]>);
 
-    // SAFETY: the box is a line of initialised bytes, which nobody else is given. It is aligned to
-    // 8 bytes only, which is all that these tests use.
+    // SAFETY: the box is a line of initialised bytes, to which there is no other reference. It is
+    // aligned to 8 bytes only, which is all that these tests need.
     unsafe impl Backing for Line {
         fn base(&self) -> NonNull<u8> {
             NonNull::from(&*self.0).cast()
@@ -522,8 +527,9 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not see the word, and tries other orders only where both threads took the
-            // line. So the thread that it lets go first has to be this one, whose swap then stores.
+            // loom does not see the word itself. It tries other orders only where both threads
+            // locked the line. So this thread, which loom runs first, must be the one whose swap
+            // stores.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

@@ -1,9 +1,9 @@
 //! Main memory at the raw level: regions that a machine allocated, reached by effective address.
 //!
-//! Programs that use typed staging never meet this module: their main memory is ordinary Rust
-//! memory. The raw level takes addresses as numbers, as the hardware does, and stays safe in the
-//! same way: every address is *translated*, and one that no [`Region`] covers is an error, not an
-//! access.
+//! Programs that use typed staging do not need this module: their main memory is ordinary Rust
+//! memory. The raw level takes addresses as numbers, as the hardware does, and is safe for the same
+//! reason: every address is *translated*. An address that no [`Region`] covers gives an error and
+//! no access.
 //!
 //! ```text
 //!   program          MFC                    AddressSpace                     Block
@@ -14,9 +14,9 @@
 //!                            last few)
 //! ```
 //!
-//! The bytes of a region may be accessed by several processors at once. All accesses go through
-//! `block`, which makes them atomic accesses in Rust's sense; what a race leaves behind is some
-//! mixture of the values written, as on the hardware, never undefined behaviour.
+//! Several processors may access the bytes of a region at once. All accesses go through `block`,
+//! which makes them atomic accesses in Rust's sense. After a race the bytes are a mixture of the
+//! values that were written, as on the hardware, and never undefined behaviour.
 
 mod block;
 mod space;

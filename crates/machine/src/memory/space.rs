@@ -14,15 +14,16 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// Raised when a region goes, so that no [`Translation`] goes on to use it.
+    /// Raised when a region is unmapped, so that no [`Translation`] uses it any more.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
 /// Bytes of main memory that every processor of a machine can reach by effective address.
 ///
-/// Cloning gives another handle. The bytes are unmapped when the last handle goes; commands that
-/// name them afterwards fail with [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
+/// Cloning gives another handle. The bytes are unmapped when the last handle is dropped. Commands
+/// that use their addresses afterwards fail with
+/// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
 
@@ -136,7 +137,7 @@ impl Region {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`. As every store, it ends the reservations on the lines that it
+    /// Copies `from` to `offset`. Like every store, this ends the reservations on the lines that it
     /// touches.
     ///
     /// # Panics
@@ -155,7 +156,7 @@ impl Region {
         self.0.block.load_u32(offset)
     }
 
-    /// The bytes themselves, for a machine's own engines.
+    /// The bytes themselves. Machines use them to move data.
     pub fn block(&self) -> &Block {
         &self.0.block
     }
@@ -180,8 +181,8 @@ impl Drop for Mapped {
 /// A block and where it is mapped.
 type Recent = Option<(u64, Arc<Block>)>;
 
-/// One processor's way into an [`AddressSpace`]: it remembers the regions that it met last, as the
-/// translation look-aside buffer of an MFC does.
+/// Translates the addresses of one processor in an [`AddressSpace`]. It caches the regions that it
+/// used last, as the translation look-aside buffer of an MFC does.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,
@@ -191,7 +192,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// A way into `space` for one more processor.
+    /// The translation of one more processor.
     pub fn new(space: Arc<AddressSpace>) -> Self {
         let in_flight = Arc::new(InFlight::new());
         let mut stores = space.stores.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,8 +207,8 @@ impl Translation {
         }
     }
 
-    /// Hands the block that holds the bytes `ea..ea + bytes` to `access`, with the offset of the
-    /// first; `None` if no region covers all of them.
+    /// Calls `access` with the block that holds the bytes `ea..ea + bytes` and the offset of the
+    /// first. Returns `None` if no region covers all of them.
     #[inline]
     pub fn with<R>(
         &self,

@@ -1,4 +1,4 @@
-//! Addresses: of a local store, and of everything.
+//! Local-store addresses and effective addresses.
 
 use std::fmt;
 use std::ops::Add;
@@ -18,8 +18,8 @@ impl fmt::Display for LsAddr {
 /// A byte address in the effective address space, which holds main memory and every SPE's local
 /// store and registers.
 ///
-/// `address + bytes` is the address that many bytes further; it panics past 2^64 as integer
-/// addition does. The range of a checked [`Command`](super::Command) never gets there.
+/// `address + bytes` is the address `bytes` bytes further on. It panics past 2^64 as integer
+/// addition does. The range of a checked [`Command`](super::Command) never passes 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 

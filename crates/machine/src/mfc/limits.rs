@@ -1,4 +1,4 @@
-//! How much a command, a list and a lock line are.
+//! The sizes of commands, lists and lock lines.
 
 /// The most bytes that one transfer, or one element of a list, moves: 16 KB.
 ///

@@ -1,4 +1,4 @@
-//! The command queue of one MFC: who may start, who waits for whom.
+//! The command queue of one MFC: which commands may start, and which wait for others.
 
 use std::array;
 use std::iter::Take;
@@ -57,15 +57,16 @@ pub enum PushError {
 /// A command is ordered after earlier ones of the queue as follows, and not otherwise (CBEA s.7.9
 /// pp.69-72):
 ///
-/// - with a fence or a barrier: after all of its tag group;
-/// - after any with a barrier in its tag group (`mfcsync`, `mfceieio` and storage control count as
-///   such);
-/// - `barrier`: after all, and all later ones after it;
+/// - with a fence or a barrier: after all commands of its tag group;
+/// - every command: after all commands with a barrier in its tag group (`mfcsync`, `mfceieio` and
+///   storage control count as such);
+/// - `barrier`: after all commands, and all later commands after it;
 /// - `getllar`, `putllc` and `putlluc` take an entry but are ordered with nothing (CBEA s.7.8 p.65,
 ///   p.308).
 ///
-/// A machine that moves data at once pushes, starts and completes in one go; one that takes time
-/// keeps the [`EntryId`]. Entries are in fixed arrays: no operation allocates.
+/// A machine that moves data at once pushes, starts and completes a command in one step. A machine
+/// that takes time for it keeps the [`EntryId`]. Entries are in fixed arrays, so no operation
+/// allocates.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     // These four are indexed by slot and mean something where `occupied` has the slot's bit.
@@ -144,8 +145,9 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // It waits for nobody, and `after` of a free slot is empty: whatever had the slot
-                // could only start, and so complete, once it was.
+                // An immediate atomic waits for no command. Its `after` is empty already, as that
+                // of every free slot: the last command in the slot could start only when its
+                // `after` was empty.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -243,8 +245,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// The commands that may start now, oldest first: as of this call, so that they can be started
-    /// while they are walked. They may be started in any order.
+    /// The commands that may start at the time of this call, oldest first. The caller may start
+    /// them while it iterates, in any order.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }

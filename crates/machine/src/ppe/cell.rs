@@ -10,7 +10,7 @@ use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::mfc::TryIssueError;
 use crate::wake::wait_for_some;
 
-/// On a Cell.
+/// Methods that only the PPE of a Cell has.
 impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Puts a word into the inbound mailbox of an SPE.
     ///
@@ -56,8 +56,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal; what it does to one that was not read yet is for the register's
-    /// [mode](Self::set_signal_mode) to say. Never waits.
+    /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
+    /// [mode](Self::set_signal_mode) decides what happens.
     ///
     /// # Panics
     ///
@@ -66,7 +66,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Chooses what a signal does to one that was not read yet; a machine starts in
+    /// Chooses what happens when a signal arrives before the last one was read. A machine starts in
     /// [`SignalMode::Overwrite`].
     ///
     /// # Panics
@@ -88,14 +88,14 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
 
     /// Enqueues a command in the proxy queue of an SPE's MFC: the raw level of the PPE.
     ///
-    /// The queue has 8 entries, and tag groups and an order of its own: nothing orders its commands
-    /// with those that the SPE's program issues. As for that program, `put` goes from the local
-    /// store to the effective address. The caller has to know which bytes of the local store are
-    /// not in use.
+    /// The queue has 8 entries, its own tag groups and its own order: no fence or barrier orders
+    /// its commands with those that the SPE's program issues. `put` goes from the local store to
+    /// the effective address, as for that program. The caller has to know which bytes of the local
+    /// store are not in use.
     ///
-    /// It takes what [`Mfc::try_issue`](crate::Mfc::try_issue) takes, but for lists and atomic
-    /// commands. The SPE needs no program, and the end of one leaves these commands alone. A run
-    /// does not wait for commands that are not complete when it ends.
+    /// It takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except lists and
+    /// atomic commands. The SPE need not run a program, and the end of a program does not affect
+    /// these commands. A run does not wait for commands that are not complete when it ends.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -117,12 +117,13 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// # Errors
     ///
     /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
-    /// command is not legal. It has no effect and takes no entry then.
+    /// command is not legal. The command then has no effect and takes no entry.
     ///
     /// # Panics
     ///
     /// If the machine has no SPE `spe`, or if a command that had to wait in this queue turned out
-    /// to be illegal: its memory is gone. So do the four calls below.
+    /// to be illegal because its memory was freed meanwhile. This holds for the four methods below
+    /// too.
     ///
     /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
     /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).
@@ -163,7 +164,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC, and returns those that are. A group without commands is complete.
+    /// SPE's MFC, and returns the complete ones. A group without commands is complete.
     ///
     /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`.
     #[track_caller]

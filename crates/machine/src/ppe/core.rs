@@ -15,30 +15,31 @@ use crate::time::Cycles;
 use crate::topology::Topology;
 use crate::wake::{Outside, Wake};
 
-/// What a machine does for its PPE; programs use it through [`Ppe`](crate::Ppe).
+/// What a machine implements for its PPE. Programs use it through [`Ppe`](crate::Ppe).
 pub trait PpeCore: Wake {
     /// The machine's SPEs.
     type Spe: Spe;
 
-    /// The machine.
+    /// What the machine is made of.
     fn topology(&self) -> &Topology;
     /// See [`Ppe::compute`](crate::Ppe::compute).
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
-    /// Starts a program on an SPE, after those that were started there before.
+    /// Starts a program on an SPE. It runs after the programs that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// The run, for OS threads that run none of its programs. `None` where such threads cannot take
-    /// part: where time is simulated, as nothing says how much of it they take, and where SPEs are
-    /// confined to their local stores, which nothing carries their data to.
+    /// The run, for OS threads that run none of its programs. `None` if such threads cannot take
+    /// part. They cannot where time is simulated, because it is unknown how much simulated time
+    /// they take. They cannot where SPEs are confined to their local stores, because nothing moves
+    /// the data of such a thread there.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
 }
 
-/// What the PPE of a [Cell](crate::CellMachine) has besides: mailboxes and signals of SPEs, words
-/// of main memory, and the proxy queues of MFCs.
+/// What only the PPE of a [Cell](crate::CellMachine) has: mailboxes and signals of SPEs, words of
+/// main memory, and the proxy queues of MFCs.
 pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
@@ -50,7 +51,7 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
     /// See [`CellSpe::send_signal`].
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
-    /// Chooses what a signal does to one that was not read yet.
+    /// Chooses what happens when a signal arrives before the last one was read.
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
     /// See [`CellSpe::fetch_update`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

@@ -35,30 +35,31 @@ use crate::wake::{Wait, Wake};
 /// Every [`Program`] that was started has been run, or dropped, before [`run`](Self::run) returns
 /// or unwinds: programs may borrow what outlives the call.
 pub unsafe trait Machine: Sized {
-    /// Its SPEs.
+    /// The machine's SPEs.
     type Spe: Spe;
-    /// What its PPE can do.
+    /// What the machine implements for its PPE.
     type Core: PpeCore<Spe = Self::Spe>;
 
     /// What the machine is made of.
     fn topology(&self) -> &Topology;
 
-    /// Runs `main` as the PPE's program, and returns when it and every program that it spawned
+    /// Runs `main` as the PPE's program, and returns when `main` and every program that it spawned
     /// have ended. Programs may borrow what outlives the call.
     ///
     /// # Errors
     ///
-    /// [`RunError::Panic`] if a program panicked and was not joined, or `main` did;
+    /// [`RunError::Panic`] if `main` panicked, or a program panicked and was not joined.
     /// [`RunError::Deadlock`] if all of them wait for each other.
     fn run<'env, R>(
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Does `work` if this machine is a [Cell](CellMachine); `None`, and nothing done, if it is
-    /// not.
+    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise it does nothing and returns
+    /// `None`.
     ///
-    /// So a program that runs on every machine uses what only a Cell has where it is there.
+    /// With this a program that runs on every machine can use the features of a Cell where the
+    /// machine has them.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -85,43 +86,44 @@ pub unsafe trait Machine: Sized {
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output>;
 }
 
-/// What is to be done if a machine is a Cell: see [`Machine::on_cell`].
+/// Work for machines that are a Cell: see [`Machine::on_cell`].
 pub trait OnCell<M: Machine> {
-    /// What comes of it.
+    /// The result of the work.
     type Output;
 
-    /// Does it.
+    /// Runs the work.
     fn run(self, machine: &M) -> Self::Output
     where
         M: CellMachine;
 }
 
-/// A machine that is a Cell, or looks like one to programs: its SPEs have MFCs, mailboxes and
-/// signals, and main memory is allocated by memory module.
+/// A machine that is a Cell or behaves like one: its SPEs have MFCs, mailboxes and signals, and
+/// programs choose the memory module in which they allocate main memory.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
-    /// Allocates `bytes` bytes of main memory in a memory module, zeroed, aligned to 4,096 bytes. A
-    /// region of less than 4 GiB crosses no multiple of 4 GiB: the elements of a list share the
-    /// upper half of their addresses.
+    /// Allocates `bytes` bytes of main memory in a memory module. They are zero and aligned to
+    /// 4,096 bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, because all elements
+    /// of a DMA list share the upper half of their addresses.
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] if there is no such module or no such amount of memory.
+    /// [`AllocateError`] if there is no such module, or not that much memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
-    /// The memory module in which the machine finds the byte at `ea` to be now, whatever was asked
-    /// for; `None` if it cannot tell. Memory that was never written may be nowhere yet.
+    /// The memory module in which the byte at `ea` really lies now. It may differ from the one that
+    /// was asked for. `None` if the machine cannot tell: memory that was never written may lie in
+    /// no module yet.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
 /// The Power Processor Element: it runs the main program, starts programs on SPEs and talks to
 /// them.
 ///
-/// It belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it; they
-/// have what they need in [`Spe`].
+/// It belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it. They
+/// use [`Spe`].
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Invariant in both lifetimes, as in `std::thread::scope`: 'scope must neither shrink, or
-    // programs could borrow too little, nor grow.
+    // Invariant in both lifetimes, as in `std::thread::scope`: a shorter or longer 'scope would let
+    // programs borrow what does not live long enough.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
@@ -129,7 +131,8 @@ pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
 
 /// A program that was spawned on an SPE.
 ///
-/// Dropping it does not stop the program: [`Machine::run`] waits for it, and reports its panic.
+/// Dropping the handle does not stop the program: [`Machine::run`] waits for the program and
+/// reports its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -141,7 +144,7 @@ pub struct Handle<'scope, R, M: Machine> {
 }
 
 impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
-    /// The PPE of a machine: for [`Machine::run`] to make.
+    /// Makes the PPE of a machine, in an implementation of [`Machine::run`].
     pub fn new(core: M::Core) -> Self {
         Self {
             core,
@@ -151,7 +154,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// What the machine does for this PPE.
+    /// The machine's implementation of this PPE.
     pub fn core(&self) -> &M::Core {
         &self.core
     }
@@ -166,17 +169,19 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.now()
     }
 
-    /// Says that the main program computes for `cycles` cycles of the PPE's clock: simulated
-    /// machines charge the time, real ones do nothing, since they spend it anyway.
+    /// Declares that the main program computes for `cycles` cycles of the PPE's clock. A simulated
+    /// machine lets that time pass. A real machine does nothing, because there the computation
+    /// itself takes the time.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
 
-    /// Starts `program` on an SPE. It may borrow what outlives the [run](Machine::run).
+    /// Starts `program` on an SPE. The program may borrow what outlives the [run](Machine::run).
     ///
-    /// An SPE runs one program at a time: one that is spawned while another runs there waits for
-    /// it to end. It finds the local store, the MFC and the reservation as new; the bytes of the
-    /// local store, words in mailboxes and signals stay from one program to the next.
+    /// An SPE runs one program at a time: a program that is spawned while another runs there waits
+    /// until that one has ended. Each program starts with an MFC without commands, without a
+    /// reservation, and with no room reserved in the local store. The bytes of the local store,
+    /// words in mailboxes and signals stay from one program to the next.
     ///
     /// # Panics
     ///
@@ -199,7 +204,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped this drops the value, which may panic too.
+                // If the handle was dropped, this drops the value. That may panic too.
                 drop(result);
             }))
         });
@@ -221,12 +226,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// Starts a program on an SPE that runs `program` in a cooperative thread for each of
-    /// `arguments`, and returns their results in the order of the arguments (the pattern of
-    /// libspe2mt: CellMT, section 4.2).
+    /// Starts a program on an SPE that calls `program` once for each of `arguments`, each time in a
+    /// cooperative thread of its own. The handle gives their results in the order of the arguments
+    /// (the pattern of libspe2mt: CellMT, section 4.2).
     ///
-    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of so
-    /// many threads; none of them has run then.
+    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of all
+    /// threads. In that case none of them has run.
     ///
     /// # Panics
     ///
@@ -259,7 +264,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         })
     }
 
-    /// Has the threads of an SPE ask again what they wait for; see [`Wake::notify`].
+    /// Makes the waiting threads of an SPE check again what they wait for: see [`Wake::notify`].
     ///
     /// # Panics
     ///
@@ -269,7 +274,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.notify(Processor::Spe(spe));
     }
 
-    /// Waits until `ready` says true; see [`Wait::wait_until`].
+    /// Waits until `ready` returns true: see [`Wait::wait_until`].
     #[track_caller]
     pub fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) {
         self.core.wait_until(why, ready);
@@ -286,8 +291,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // A look at the clock lets time pass where it is simulated: a loop that asks this comes to
-        // an end.
+        // Where time is simulated, reading the clock lets time pass. Without it a loop that calls
+        // this method would never end.
         core.now();
         self.outcome.has_ended()
     }
@@ -296,7 +301,7 @@ impl<R, M: Machine> Handle<'_, R, M> {
     ///
     /// # Errors
     ///
-    /// What the program's panic carried; it then counts as handled.
+    /// The payload of the program's panic. The panic then counts as handled.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
         // SAFETY: a handle lives inside 'scope, during which the `Ppe` that holds the core is

@@ -1,4 +1,4 @@
-//! What an SPE of a Cell has besides: its MFC, local store, mailboxes, signals and decrementer.
+//! What only the SPEs of a Cell have: MFC, local store, mailboxes, signals and decrementer.
 
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
@@ -11,8 +11,8 @@ use crate::spe::mfc::Mfc;
 use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
-/// An SPE of a [Cell](crate::CellMachine), as programs see it that were written for one and tools
-/// that measure it.
+/// An SPE of a [Cell](crate::CellMachine): for programs that were written for a Cell, and for tools
+/// that measure one.
 ///
 /// - The raw level: [`mfc`](Self::mfc), [`local_store`](Self::local_store).
 /// - Words of main memory, by effective address: [`fetch_update`](Self::fetch_update),
@@ -23,8 +23,8 @@ use crate::wake::wait_for_some;
 /// - The decrementer: [`timebase`](Self::timebase), [`decrementer`](Self::decrementer),
 ///   [`set_decrementer`](Self::set_decrementer).
 ///
-/// Reads and writes of mailboxes wait, and so do reads of signals; each has a relative that does
-/// not, named with `try_`.
+/// Reads and writes of mailboxes wait, and so do reads of signals. For each there is a method that
+/// does not wait: its name begins with `try_`.
 pub trait CellSpe: Spe {
     /// Its Memory Flow Controller: the raw level.
     type Mfc: Mfc;
@@ -54,11 +54,12 @@ pub trait CellSpe: Spe {
     /// [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
-    /// Reads the 32-bit word of main memory at `ea`, in one piece, as a loop does that polls it. On
-    /// the Cell it is `getllar` and a look at the line, on the host one load. It does not wait:
-    /// such a loop calls [`yield_now`](Spe::yield_now).
+    /// Reads the 32-bit word of main memory at `ea` as one indivisible step, for loops that poll
+    /// it. On the Cell it is `getllar` and a read of the line, on the host one load. It does not
+    /// wait, so a loop that polls must also call [`yield_now`](Spe::yield_now).
     ///
-    /// What the writer wrote before the word is seen after it.
+    /// Once a processor has read the word, it also sees what the writer had written before the
+    /// word.
     ///
     /// # Errors
     ///
@@ -80,8 +81,8 @@ pub trait CellSpe: Spe {
 
     /// Puts a word into the inbound mailbox of another SPE, or of this one.
     ///
-    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of): a reader does not notify
-    /// writers that did not say that they wait.
+    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) and no loop of your own:
+    /// the SPE that reads the mailbox notifies only writers that wait in that method.
     ///
     /// # Errors
     ///
@@ -104,8 +105,8 @@ pub trait CellSpe: Spe {
     /// Takes what a signal register holds, or `None` if nothing was signalled since the last read.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal; what it does to one that was not read yet is for the register's
-    /// [mode](crate::SignalMode) to say. Never waits.
+    /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
+    /// [mode](crate::SignalMode) decides what happens.
     ///
     /// # Panics
     ///

@@ -1,15 +1,16 @@
-//! What a machine does for the programs of an SPE: what the typed views, the cooperative threads
-//! and the interleaved work of this crate are made of. Programs use those, by [`Spe`](super::Spe).
+//! What a machine implements for each SPE. The typed views, cooperative threads and interleaved
+//! work of this crate are built on it. Programs do not call these methods: they use
+//! [`Spe`](super::Spe).
 //!
 //! - For views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
 //!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
 //!   [`confined_to`](SpeCore::confined_to).
 //! - For threads: [`run_threads`](SpeCore::run_threads).
 //! - For interleaved work: [`look_outside`](SpeCore::look_outside),
-//!   [`stages_in_place_for`](SpeCore::stages_in_place_for).
+//!   [`uninterrupted_span`](SpeCore::uninterrupted_span).
 //! - For observation: [`activity_begins`](SpeCore::activity_begins),
 //!   [`activity_ends`](SpeCore::activity_ends).
-//! - For loops that look at what others write: [`catch_up`](SpeCore::catch_up).
+//! - For loops that poll what other processors write: [`catch_up`](SpeCore::catch_up).
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -20,38 +21,39 @@ use crate::memory::LINE_BYTES;
 use crate::time::Span;
 use crate::wake::Wake;
 
-/// What a machine does for the programs of an SPE; they use it through [`Spe`](super::Spe).
+/// What a machine implements for each SPE. Programs use it through [`Spe`](super::Spe).
 ///
 /// # Safety
 ///
-/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what they promise: typed views rely
-/// on it. [`run_threads`](Self::run_threads) returns, or unwinds, only when every body that was
-/// started has been run to its end or dropped: they borrow what their scope can.
+/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says: typed
+/// views rely on it. [`run_threads`](Self::run_threads) returns, or unwinds, only when every body
+/// that was started has been run to its end or dropped: the bodies borrow what their scope can
+/// borrow.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// What keeps a view's bytes in the local store; dropping it gives the room back.
+    /// Keeps a view's bytes in the local store. Dropping it frees the room.
     type Hold;
 
-    /// The local store, if programs can use only what is in it, as on simulated machines and strict
-    /// hosts: data is moved there, and the stacks of cooperative threads take room in it. `None`
-    /// where main memory is as good.
+    /// The local store, if programs can use only data in it, as on simulated machines and strict
+    /// hosts. There data is moved to the local store, and the stacks of cooperative threads take
+    /// room in it. `None` if programs use main memory directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
 
     /// For [`thread_scope`](super::Spe::thread_scope): runs `main`, which may start cooperative
-    /// threads with what it is handed, and returns when all of them have ended.
+    /// threads by its argument, and returns when all of these threads have ended.
     ///
-    /// If `main` or a thread panics, the panic is resumed after that. `at` is the call that waits
-    /// for the threads, for the report that a deadlock gets.
+    /// If `main` or a thread panics, the panic is resumed after all have ended. `at` is the call
+    /// that waits for the threads; the report of a deadlock shows it.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
-    /// For typed views: brings bytes of main memory to where this SPE can use them.
+    /// For typed views: makes bytes of main memory available to this SPE.
     ///
     /// The pointer that it returns is aligned to `request.align` and valid for `request.bytes`
-    /// initialised bytes as long as the hold lives and the memory is borrowed. They are either the
-    /// memory itself or a buffer that belongs to the hold alone; with `request.fetch`, a buffer
-    /// has the memory's bytes once [`arrived`](Self::arrived) has returned, and the memory is not
-    /// touched after this call returned.
+    /// initialised bytes as long as the hold lives and the memory is borrowed. These bytes are
+    /// either the memory itself or a buffer that belongs to the hold alone. With `request.fetch`, a
+    /// buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The machine
+    /// accesses the memory only during this call and during [`put_back`](Self::put_back).
     ///
     /// # Errors
     ///
@@ -62,11 +64,11 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// The memory is valid for reads of `request.bytes` initialised bytes during the call.
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, Self::Hold), StageError>;
 
-    /// For typed views: waits until what `hold` holds has arrived.
+    /// For typed views: waits until the bytes of `hold` have arrived.
     fn arrived(&self, hold: &Self::Hold);
 
-    /// For typed views: [`hold`](Self::hold) and [`arrived`](Self::arrived) in one, for machines on
-    /// which that is worth having.
+    /// For typed views: [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which some
+    /// machines can do faster.
     ///
     /// # Errors
     ///
@@ -86,40 +88,41 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// For interleaved work, which may go on for long without a call that waits: lets those threads
-    /// of this core go on that wait for something from outside that is there by now, and ends the
-    /// program if the run was cancelled. It does nothing on a machine whose calls all do that.
+    /// For interleaved work, which may run for long without a call that waits. If another thread of
+    /// this core waits for something that has come from outside, it can go on after this call. If
+    /// the run was cancelled, this call ends the program. On machines where every call does that,
+    /// this one does nothing.
     fn look_outside(&self) {}
 
-    /// For loops that look again and again at what other processors write: where time is simulated,
-    /// the others do what they do until the present time of this one. Elsewhere it does nothing, as
-    /// they do so anyway.
+    /// For loops that poll what other processors write. Where time is simulated, it runs the other
+    /// processors up to the present time of this one. On other machines it does nothing, because
+    /// the other processors run anyway.
     #[inline(always)]
     fn catch_up(&self) {}
 
-    /// For observation: the calling thread does something from now on that has this name, within
-    /// what it has begun before. A machine that keeps no record does nothing.
+    /// For observation: the calling thread begins an activity with this name, nested in those that
+    /// it has begun before. Machines that record no activities do nothing.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
     }
 
-    /// For observation: what the calling thread has begun last ends.
+    /// For observation: ends the activity that the calling thread has begun last.
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// For interleaved work: for about how long a slice that is staged needs nothing done, because
-    /// it is read where it lies and no other thread of this SPE wants to run in the meantime.
-    /// `None` if it does.
+    /// For interleaved work: for about how long this SPE may work without a look outside. It may if
+    /// staged slices are read in place, and no other thread of this SPE is ready. Otherwise this
+    /// returns `None`.
     ///
-    /// The first does not change in the course of a program. The second may, so it is asked again
-    /// after that time.
-    fn stages_in_place_for(&self) -> Option<Span> {
+    /// Whether slices are read in place does not change while a program runs. Whether other threads
+    /// are ready does, so this is called again after that time.
+    fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// For typed views: [`hold_until_arrived`](Self::hold_until_arrived), if a slice that is staged
-    /// is read where it lies. It does not wait, and does nothing else where that can be spared.
+    /// For typed views: [`hold_until_arrived`](Self::hold_until_arrived), on a machine that reads
+    /// staged slices in place. It does not wait, and should compile to as little as possible.
     ///
     /// # Errors
     ///
@@ -127,8 +130,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold), and [`stages_in_place_for`](Self::stages_in_place_for) has named a
-    /// time in the present program.
+    /// As [`hold`](Self::hold). Besides, [`uninterrupted_span`](Self::uninterrupted_span) has
+    /// returned a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,
@@ -138,7 +141,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         unsafe { self.hold_until_arrived(request) }
     }
 
-    /// For typed views: copies the bytes of a hold back to main memory, before it returns.
+    /// For typed views: copies the bytes of a hold back to main memory. The copy is complete when
+    /// this returns.
     ///
     /// # Safety
     ///
@@ -152,28 +156,28 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         bytes: usize,
     );
 
-    /// For typed views: waits until everything that was put back has left.
+    /// For typed views: waits until all puts are complete.
     fn departed(&self);
 }
 
-/// What a machine is asked to hold in the local store for a view.
+/// A request to hold bytes of main memory for a view: see [`SpeCore::hold`].
 #[derive(Clone, Copy, Debug)]
 pub struct StageRequest {
     /// The first byte in main memory.
     pub memory: NonNull<u8>,
     /// How many bytes.
     pub bytes: usize,
-    /// What the elements' type asks for, in bytes: at most 128.
+    /// The alignment of the elements' type in bytes, at most 128.
     pub align: usize,
-    /// Whether the bytes are wanted, or only room for new ones.
+    /// Whether to get the bytes. Otherwise only room for new ones is needed.
     pub fetch: bool,
-    /// The elements' type.
+    /// The name of the slice's type, for messages.
     pub what: &'static str,
     /// The call that asked.
     pub at: &'static Location<'static>,
 }
 
-/// What an element that is staged may be aligned to at most, in bytes: a line of a local store.
+/// The largest alignment of staged elements, in bytes: a line of a local store.
 const ALIGN_MAX: usize = LINE_BYTES;
 
 impl StageRequest {
@@ -205,7 +209,7 @@ impl StageRequest {
 pub struct NewThread {
     /// Its id among those of its scope.
     pub id: ThreadId,
-    /// Bytes of its stack, if they were chosen.
+    /// The size of its stack in bytes, if the program chose one.
     pub stack_bytes: Option<usize>,
     /// What it runs.
     pub body: Box<dyn FnOnce()>,
@@ -213,8 +217,8 @@ pub struct NewThread {
 
 /// Starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread. It gets its first turn when the caller waits or yields.
+    /// Starts a thread. It runs for the first time when the caller waits or yields.
     ///
-    /// If its body panics, the panic is resumed where its scope ends.
+    /// If its body panics, the panic is resumed at the end of its scope.
     fn start(&self, thread: NewThread);
 }

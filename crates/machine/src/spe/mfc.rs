@@ -24,8 +24,8 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// If a command that had to wait in the queue turns out to be illegal. So do all calls below
-    /// that ask or wait for the queue.
+    /// If a command that had to wait in the queue turns out to be illegal. This holds for all
+    /// methods below that ask about the queue or wait for it.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// How many commands the queue can take, 0 to 16 (the count of channel 21).
@@ -42,34 +42,34 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if this machine performs the rest at once, and an element of it, or a command
-    /// that was ordered after it, turns out to be illegal.
+    /// [`MfcFault`] if an element of the rest, or a command that was ordered after the list, turns
+    /// out to be illegal. Only machines that perform the rest at once report this here.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store and reserves it; an earlier
-    /// reservation of this SPE is gone.
+    /// Reads the 128-byte line at `ea` into the local store and reserves it. This ends an earlier
+    /// reservation of this SPE.
     ///
     /// # Errors
     ///
     /// [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Stores the line if this SPE has it reserved and nothing was stored to it since, and says
-    /// whether it did. The reservation is gone either way.
+    /// Stores the line if this SPE has it reserved and no processor has stored to it since. Returns
+    /// whether it did. The reservation ends in both cases.
     ///
     /// # Errors
     ///
     /// [`MfcFault`] if no region covers the line.
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
 
-    /// Stores the line, also if another SPE has it reserved.
+    /// Stores the line, even if another SPE has it reserved.
     ///
     /// # Errors
     ///
     /// [`MfcFault`] if no region covers the line.
     fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Whether this SPE's reservation is lost, or it never had one (the LR event, CBEA page 148).
+    /// Whether this SPE has lost its reservation, or never had one (the LR event, CBEA page 148).
     fn reservation_lost(&self) -> bool;
 
     /// Enqueues a command; waits while the queue is full.
@@ -133,7 +133,7 @@ pub enum TryIssueError {
     Fault(#[from] MfcFault),
 }
 
-/// Asks `attempt` until the queue is not full.
+/// Calls `attempt` until the queue is not full.
 #[track_caller]
 #[inline]
 pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
@@ -156,16 +156,16 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     outcome
 }
 
-/// Applies `op` to each of the `words` 32-bit words from `ea` on, all of them as one indivisible
-/// step, and returns what the first was before. It takes `getllar` and `putllc` until the store
-/// succeeds; a compare-and-swap that finds no word as expected stores nothing.
+/// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns what
+/// the first word was before. It repeats `getllar` and `putllc` until the store succeeds. A
+/// compare-and-swap stores nothing if no word is as expected.
 ///
 /// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
 /// multiple of 128.
 ///
 /// # Errors
 ///
-/// [`AtomicError`] if `ea` is not aligned to 4 bytes, the words are none or leave their 128-byte
+/// [`AtomicError`] if `ea` is not aligned to 4 bytes, `words` is 0, the words leave their 128-byte
 /// line, or no region covers the line.
 ///
 /// # Panics

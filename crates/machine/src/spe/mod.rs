@@ -24,8 +24,8 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with a local store of its own, as its programs see it: what every machine of cells can
-/// do. What a Cell has besides is in [`CellSpe`](crate::CellSpe).
+/// A core with a local store of its own, as its programs see it. This trait has what the SPEs of
+/// every machine can do; [`CellSpe`](crate::CellSpe) has what only the SPEs of a Cell can do.
 ///
 /// A program calls
 ///
@@ -36,49 +36,50 @@ use crate::topology::Topology;
 ///   [`stream`](Self::stream);
 /// - to change or write one: [`stage_mut`](Self::stage_mut),
 ///   [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out);
-/// - to compute, and let others run: [`compute`](Self::compute), [`yield_now`](Self::yield_now),
-///   [`yield_ready`](Self::yield_ready);
-/// - to do several things at once: [`threads`](Self::threads),
+/// - to compute, and let other threads run: [`compute`](Self::compute),
+///   [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready);
+/// - to run several cooperative threads: [`threads`](Self::threads),
 ///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
-/// - to be understood in a trace: [`activity`](Self::activity);
-/// - to wait, wake others and know the time: what [`Wait`](crate::Wait) and [`Wake`](crate::Wake)
-///   have.
+/// - to name what it does, for a trace: [`activity`](Self::activity);
+/// - to wait, wake other threads and read the clock: the methods of [`Wait`](crate::Wait) and
+///   [`Wake`](crate::Wake).
 ///
 /// Every method that waits lets the other cooperative threads of the SPE run.
 ///
-/// An `Spe` speaks for the core that its program runs on, so it can be neither sent to nor shared
+/// An `Spe` stands for the core that its program runs on, so it can be neither sent to nor shared
 /// with other cores.
 pub trait Spe: SpeCore {
-    /// Which SPE this is.
+    /// The SPE's number.
     fn id(&self) -> SpeId;
 
     /// The machine that it belongs to.
     fn topology(&self) -> &Topology;
 
-    /// Says that the program computes for `cycles` cycles of the SPU's clock: simulated machines
-    /// charge the time, real ones do nothing, since they spend it anyway.
+    /// Declares that the program computes for `cycles` cycles of the SPU's clock. A simulated
+    /// machine lets that time pass. A real machine does nothing, because there the computation
+    /// itself takes the time.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
     ///
-    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this:
-    /// without it no other thread of the core can run, and on a simulated machine no other SPE
-    /// either. That warns on standard error, once in a run, of a program that has not called
-    /// anything for ten seconds.
+    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this.
+    /// Without the call no other thread of the core can run, and on a simulated machine no other
+    /// SPE either. A simulated machine writes a warning to standard error, once in a run, when a
+    /// program has called none of its methods for ten seconds.
     fn yield_now(&self);
 
-    /// As [`yield_now`](Self::yield_now), for loops that compute: if no other thread of this SPE is
-    /// ready it costs a look and no switch.
+    /// As [`yield_now`](Self::yield_now), but without a context switch if no other thread of this
+    /// SPE is ready: for loops that compute.
     ///
-    /// A thread that yields alone on a Cell is saved and restored by the library as every other;
-    /// asking first spares that.
+    /// On a Cell the thread library saves and restores a thread that yields even if it is the only
+    /// one. This method asks first, and so avoids that.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names what the calling thread does until the result is dropped: a simulated machine that
-    /// writes a trace shows it there, on a track of the thread. Activities of a thread may lie in
-    /// each other. It takes no simulated time, and on other machines it is no instruction.
+    /// Names what the calling thread does until the result is dropped. A simulated machine that
+    /// writes a trace shows the name there, on a track of the thread. Activities of a thread may be
+    /// nested. An activity takes no simulated time, and on other machines it compiles to nothing.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -97,18 +98,19 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// How many bytes of stack the calling thread has left: of the stack that its frames really lie
-    /// on, which is larger than what a simulated machine takes from the local store for it.
+    /// How many bytes are left on the stack of the calling thread. This is the stack on which its
+    /// frames really lie. On a simulated machine that stack is larger than the room that the
+    /// machine takes from the local store for it.
     fn free_stack_bytes(&self) -> usize;
 
-    /// Whether programs can use only what is in the local store, as on simulated machines and
-    /// strict hosts: data has to be moved there, and the stacks of cooperative threads take room in
-    /// it. Elsewhere main memory is as good.
+    /// Whether programs can use only data in the local store, as on simulated machines and strict
+    /// hosts. There data has to be moved to the local store, and the stacks of cooperative threads
+    /// take room in it. On other machines programs use main memory directly.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
 
-    /// Begins to get a slice; [`Pending::wait`] hands it over.
+    /// Starts a get of a slice. [`Pending::wait`] waits for it and returns the view.
     ///
     /// # Errors
     ///
@@ -136,8 +138,9 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Begins to get a slice that will be put back; [`PendingMut::wait`] hands it over. So the next
-    /// block arrives while the present one is worked on: double buffering.
+    /// Starts a get of a slice that will be put back. [`PendingMut::wait`] waits for it and returns
+    /// the view. With this the next block can arrive while the program works on the present one
+    /// (double buffering).
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -178,8 +181,8 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
-    /// Makes room for a slice, and puts it back when the view is committed or dropped. What the
-    /// view holds before it is written is unspecified: the program must write all of it.
+    /// Makes room for a slice, and puts it back when the view is committed or dropped. The contents
+    /// of the view are unspecified before they are written: the program must write all of it.
     ///
     /// # Errors
     ///
@@ -192,11 +195,12 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
     }
 
-    /// Runs `body` in `count` cooperative threads of this SPE, each with an id from 0 on, and
+    /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
     /// returns when all have ended.
     ///
-    /// They may borrow what the caller can, need not be `Send`, and switch only where they wait
-    /// or yield. The first panic of a thread is resumed here after all have ended.
+    /// The threads may borrow what the caller can borrow, and need not be `Send`. They switch only
+    /// where they wait or yield. If threads panic, the first panic is resumed here after all have
+    /// ended.
     ///
     /// On a host the first thread of a core, and each that makes them more than there were before,
     /// takes some microseconds, because the system has to provide its stack. Stacks are used again,
@@ -204,15 +208,17 @@ pub trait Spe: SpeCore {
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for all stacks; no thread has run then.
-    /// Only where stacks take local store: simulated machines, and hosts that are strict.
+    /// [`StackError`] if the local store has no room for all stacks; no thread has run then. This
+    /// happens only where stacks take room in the local store: on simulated machines and strict
+    /// hosts.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f`, which may start cooperative threads on this SPE with the scope that it is handed,
-    /// and returns when all have ended. They may borrow what lives longer than the call.
+    /// Calls `f`, which may start cooperative threads on this SPE by the scope that it is given.
+    /// Returns when all of these threads have ended. They may borrow what lives longer than the
+    /// call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -230,7 +236,8 @@ pub trait Spe: SpeCore {
     ///
     /// # Panics
     ///
-    /// With the panic of `f`, else with the first panic of a thread that was not joined.
+    /// If `f` panics, with that panic; otherwise with the first panic of a thread that was not
+    /// joined.
     #[track_caller]
     fn thread_scope<'env, R>(
         &'env self,
@@ -239,14 +246,15 @@ pub trait Spe: SpeCore {
         threads::scope(self, f)
     }
 
-    /// Works on all `inputs` with `body`, several at a time in cooperative threads, so that one
-    /// computes while others wait for their data: DMA on a Cell, cache misses on a host.
+    /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads. One
+    /// thread computes while others wait for their data: for DMA on a Cell, for cache misses on a
+    /// host.
     ///
-    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by means of the
-    /// SPE that it is handed; `in_flight` is how many inputs are worked on at once, or
-    /// [`InFlight::Automatic`]. What happens to the results is for the [`Interleave`] to be told. A
-    /// closure that is not written into this call has to name the type of its first argument, as
-    /// here:
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by the SPE that
+    /// it is given. `in_flight` is how many inputs are worked on at once, or
+    /// [`InFlight::Automatic`]. The methods of the [`Interleave`] that this returns run the work
+    /// and say where the results go. A closure that is not written directly in this call has to
+    /// name the type of its first argument, as here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
@@ -285,7 +293,8 @@ pub trait Spe: SpeCore {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
-    /// Gets a long slice in tiles of `tile` elements, the next one while the current one is used.
+    /// Gets a long slice in tiles of `tile` elements: the next tile arrives while the program uses
+    /// the current one.
     ///
     /// # Panics
     ///
