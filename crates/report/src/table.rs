@@ -101,6 +101,7 @@ pub fn render(report: &Report) -> String {
             .map(|table| columns(table, |at| at == 0))
             .join("\n");
     }
+    text += &section("Two states", text::two_states(&report.measurements));
     text += &section("Not measured", not_measured(&report.not_measured));
     text
 }

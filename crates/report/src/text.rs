@@ -317,6 +317,22 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     doubts
 }
 
+/// Measurements whose samples are of two states of the computer, each with both.
+pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
+    let both = |measurement: &Measurement| match &measurement.states[..] {
+        [fast, slow] => Some(format!(
+            "{} took {} in {:.0} % of the samples and {} in {:.0} %.",
+            title(measurement.function, &measurement.parameters),
+            time(fast.ns),
+            100.0 * fast.share,
+            time(slow.ns),
+            100.0 * slow.share,
+        )),
+        _ => None,
+    };
+    measurements.iter().filter_map(both).collect()
+}
+
 /// A number with three figures and without a unit; thousands are set apart by commas.
 pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

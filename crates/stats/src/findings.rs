@@ -402,6 +402,7 @@ mod tests {
             median_interval_ns: None,
             bandwidth_bytes_per_s: None,
             samples_ns: None,
+            states: Vec::new(),
         }
     }
 

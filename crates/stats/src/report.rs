@@ -45,6 +45,35 @@ pub struct Measurement {
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
     pub samples_ns: Option<Vec<f64>>,
+    /// The two states of the computer in which the samples were taken, from the faster to the
+    /// slower, if they have two peaks that are far apart and each lasted for many samples. Empty of
+    /// one state, and where the loops of several SPEs were timed.
+    #[serde(default)]
+    pub states: Vec<State>,
+}
+
+/// A state of the computer in which something was timed, of one or two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct State {
+    /// The median in this state.
+    pub ns: f64,
+    /// The share of the samples or readings that were taken in this state, 0 to 1.
+    pub share: f64,
+}
+
+/// What the same operations between the same SPEs took again and again during a run: before, between
+/// and after its measurements. Where that changes, the computer does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reference {
+    /// The two SPEs.
+    pub spes: [usize; 2],
+    /// How often they were timed.
+    pub readings: usize,
+    /// A word there and back by mailbox: one state, or two from the faster to the slower.
+    pub exchange: Vec<State>,
+    /// A cache line from the one to the other, one way: one state, or two from the faster to the
+    /// slower.
+    pub line: Vec<State>,
 }
 
 /// A range of times of one operation, both ends included.

@@ -4,7 +4,7 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measured, Measurement, advise, findings};
+use cellworks_stats::{Matrix, Measured, Measurement, Reference, advise, findings, unsteady};
 
 use super::work::Work;
 use crate::output::Views;
@@ -23,6 +23,8 @@ pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
     matrices: Vec<Matrix>,
+    /// What the reference has said so far.
+    pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
     /// Why the numbers cannot be trusted.
     reasons: Vec<Reason>,
@@ -54,6 +56,7 @@ impl Found {
             topology: topology.clone(),
             steps: work.titles().into_iter().map(step).collect(),
             matrices: Vec::new(),
+            reference: None,
             not_measured: work.not_measured.clone(),
             reasons: Vec::new(),
         }
@@ -144,6 +147,14 @@ impl Steps for Found {
                 text,
             }));
         }
+        if !capabilities.repeats {
+            let reference = self.reference.as_ref();
+            let unsteady = unsteady(&self.topology, &measurements, &self.matrices, reference);
+            reasons.extend(unsteady.into_iter().map(|text| Reason {
+                kind: ReasonKind::Unsteady,
+                text,
+            }));
+        }
         let misplaced = self.matrices.iter().filter_map(misplaced);
         reasons.extend(misplaced.map(|text| Reason {
             kind: ReasonKind::Disturbed,
@@ -156,6 +167,7 @@ impl Steps for Found {
             not_measured: self.not_measured,
             measurements,
             matrices: self.matrices,
+            reference: self.reference,
             results,
             advice,
             counters,

@@ -56,6 +56,7 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
         median_interval_ns: None,
         bandwidth_bytes_per_s: (moved > 0).then_some((moved as f64 * 1e9 / ns) as u64),
         samples_ns: None,
+        states: Vec::new(),
     }
 }
 

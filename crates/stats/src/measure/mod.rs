@@ -37,6 +37,7 @@ mod exchange;
 mod matrix;
 mod outcome;
 mod pattern;
+mod reference;
 mod threads;
 mod transfer;
 mod wake_up;
@@ -49,7 +50,10 @@ use crate::error::{Impossible, MeasureError};
 use crate::plan::{Plan, Task, Timed};
 use crate::report::{Measured, Measurement};
 use crate::sample::{Samples, round_medians};
+use crate::state::lasting;
 use outcome::Outcome;
+
+pub use reference::Readings;
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
@@ -206,6 +210,11 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
+        // An SPE that goes on when the others have ended is alone, which is no state of the computer.
+        states: match outcome.loops.len() {
+            1 if !plan.is_steady() => lasting(&samples.all_ns()),
+            _ => Vec::new(),
+        },
     };
     check_times(&measurement)?;
     check_bandwidth(

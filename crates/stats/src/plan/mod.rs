@@ -45,6 +45,7 @@ pub struct Plan {
     pub(crate) keep_samples: bool,
     /// What one SPE can move at the very most.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
+    is_steady: bool,
     parameters: Parameters,
 }
 
@@ -134,6 +135,7 @@ impl Request {
             module,
             keep_samples: self.keep_samples,
             bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
+            is_steady: capabilities.is_steady,
             parameters: Parameters {
                 spes: match &task {
                     Task::Pairs(task) => task.spes,
@@ -374,6 +376,11 @@ impl Plan {
     /// What is measured.
     pub fn function(&self) -> Function {
         self.function
+    }
+
+    /// Whether it is for a machine on which the same always takes the same time.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.is_steady
     }
 
     /// Gives the rounds that count another time, if the request gave them one
