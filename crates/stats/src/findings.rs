@@ -403,6 +403,9 @@ mod tests {
             bandwidth_bytes_per_s: None,
             samples_ns: None,
             states: Vec::new(),
+            shared_cpu: Vec::new(),
+            lies_in: None,
+            bare_ns: None,
         }
     }
 

@@ -33,6 +33,7 @@ mod sample;
 mod settings;
 mod shuffle;
 mod state;
+mod storage;
 mod unsteady;
 
 pub use advice::advise;
@@ -44,9 +45,10 @@ pub use measure::{Readings, Visits, measure};
 pub use plan::Plan;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measured,
-    Measurement, Parameters, Reference, State,
+    Measurement, Parameters, Reference, State, Storage,
 };
 pub use request::{Count, Iterations, Limits, Request};
 pub use settings::{Setting, Settings, Shown};
 pub use state::APART;
+pub use storage::name_storage;
 pub use unsteady::unsteady;

@@ -50,6 +50,31 @@ pub struct Measurement {
     /// one state, and where the loops of several SPEs were timed.
     #[serde(default)]
     pub states: Vec<State>,
+    /// The SPEs that share their CPU with the other end of the exchange: the PPE, or SPE 0. The two
+    /// take turns on it.
+    #[serde(default)]
+    pub shared_cpu: Vec<usize>,
+    /// Where on a computer with caches the data lies that `memory-spe` names; `None` elsewhere, and
+    /// where the size of its caches is not known.
+    #[serde(default)]
+    pub lies_in: Option<Storage>,
+    /// The median of the same atomic operation by one instruction of the processor, without the
+    /// library around it, by as many SPEs on as many variables; `None` of any other operation, of
+    /// variables of several words, and on a machine without caches.
+    #[serde(default)]
+    pub bare_ns: Option<f64>,
+}
+
+/// Where data lies that is accessed again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Storage {
+    /// In a cache, which holds all of it.
+    Cache,
+    /// The last-level cache may hold a part of it.
+    Partly,
+    /// In main memory: it is at least twice as large as the last-level cache.
+    Memory,
 }
 
 /// A state of the computer in which something was timed, of one or two.

@@ -4,7 +4,9 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measured, Measurement, Reference, advise, findings, unsteady};
+use cellworks_stats::{
+    Matrix, Measured, Measurement, Reference, advise, findings, name_storage, unsteady,
+};
 
 use super::work::Work;
 use crate::output::Views;
@@ -161,6 +163,7 @@ impl Steps for Found {
             text,
         }));
         let results = findings(&measurements, capabilities);
+        name_storage(&self.topology, &mut measurements, &results);
         let advice = advise(&self.topology, &measurements, &results, &self.matrices);
         Report {
             envelope: Envelope::new("stats", machine, environment, reasons, is_complete),

@@ -348,6 +348,9 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         bandwidth_bytes_per_s: bytes.map(|bytes| (bytes as f64 / p50_ns * 1e9) as u64),
         samples_ns: None,
         states: Vec::new(),
+        shared_cpu: Vec::new(),
+        lies_in: None,
+        bare_ns: None,
         parameters,
     }
 }

@@ -35,6 +35,7 @@ mod copy;
 mod crew;
 mod exchange;
 mod matrix;
+mod os_thread;
 mod outcome;
 mod pattern;
 mod reference;
@@ -188,6 +189,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
+        Task::OsThread => os_thread::measure(machine, plan),
         Task::Pairs(_) => unreachable!("a matrix has no loops"),
     }
 }
@@ -212,9 +214,12 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
         // An SPE that goes on when the others have ended is alone, which is no state of the computer.
         states: match outcome.loops.len() {
-            1 if !plan.is_steady() => lasting(&samples.all_ns()),
+            1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),
         },
+        shared_cpu: plan.shared_cpu.clone(),
+        lies_in: None,
+        bare_ns: bare_ns(outcome),
     };
     check_times(&measurement)?;
     check_bandwidth(
@@ -223,6 +228,13 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         plan.bandwidth_bytes_per_s_max,
     )?;
     Ok(measurement)
+}
+
+/// The median of the operation without the library, if it was timed and the clock saw it.
+fn bare_ns(outcome: &Outcome) -> Option<f64> {
+    let is_timed = !outcome.bare.is_empty();
+    let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);
+    bare.filter(|ns| *ns > 0.0)
 }
 
 /// Refuses times that no operation can take.
@@ -352,6 +364,7 @@ mod tests {
             loops: vec![rounds(0), rounds(1)],
             operations_per_iteration: 1,
             bytes_per_iteration: 1_024,
+            bare: Vec::new(),
         }
     }
 

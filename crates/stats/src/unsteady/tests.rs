@@ -39,6 +39,9 @@ fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
         bandwidth_bytes_per_s: None,
         samples_ns: None,
         states: Vec::new(),
+        shared_cpu: Vec::new(),
+        lies_in: None,
+        bare_ns: None,
     }
 }
 
