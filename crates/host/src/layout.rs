@@ -90,7 +90,12 @@ impl Layout {
         let module_of_spe = |spe: usize| module_of(order[spe % order.len()]);
         let topology = Topology::new(name, cells.iter().map(module_of_cell).collect(), sites)
             .with_modules_of_spes((0..spes).map(module_of_spe).collect())
-            .with_modules(modules.len() as u16);
+            .with_modules(modules.len() as u16)
+            .with_place_of_ppe(format!("CPU {}", cpus.cpus[first].os_index));
+        let topology = match cpus.last_level_cache_bytes {
+            Some(bytes) => topology.with_last_level_cache(bytes),
+            None => topology,
+        };
         let workers = order
             .iter()
             .take(spes)
@@ -146,6 +151,7 @@ mod tests {
             cpus: (0..2 * all).map(cpu).collect(),
             left_out: Vec::new(),
             quota: None,
+            last_level_cache_bytes: None,
             memory_nodes: (0..cells).map(node).collect(),
             model_name: Some("a computer".to_owned()),
             notes: Vec::new(),
@@ -161,6 +167,7 @@ mod tests {
     fn the_ppe_has_a_cpu_that_its_first_spe_has_not() {
         let layout = Layout::new(&computer(2, 2), None, None);
         assert_eq!(layout.ppe_cpu, 1);
+        assert_eq!(layout.topology.place_of_ppe(), Some("CPU 1"));
         let expected = [
             "CPU 0", "CPU 1", "CPU 2", "CPU 3", "CPU 4", "CPU 5", "CPU 6", "CPU 7",
         ];

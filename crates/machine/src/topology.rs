@@ -29,6 +29,8 @@ pub struct Topology {
     /// The nearest memory module of each SPE, if those of a Cell differ.
     modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
+    place_of_ppe: Option<String>,
+    last_level_cache_bytes: Option<usize>,
     capabilities: Capabilities,
 }
 
@@ -104,6 +106,8 @@ impl Topology {
             spes,
             modules_of_spes: None,
             modules,
+            place_of_ppe: None,
+            last_level_cache_bytes: None,
             capabilities: Capabilities::default(),
         }
     }
@@ -200,6 +204,30 @@ impl Topology {
     /// If the machine has no such SPE.
     pub fn place_of(&self, spe: SpeId) -> &str {
         &self.spes[spe.index()].place
+    }
+
+    /// The same machine, where this is what its owner calls the place of the PPE.
+    #[must_use]
+    pub fn with_place_of_ppe(mut self, place: impl Into<String>) -> Self {
+        self.place_of_ppe = Some(place.into());
+        self
+    }
+
+    /// What the machine's owner calls the place of the PPE, such as `CPU 0`, if it has a name.
+    pub fn place_of_ppe(&self) -> Option<&str> {
+        self.place_of_ppe.as_deref()
+    }
+
+    /// The same machine, where the last-level cache of each Cell has so many bytes.
+    #[must_use]
+    pub fn with_last_level_cache(mut self, bytes: usize) -> Self {
+        self.last_level_cache_bytes = Some(bytes);
+        self
+    }
+
+    /// The size of the last-level cache of a Cell, if the machine has one and tells.
+    pub fn last_level_cache_bytes(&self) -> Option<usize> {
+        self.last_level_cache_bytes
     }
 
     /// The memory module that is nearest to an SPE.

@@ -43,7 +43,7 @@ mod text;
 use std::iter::repeat;
 
 use cellworks_machine::Topology;
-use cellworks_stats::{Advice, Finding, Matrix, Measurement};
+use cellworks_stats::{Advice, Finding, Matrix, Measurement, Reference};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,11 @@ pub struct Report {
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
+    /// What the same two SPEs took again and again during the run; `None` where the same always
+    /// takes the same time, of a machine with one SPE, where a number of iterations was asked for,
+    /// and in files of commands that did not look yet.
+    #[serde(default)]
+    pub reference: Option<Reference>,
     /// What follows from several measurements.
     pub results: Vec<Finding>,
     /// What to make of it.
@@ -231,6 +236,9 @@ pub enum ReasonKind {
     Disturbed,
     /// Too many numbers are known only roughly, and would come out differently next time.
     Uncertain,
+    /// The computer was in two states during the run, such as virtual CPUs that are at times near
+    /// each other and at times far apart, and numbers of both are mixed.
+    Unsteady,
     /// The numbers are those of another computer than the machine that is named: the command was
     /// told to read the files of one (`CELLWORKS_FSROOT`), and measured on another.
     Foreign,

@@ -288,6 +288,25 @@ mod tests {
 
     /// Which an older command of the same version wrote.
     #[test]
+    fn a_report_without_states_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let mut old = sound();
+        old.as_object_mut().unwrap().remove("reference");
+        for measurement in old["measurements"].as_array_mut().unwrap() {
+            measurement.as_object_mut().unwrap().remove("states");
+        }
+        fs::write(&path, old.to_string()).unwrap();
+        let mut expected = made_up::report();
+        expected.reference = None;
+        for measurement in &mut expected.measurements {
+            measurement.states.clear();
+        }
+        assert_eq!(read(&path).unwrap(), Measured::Stats(expected));
+    }
+
+    /// Which an older command of the same version wrote.
+    #[test]
     fn reasons_without_kinds_are_read_and_compared() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");

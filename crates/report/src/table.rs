@@ -6,8 +6,9 @@ use cellworks_stats::Measurement;
 
 use crate::columns::columns;
 use crate::text::{
-    self, Column, FixedColumn, WIDTH, bandwidth, between, bold, buffers, columns_of, figures,
-    finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
+    self, Column, FixedColumn, WIDTH, added_ns, bandwidth, bold, buffers, columns_of, ends,
+    figures, finding_name, finding_parameters, finding_value, interval_percent, parts_of, size,
+    time, whole,
 };
 use crate::{Conditions, Envelope, NotMeasured, Report, counters, heat_map};
 
@@ -15,9 +16,7 @@ use crate::{Conditions, Envelope, NotMeasured, Report, counters, heat_map};
 /// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
 /// would pass 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
-    ("between", |m| {
-        Some(between(m.parameters.between).to_owned())
-    }),
+    ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
     ("Cell", |m| Some(m.parameters.cell.to_string())),
     ("module", |m| {
@@ -36,10 +35,12 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
 ];
 
 /// The columns after those of settings.
-const AFTER_SETTINGS: [FixedColumn; 7] = [
+const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
     ("median", |m| Some(time(m.latency_ns.p50))),
+    ("bare", |m| m.bare_ns.map(time)),
+    ("adds", |m| added_ns(m).map(time)),
     ("± %", interval_percent),
     ("99 %", |m| Some(time(m.latency_ns.p99))),
     (OUTLIERS, |m| {
@@ -78,6 +79,9 @@ pub fn render(report: &Report) -> String {
         let function = group[0].function;
         text += &format!("\n{}: {}\n", bold(function.name()), function.operation());
         text += &grouped(group);
+        for note in text::notes_of(group, machine) {
+            text += &text::wrapped(&note, "");
+        }
     }
     for matrix in &report.matrices {
         text.push('\n');
@@ -101,6 +105,7 @@ pub fn render(report: &Report) -> String {
             .map(|table| columns(table, |at| at == 0))
             .join("\n");
     }
+    text += &section("Two states", text::two_states(&report.measurements));
     text += &section("Not measured", not_measured(&report.not_measured));
     text
 }

@@ -5,7 +5,7 @@ use cellworks_stats::figures::thousands;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::{
     Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
-    Primitive, Setting, Shown,
+    Primitive, Setting, Shown, Storage,
 };
 
 use serde_json::Value;
@@ -109,6 +109,67 @@ pub(crate) const fn between(between: Between) -> &'static str {
         Between::SpeSpe => "spe-spe",
         Between::MemorySpe => "memory-spe",
     }
+}
+
+/// Who communicates, as people read it: what JSON calls memory is in a cache if it fits there.
+pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
+    match measurement.lies_in {
+        Some(Storage::Cache) => "cache-spe",
+        Some(Storage::Partly) => "partly-spe",
+        Some(Storage::Memory) | None => between(measurement.parameters.between),
+    }
+}
+
+/// What the library adds to an atomic operation.
+pub(crate) fn added_ns(measurement: &Measurement) -> Option<f64> {
+    let bare_ns = measurement.bare_ns?;
+    Some((measurement.latency_ns.p50 - bare_ns).max(0.0))
+}
+
+/// What a reader has to know of the measurements of one function.
+pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<String> {
+    let mut notes = Vec::new();
+    if machine.kind == "host" && group[0].function == Function::MkThread {
+        notes.push(
+            "Each SPE has an OS thread that waits for programs: this is a start on a waiting worker. What it takes \
+             to create an OS thread is measured by osthread."
+                .to_owned(),
+        );
+    }
+    if group.iter().any(|m| m.lies_in == Some(Storage::Partly)) {
+        notes.push("partly: the last-level cache may hold a part of the data.".to_owned());
+    }
+    if group.iter().any(|m| m.bare_ns.is_some()) {
+        notes.push(
+            "bare: the median of the same by one instruction of the processor, without the library; the library \
+             adds the rest of the median."
+                .to_owned(),
+        );
+    }
+    notes.extend(group.iter().filter_map(shared_cpu));
+    notes.dedup();
+    notes
+}
+
+/// Which ends of an exchange share a CPU.
+fn shared_cpu(measurement: &Measurement) -> Option<String> {
+    let spes: Vec<String> = measurement
+        .shared_cpu
+        .iter()
+        .map(usize::to_string)
+        .collect();
+    let other = match measurement.parameters.between {
+        Between::SpeSpe => "SPE 0",
+        _ => "the PPE",
+    };
+    (!spes.is_empty()).then(|| {
+        format!(
+            "{}, {}: {other} and SPE {} share one CPU and take turns on it, so the time is not one between CPUs.",
+            title(measurement.function, &measurement.parameters),
+            between(measurement.parameters.between),
+            spes.join(", ")
+        )
+    })
 }
 
 pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
@@ -315,6 +376,22 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
         doubts.push(("Not complete", vec![sentence.to_owned()]));
     }
     doubts
+}
+
+/// Measurements whose samples are of two states of the computer, each with both.
+pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
+    let both = |measurement: &Measurement| match &measurement.states[..] {
+        [fast, slow] => Some(format!(
+            "{} took {} in {:.0} % of the samples and {} in {:.0} %.",
+            title(measurement.function, &measurement.parameters),
+            time(fast.ns),
+            100.0 * fast.share,
+            time(slow.ns),
+            100.0 * slow.share,
+        )),
+        _ => None,
+    };
+    measurements.iter().filter_map(both).collect()
 }
 
 /// A number with three figures and without a unit; thousands are set apart by commas.

@@ -112,3 +112,21 @@ fn chains_and_load_have_columns_where_there_are_some() {
         "{text}"
     );
 }
+
+#[test]
+fn measurements_in_two_states_have_both() {
+    let report = made_up::report();
+    let sentence = "dmalistget 1 KB, 2 SPEs, private, 4 chains, 1 SPE loading took 1.00 us in 75 % of the samples and \
+                    2.40 us in 25 %.";
+    let table = plain(&table::render(&report)).replace("\n  ", " ");
+    assert!(
+        table.contains(&format!("Two states\n- {sentence}")),
+        "{table}"
+    );
+    let page = cellworks_report::html::render(&report);
+    assert!(page.contains("Two states") && page.contains(sentence));
+    // Most reports have none.
+    let steady = two_cores();
+    assert!(!table::render(&steady).contains("Two states"));
+    assert!(!cellworks_report::html::render(&steady).contains("Two states"));
+}

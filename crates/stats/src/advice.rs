@@ -26,7 +26,7 @@ use found::{Run, by_size, like, number};
 use lists::{Gathered, elements_worth_having, list_or_singles};
 use points::{NEARLY_BEST, Point, block, least, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
-use value::{Compared, Value};
+use value::{Compared, DIFFERS, Value};
 use words::{Said, counted, listed, range, together};
 
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
@@ -342,7 +342,8 @@ impl Run<'_> {
         };
         let times: Vec<String> = caches
             .into_iter()
-            .map(|(bytes, ns)| format!("{} in tiles of up to {}", time(ns), size(bytes)))
+            .zip(1..)
+            .map(|(cache, level)| self.in_a_cache(cache, level))
             .collect();
         let mut text = format!(
             "Work on tiles that fit into a cache: an access that depends on the one before takes {}, and {} in main \
@@ -360,6 +361,24 @@ impl Run<'_> {
             text.push_str(&format!(" By one SPE, {}.", bandwidths.join(", and ")));
         }
         Some(text)
+    }
+
+    /// How long an access takes in tiles that a cache holds, which is longer in the largest where
+    /// other programs use the cache as well, and where pages conflict.
+    fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
+        let of_largest = self.median(Function::Chase, |p| {
+            let s = p.settings;
+            (s.block_bytes, s.chains, s.loading_spes) == (Some(bytes), Some(1), Some(0))
+        });
+        match of_largest {
+            Some(largest) if largest.is > ns * DIFFERS => format!(
+                "{} where level {level} begins and {} in tiles of {} where it ends",
+                time(ns),
+                time(largest.is),
+                size(bytes)
+            ),
+            _ => format!("{} in tiles of up to {}", time(ns), size(bytes)),
+        }
     }
 
     /// What waiting costs where SPEs do not sleep.

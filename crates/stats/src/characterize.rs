@@ -70,7 +70,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 
 /// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
 ///
-/// - starting a program on one SPE, and on all;
+/// - starting a program on one SPE, and on all, and where there is an operating system creating one
+///   of its threads;
 /// - mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0;
 /// - DMA blocks and lists, as below;
 /// - atomic operations by one SPE, by all on one variable, and by all on private variables;
@@ -120,6 +121,7 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
         spes: Count::Shared(all),
         ..request(Function::MkThread)
     }));
+    requests.push(request(Function::OsThread));
     requests.extend(exchanges(topology, request));
     for function in [Function::DmaGet, Function::DmaPut] {
         requests.extend(match has_caches {

@@ -64,6 +64,9 @@ pub enum MeasureError {
     /// All went well, but the result cannot be true.
     #[error(transparent)]
     Impossible(#[from] Impossible),
+    /// The operating system created no thread.
+    #[error("no thread could be created: {0}; allow this process more threads (ulimit -u)")]
+    OsThread(std::io::Error),
 }
 
 /// A program on an SPE could not do its part.

@@ -402,6 +402,10 @@ mod tests {
             median_interval_ns: None,
             bandwidth_bytes_per_s: None,
             samples_ns: None,
+            states: Vec::new(),
+            shared_cpu: Vec::new(),
+            lies_in: None,
+            bare_ns: None,
         }
     }
 

@@ -1,5 +1,5 @@
-//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1), and three that
-//! the paper does not have: `wakeup`, `copy` and `chase`.
+//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1), and four that
+//! the paper does not have: `wakeup`, `copy`, `chase` and `osthread`.
 
 use std::fmt;
 
@@ -50,6 +50,9 @@ pub enum Function {
     Copy,
     /// Following chains of pointers at random through a table in main memory.
     Chase,
+    /// Creating a thread of the operating system that does nothing, and joining it: what
+    /// [`MkThread`](Self::MkThread) saves where an OS thread waits for programs.
+    OsThread,
     /// The one-way time from every SPE to every other. It is a function that a request can ask for,
     /// and its result is a [`Matrix`](crate::Matrix), so it is the function of no
     /// [`Measurement`](crate::Measurement).
@@ -67,6 +70,7 @@ pub(crate) enum Kind {
     WakeUp,
     Copy,
     Chase,
+    OsThread,
     Matrix(Primitive),
 }
 
@@ -79,7 +83,7 @@ pub(crate) enum Channel {
 
 impl Function {
     /// All whose result is one operation: those of the paper in its order, then the others.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,
         Self::Signal,
@@ -95,6 +99,7 @@ impl Function {
         Self::WakeUp,
         Self::Copy,
         Self::Chase,
+        Self::OsThread,
     ];
 
     /// Its name: what `-f` takes, or of which primitive it is a matrix.
@@ -115,6 +120,7 @@ impl Function {
             Self::WakeUp => "wakeup",
             Self::Copy => "copy",
             Self::Chase => "chase",
+            Self::OsThread => "osthread",
             Self::Matrix(primitive) => primitive.name(),
         }
     }
@@ -152,6 +158,7 @@ impl Function {
             Self::WakeUp => "a word to an SPE that has waited, one way",
             Self::Copy => "a block from main memory to main memory, by an SPE",
             Self::Chase => "a pointer followed at random through a table in main memory",
+            Self::OsThread => "create a thread of the operating system and join it",
             Self::Matrix(_) => "the way from every SPE to every other",
         }
     }
@@ -183,6 +190,7 @@ impl Function {
             Self::WakeUp => Kind::WakeUp,
             Self::Copy => Kind::Copy,
             Self::Chase => Kind::Chase,
+            Self::OsThread => Kind::OsThread,
             Self::Matrix(primitive) => Kind::Matrix(primitive),
         }
     }

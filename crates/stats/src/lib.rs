@@ -32,17 +32,23 @@ mod request;
 mod sample;
 mod settings;
 mod shuffle;
+mod state;
+mod storage;
+mod unsteady;
 
 pub use advice::advise;
 pub use characterize::characterize;
 pub use error::{Impossible, MeasureError, RequestError, SpeError, Untrusted};
 pub use findings::findings;
 pub use function::{Function, Polling, Primitive};
-pub use measure::{Visits, measure};
+pub use measure::{Readings, Visits, measure};
 pub use plan::Plan;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measured,
-    Measurement, Parameters,
+    Measurement, Parameters, Reference, State, Storage,
 };
 pub use request::{Count, Iterations, Limits, Request};
 pub use settings::{Setting, Settings, Shown};
+pub use state::APART;
+pub use storage::name_storage;
+pub use unsteady::unsteady;

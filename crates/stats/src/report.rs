@@ -45,6 +45,60 @@ pub struct Measurement {
     /// All samples in the order in which they were taken, those of each SPE after those of the one
     /// before; `None` unless asked for.
     pub samples_ns: Option<Vec<f64>>,
+    /// The two states of the computer in which the samples were taken, from the faster to the
+    /// slower, if they have two peaks that are far apart and each lasted for many samples. Empty of
+    /// one state, and where the loops of several SPEs were timed.
+    #[serde(default)]
+    pub states: Vec<State>,
+    /// The SPEs that share their CPU with the other end of the exchange: the PPE, or SPE 0. The two
+    /// take turns on it.
+    #[serde(default)]
+    pub shared_cpu: Vec<usize>,
+    /// Where on a computer with caches the data lies that `memory-spe` names; `None` elsewhere, and
+    /// where the size of its caches is not known.
+    #[serde(default)]
+    pub lies_in: Option<Storage>,
+    /// The median of the same atomic operation by one instruction of the processor, without the
+    /// library around it, by as many SPEs on as many variables; `None` of any other operation, of
+    /// variables of several words, and on a machine without caches.
+    #[serde(default)]
+    pub bare_ns: Option<f64>,
+}
+
+/// Where data lies that is accessed again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Storage {
+    /// In a cache, which holds all of it.
+    Cache,
+    /// The last-level cache may hold a part of it.
+    Partly,
+    /// In main memory: it is at least twice as large as the last-level cache.
+    Memory,
+}
+
+/// A state of the computer in which something was timed, of one or two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct State {
+    /// The median in this state.
+    pub ns: f64,
+    /// The share of the samples or readings that were taken in this state, 0 to 1.
+    pub share: f64,
+}
+
+/// What the same operations between the same SPEs took again and again during a run: before, between
+/// and after its measurements. Where that changes, the computer does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reference {
+    /// The two SPEs.
+    pub spes: [usize; 2],
+    /// How often they were timed.
+    pub readings: usize,
+    /// A word there and back by mailbox: one state, or two from the faster to the slower.
+    pub exchange: Vec<State>,
+    /// A cache line from the one to the other, one way: one state, or two from the faster to the
+    /// slower.
+    pub line: Vec<State>,
 }
 
 /// A range of times of one operation, both ends included.

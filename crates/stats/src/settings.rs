@@ -95,7 +95,7 @@ impl Setting {
             shown: None,
             noun: "block size",
             used_by: |kind| match kind {
-                Kind::Threads | Kind::Exchange(_) | Kind::WakeUp => false,
+                Kind::Threads | Kind::OsThread | Kind::Exchange(_) | Kind::WakeUp => false,
                 Kind::Matrix(primitive) => primitive == Primitive::Copy,
                 Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase => true,
             },

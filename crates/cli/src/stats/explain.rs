@@ -14,6 +14,10 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
+    // Another function in place of the one that is refused.
+    if *flag == "-f" {
+        return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
+    }
     let what = match request.function {
         Function::Matrix(primitive) => format!("--matrix {}", primitive.name()),
         function => format!("-f {function}"),

@@ -4,7 +4,9 @@ use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
-use cellworks_stats::{Matrix, Measured, Measurement, advise, findings};
+use cellworks_stats::{
+    Matrix, Measured, Measurement, Reference, advise, findings, name_storage, unsteady,
+};
 
 use super::work::Work;
 use crate::output::Views;
@@ -23,6 +25,8 @@ pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
     matrices: Vec<Matrix>,
+    /// What the reference has said so far.
+    pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
     /// Why the numbers cannot be trusted.
     reasons: Vec<Reason>,
@@ -54,6 +58,7 @@ impl Found {
             topology: topology.clone(),
             steps: work.titles().into_iter().map(step).collect(),
             matrices: Vec::new(),
+            reference: None,
             not_measured: work.not_measured.clone(),
             reasons: Vec::new(),
         }
@@ -144,18 +149,28 @@ impl Steps for Found {
                 text,
             }));
         }
+        if !capabilities.repeats {
+            let reference = self.reference.as_ref();
+            let unsteady = unsteady(&self.topology, &measurements, &self.matrices, reference);
+            reasons.extend(unsteady.into_iter().map(|text| Reason {
+                kind: ReasonKind::Unsteady,
+                text,
+            }));
+        }
         let misplaced = self.matrices.iter().filter_map(misplaced);
         reasons.extend(misplaced.map(|text| Reason {
             kind: ReasonKind::Disturbed,
             text,
         }));
         let results = findings(&measurements, capabilities);
+        name_storage(&self.topology, &mut measurements, &results);
         let advice = advise(&self.topology, &measurements, &results, &self.matrices);
         Report {
             envelope: Envelope::new("stats", machine, environment, reasons, is_complete),
             not_measured: self.not_measured,
             measurements,
             matrices: self.matrices,
+            reference: self.reference,
             results,
             advice,
             counters,

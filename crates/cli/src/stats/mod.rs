@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::{CellMachine, Topology};
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{Function, Limits, MeasureError, Plan, Visits};
+use cellworks_stats::{Function, Limits, MeasureError, Plan, Readings, Visits};
 
 pub(crate) use args::StatsArgs;
 
@@ -70,11 +70,46 @@ impl Job for Stats<'_> {
 /// Visits each plan in turn, and all of them again: so each is measured at several times, and its
 /// interval says whether the computer was the same then. A matrix is visited once.
 ///
+/// Between the visits, and before the first and after the last one, the reference is read.
+///
 /// `after` is told of each run what was measured in it.
 fn measure_all<M: CellMachine>(
     machine: &M,
+    mut work: Work,
+    session: &Session<Found>,
+    after: &mut dyn FnMut(&str),
+) -> End {
+    let mut reference = work.reference.take();
+    let mut read = |is_last| match &mut reference {
+        Some(readings) if is_last || readings.is_due() => read(machine, readings, session),
+        _ => Ok(()),
+    };
+    match measure_plans(machine, work, session, &mut read, after) {
+        End::Done => read(true).err().unwrap_or(End::Done),
+        end => end,
+    }
+}
+
+/// Reads the reference once more.
+fn read<M: CellMachine>(
+    machine: &M,
+    readings: &mut Readings,
+    session: &Session<Found>,
+) -> Result<(), End> {
+    readings
+        .read(machine)
+        .map_err(|error| End::Failed(format!("the reference of the run: {error}")))?;
+    let summary = readings.summary();
+    session.update(|found| found.reference = summary);
+    Ok(())
+}
+
+/// `before` is called before each visit.
+fn measure_plans<M: CellMachine>(
+    machine: &M,
     work: Work,
     session: &Session<Found>,
+    before: &mut dyn FnMut(bool) -> Result<(), End>,
     after: &mut dyn FnMut(&str),
 ) -> End {
     let begin = Instant::now();
@@ -103,6 +138,9 @@ fn measure_all<M: CellMachine>(
                 continue;
             };
             if let Some(end) = session.has_to_end() {
+                return end;
+            }
+            if let Err(end) = before(false) {
                 return end;
             }
             if let (Some(budget), false) = (work.budget, is_matrix) {

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{NotMeasured, title};
-use cellworks_stats::{Function, Iterations, Limits, Plan, Primitive, Request, characterize};
+use cellworks_stats::{
+    Function, Iterations, Limits, Plan, Primitive, Readings, Request, characterize,
+};
 
 use super::args::{StatsArgs, Wanted};
 use super::explain::explain;
@@ -37,6 +39,9 @@ pub(super) struct Work {
     /// A matrix ends after this time, whatever is left to measure. Its plan keeps to it where each
     /// SPE has a CPU; where SPEs take turns on CPUs, pairs take far longer than planned.
     pub budget_of_a_matrix: Option<Duration>,
+    /// What is timed between the measurements, to see whether the computer changes. A number of
+    /// iterations is for people who want these and nothing else.
+    pub reference: Option<Readings>,
     /// What there is no time for.
     pub no_time: Vec<String>,
     /// What the machine does not have.
@@ -71,8 +76,8 @@ impl Work {
         };
         let plans: Result<Vec<Plan>, Failure> = requests.iter().map(plan).collect();
         let has_iterations = |one: &Request| matches!(one.iterations, Iterations::Exactly(_));
-        let is_visited_once =
-            topology.capabilities().repeats || requests.iter().any(has_iterations);
+        let has_iterations = requests.iter().any(has_iterations);
+        let is_visited_once = topology.capabilities().repeats || has_iterations;
         Ok(Self {
             plans: plans?,
             // So many iterations were asked for, not three times as many.
@@ -80,6 +85,7 @@ impl Work {
             budget: None,
             // How long a simulation takes must not decide what it measures.
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
+            reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
             no_time: Vec::new(),
             not_measured: Vec::new(),
         })
@@ -116,6 +122,7 @@ impl Work {
             visits: if repeats { 1 } else { VISITS },
             budget,
             budget_of_a_matrix: each_matrix,
+            reference: Readings::of(topology),
             no_time,
             not_measured,
         }

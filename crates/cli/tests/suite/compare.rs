@@ -594,3 +594,71 @@ fn a_comparison_that_is_refused_leaves_no_page() {
     assert_eq!(run.code, Some(2));
     assert!(!path.exists());
 }
+
+/// A run whose reference took so long.
+fn with_reference(folder: &Path, name: &str, exchange_ns: f64, line_ns: f64) -> PathBuf {
+    let state = |ns: f64| json!([{"ns": ns, "share": 1.0}]);
+    edited(folder, name, |report| {
+        report["environment"]["build"] = json!("release");
+        report["reference"] = json!({
+            "spes": [0, 1],
+            "readings": 7,
+            "exchange": state(exchange_ns),
+            "line": state(line_ns),
+        });
+    })
+}
+
+#[test]
+fn two_runs_in_different_states_of_the_computer() {
+    let folder = tempfile::tempdir().unwrap();
+    let near = with_reference(folder.path(), "near.json", 136.0, 36.0);
+    let again = with_reference(folder.path(), "again.json", 150.0, 40.0);
+    let far = with_reference(folder.path(), "far.json", 495.0, 40.0);
+    let both = with_reference(folder.path(), "both.json", 495.0, 180.0);
+    let notes = |a: &Path, b: &Path| {
+        let run = compare(a, b, &["--format", "json"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        list(&run.report(), "notes").to_vec()
+    };
+    let (in_near, in_far) = (near.display(), far.display());
+    let said = |what: &str| {
+        format!(
+            "The two were taken in different states of the computer: between SPE 0 and SPE 1 {what}. What differs \
+             as much may come from that; measure both again, in turns."
+        )
+    };
+    let exchange = format!("an exchange took 136 ns in {in_near} and 495 ns in {in_far}");
+    let in_both = both.display();
+    let each = format!(
+        "an exchange took 136 ns in {in_near} and 495 ns in {in_both}, and a cache line took 36.0 ns in {in_near} \
+         and 180 ns in {in_both}"
+    );
+    assert_eq!(notes(&near, &again), [""; 0]);
+    assert_eq!(notes(&near, &far), [said(&exchange)]);
+    assert_eq!(notes(&near, &both), [said(&each)]);
+    let table = compare(&near, &far, &[]);
+    assert!(
+        table.out.contains("different states of the computer"),
+        "{}",
+        table.out
+    );
+}
+
+/// Of which one side cannot be relied upon, for that reason.
+#[test]
+fn a_run_in_two_states_is_compared_if_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let why = "the computer was in two states during the run: a reference exchange between SPE 0 and SPE 1 took 136 \
+               ns in 62 % and 495 ns in 38 % of 13 readings; measure again";
+    let mixed = edited(folder.path(), "mixed.json", |report| {
+        report["trust"] = json!({"trustworthy": false, "reasons": [why], "kinds": ["unsteady"]});
+    });
+    compare(&RUNS.a, &mixed, &[]).refused(&format!(
+        "error: `{}` cannot be relied upon; measure again, or compare it all the same with --untrusted:\n  {why}\n",
+        mixed.display()
+    ));
+    let run = compare(&RUNS.a, &mixed, &["--untrusted", "--format", "json"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(run.report()["trust"]["kinds"], json!(["unsteady"]));
+}

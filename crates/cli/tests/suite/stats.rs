@@ -162,7 +162,7 @@ fn the_papers_examples_of_atomic_operations() {
 #[test]
 fn every_function_prints_a_result_on_every_computer() {
     let functions = "mkthread mailbox signal dmaget dmaput dmaout dmalistget dmalistput fetchadd \
-                     fetchsub fetchinc fetchdec fetchset wakeup copy chase";
+                     fetchsub fetchinc fetchdec fetchset wakeup copy chase osthread";
     for function in functions.split_whitespace() {
         example(&format!("-f {function} -n 1 -i 100 -c 0"));
     }
@@ -712,7 +712,7 @@ fn sizes_are_as_people_write_them() {
 #[test]
 fn unknown_functions_get_the_list_and_a_suggestion() {
     let values = "[possible values: mkthread, mailbox, signal, dmaget, dmaput, dmalistget, dmalistput, \
-                  fetchadd, fetchsub, fetchinc, fetchdec, fetchset, wakeup, copy, chase]";
+                  fetchadd, fetchsub, fetchinc, fetchdec, fetchset, wakeup, copy, chase, osthread]";
     refused(
         "-f dmaputt",
         &format!(

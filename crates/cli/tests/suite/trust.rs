@@ -185,3 +185,63 @@ fn results_that_cannot_be_true_end_with_1() {
         assert_eq!(report["complete"], false);
     }
 }
+
+/// For 200 ms it goes as it should, for 200 ms eight times as fast, and so on: as if virtual CPUs
+/// were near each other and then far apart.
+const TWO_STATES: &str = "ns / 400000000 * 1800000000 + (ns % 400000000 < 200000000 \
+                          ? ns % 400000000 : ns % 400000000 * 8 - 1400000000)";
+
+#[test]
+fn a_computer_that_changes_during_the_run_is_refused_with_both_states() {
+    if allowed().len() < 2 {
+        return skipped("the reference of a run is between two SPEs, and there is one CPU");
+    }
+    let arguments = "-f mailbox -s --budget 12s --quiet";
+    let stats = |format: &str| stats_with_clock(TWO_STATES, &format!("{arguments} {format}"));
+    let (Some(table), Some(json)) = (stats(""), stats("--format json")) else {
+        return skipped("there is no C compiler `cc` that could make a wrong clock");
+    };
+    for run in [&table, &json] {
+        assert_eq!(run.code, Some(3), "{}", run.err);
+        let is_reason = |line: &str| {
+            line.starts_with("  the computer was in two states ")
+                && line.contains(" took ")
+                && line.contains(" % and ")
+                && line.ends_with(
+                    "numbers of both states are mixed in this run; measure again, and if it stays so, on CPUs \
+                     that stay where they are: of a computer of its own, or virtual CPUs that are pinned to cores",
+                )
+        };
+        assert!(run.err.lines().any(is_reason), "{}", run.err);
+    }
+    assert!(table.out.contains("Not trustworthy"), "{}", table.out);
+    let report = json.report();
+    assert_eq!(report["trust"]["trustworthy"], false);
+    let kinds = list(&report["trust"], "kinds");
+    assert!(kinds.iter().any(|kind| kind == "unsteady"), "{kinds:?}");
+    let reference = &report["reference"];
+    assert_eq!(reference["spes"], serde_json::json!([0, 1]));
+    let two_states = ["exchange", "line"].map(|what| list(reference, what).len() == 2);
+    let peaks = list(&report["measurements"][0], "states").len() == 2;
+    assert!(peaks || two_states.contains(&true), "{reference}");
+}
+
+#[test]
+fn a_run_says_what_its_reference_took() {
+    let report = stats("-f fetchadd --quiet --format json").json();
+    let reference = &report["reference"];
+    if allowed().len() < 2 {
+        return assert!(reference.is_null());
+    }
+    assert!(reference["readings"].as_u64().unwrap() >= 2, "{reference}");
+    for what in ["exchange", "line"] {
+        let shares = list(reference, what).iter().map(|state| {
+            assert!(state["ns"].as_f64().unwrap() > 0.0, "{reference}");
+            state["share"].as_f64().unwrap()
+        });
+        assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9, "{reference}");
+    }
+    // So many iterations were asked for, and nothing else.
+    let few = stats("-f fetchadd -i 100 --quiet --format json").json();
+    assert!(few["reference"].is_null());
+}

@@ -131,6 +131,18 @@ pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, Cpus
         .map_err(|_| malformed(path, &text, expected))
 }
 
+/// The bytes of a size that is written as `32768K`, or `None` if the file is hidden.
+pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
+    let Some(text) = text(path)? else {
+        return Ok(None);
+    };
+    let kilobytes = text.trim().strip_suffix('K');
+    let bytes = kilobytes.and_then(|number| number.parse::<usize>().ok()?.checked_mul(1 << 10));
+    bytes
+        .map(Some)
+        .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
+}
+
 /// The number behind `name` in a file that has a line for each figure, if it has this one.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();

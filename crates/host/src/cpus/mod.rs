@@ -74,6 +74,8 @@ pub struct Cpus {
     /// All memory nodes that are online, by ascending `os_index`; at least one. Some may have no
     /// memory, some no CPUs.
     pub memory_nodes: Vec<Node>,
+    /// The size of the last-level cache of the first CPU that may be used.
+    pub last_level_cache_bytes: Option<usize>,
     /// The processor's name for people, such as "AMD EPYC 7763 64-Core Processor"; on computers
     /// whose kernel does not name the processor, the computer's.
     pub model_name: Option<String>,
@@ -136,6 +138,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         cpus: topology::read(source, &usable, &memory, &mut notes)?,
         left_out,
         quota: quota::read(source)?,
+        last_level_cache_bytes: topology::last_level_cache_bytes(source, &usable, &mut notes)?,
         memory_nodes: memory.nodes,
         model_name: model_name(source)?,
         notes: notes.sentences(),

@@ -202,6 +202,26 @@ fn last_level_cache(
     Ok(None)
 }
 
+/// The size of the cache of the highest level of the first CPU.
+pub fn last_level_cache_bytes(
+    source: &Source,
+    usable: &BTreeSet<u32>,
+    notes: &mut Notes,
+) -> Result<Option<usize>, CpusError> {
+    let Some(first) = usable.first() else {
+        return Ok(None);
+    };
+    let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
+    let mut last = None;
+    for (_, cache) in files::numbered(&folder, "index")? {
+        // A level that cannot be read was noted where Cells are read.
+        let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
+        let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
+        last = last.max(level.zip(bytes));
+    }
+    Ok(last.map(|(_, bytes)| bytes))
+}
+
 /// A note for each kind of group about which the files of its CPUs say different things, or that
 /// lies across groups of another kind. Each CPU is believed about itself.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {

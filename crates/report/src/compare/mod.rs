@@ -12,12 +12,13 @@ mod views;
 
 use std::collections::BTreeMap;
 
+use cellworks_stats::{APART, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::median::median;
-use crate::text::count;
+use crate::text::{count, time};
 use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
@@ -420,9 +421,48 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     let mut notes = pair(&a[0], &b[0]);
     notes.extend(within(a));
     notes.extend(within(b));
+    notes.extend(other_state(&a[0], &b[0]));
     let all = a.iter().chain(b);
     notes.extend(all.flat_map(|(name, run)| doubts(run.envelope(), name)));
     notes
+}
+
+/// Whether two runs on one computer were taken in different states of it.
+fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
+    let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
+        return None;
+    };
+    let (reference_a, reference_b) = (in_a.reference.as_ref()?, in_b.reference.as_ref()?);
+    let is_one_computer =
+        in_a.envelope.machine == in_b.envelope.machine && reference_a.spes == reference_b.spes;
+    let usual = |states: &[State]| {
+        let usual = states.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+        Some(usual.ns)
+    };
+    let differ = |what: &str, in_a: &[State], in_b: &[State]| {
+        let (ns_a, ns_b) = (usual(in_a)?, usual(in_b)?);
+        let is_far = ns_a > ns_b * APART || ns_b > ns_a * APART;
+        is_far.then(|| {
+            format!(
+                "{what} took {} in {} and {} in {}",
+                time(ns_a),
+                a.0,
+                time(ns_b),
+                b.0
+            )
+        })
+    };
+    let [first, second] = reference_a.spes;
+    let exchange = differ("an exchange", &reference_a.exchange, &reference_b.exchange);
+    let line = differ("a cache line", &reference_a.line, &reference_b.line);
+    let both: Vec<String> = exchange.into_iter().chain(line).collect();
+    (is_one_computer && !both.is_empty()).then(|| {
+        format!(
+            "The two were taken in different states of the computer: between SPE {first} and SPE {second} {}. What \
+             differs as much may come from that; measure both again, in turns.",
+            both.join(", and ")
+        )
+    })
 }
 
 /// In what the circumstances of two runs differ.

@@ -46,6 +46,7 @@ pub fn render(report: &Report) -> String {
         Part::new("curves", "Curves", sweeps::figures(&curves)),
         Part::new("matrices", "Heat maps", matrix::figures(report)),
         Part::new("measurements", "Measurements", tables::measurements(report)),
+        Part::new("states", "Two states", two_states(report)),
         Part::new("counters", "Counters", counters),
         not_measured(&report.not_measured),
         circumstances(&report.envelope),
@@ -83,6 +84,18 @@ fn advice(report: &Report) -> Option<Markup> {
                         dd { @for advice in about { p { (advice.text) } } }
                     }
                 }
+            }
+        }
+    })
+}
+
+/// Which measurements were taken in two states of the computer.
+fn two_states(report: &Report) -> Option<Markup> {
+    let states = text::two_states(&report.measurements);
+    (!states.is_empty()).then(|| {
+        html! {
+            ul {
+                @for measurement in states { li { (measurement) } }
             }
         }
     })

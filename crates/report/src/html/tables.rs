@@ -5,17 +5,15 @@ use maud::{Markup, html};
 
 use crate::counters::{about, tables as rows_of};
 use crate::text::{
-    FixedColumn, between, buffers, columns_of, figures, finding_name, finding_parameters,
-    finding_value, interval_percent, size, whole,
+    FixedColumn, added_ns, buffers, columns_of, ends, figures, finding_name, finding_parameters,
+    finding_value, interval_percent, notes_of, size, whole,
 };
 use crate::{Counters, Report};
 
 /// In the order of the table, before the columns of settings. A column in which no measurement of a
 /// function has something is left out.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
-    ("between", |m| {
-        Some(between(m.parameters.between).to_owned())
-    }),
+    ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
     ("Cell", |m| Some(m.parameters.cell.to_string())),
     ("module", |m| text(m.parameters.module)),
@@ -29,10 +27,12 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
 ];
 
 /// The columns after those of settings.
-const AFTER_SETTINGS: [FixedColumn; 9] = [
+const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("mean (ns)", |m| Some(figures(m.latency_ns.mean))),
     ("min (ns)", |m| Some(figures(m.latency_ns.min))),
     ("median (ns)", |m| Some(figures(m.latency_ns.p50))),
+    ("bare (ns)", |m| m.bare_ns.map(figures)),
+    ("adds (ns)", |m| added_ns(m).map(figures)),
     ("± (%)", interval_percent),
     ("99 % (ns)", |m| Some(figures(m.latency_ns.p99))),
     ("max (ns)", |m| Some(figures(m.latency_ns.max))),
@@ -78,6 +78,7 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
             } @else {
                 (grouped(group))
             }
+            @for note in notes_of(group, &report.envelope.machine) { p.note { (note) } }
         }
     })
 }

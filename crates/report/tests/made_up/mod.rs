@@ -16,7 +16,7 @@ use cellworks_report::{
 };
 use cellworks_stats::{
     Advice, Between, Buffers, Finding, Function, Interval, Latency, Measurement, Parameters,
-    Primitive, Settings,
+    Primitive, Reference, Settings, State,
 };
 use serde_json::json;
 
@@ -52,6 +52,9 @@ pub fn report() -> Report {
             ..on_memory(1_024)
         },
         samples_ns: Some(vec![1_000.0, 1_010.5]),
+        states: [(1_000.0, 0.75), (2_400.0, 0.25)]
+            .map(|(ns, share)| State { ns, share })
+            .to_vec(),
         median_interval_ns: None,
         ..within(Function::DmaListGet, 1_000.0, 0.0)
     };
@@ -69,6 +72,7 @@ pub fn report() -> Report {
         }],
         measurements: vec![mailbox, within(Function::DmaGet, 800.0, 8.0), list],
         matrices: vec![pair(Primitive::Atomic, 50.0), matrices::copies()],
+        reference: Some(reference(160.0, 50.0)),
         results: vec![
             finding("cache_bytes", 2_097_152.0, "bytes", json!({"level": 2})),
             finding("memory_latency_ns", 95.5, "ns", json!({"loading_spes": 0})),
@@ -104,6 +108,17 @@ pub fn bare() -> Report {
     }
 }
 
+/// A reference of one state.
+pub fn reference(exchange_ns: f64, line_ns: f64) -> Reference {
+    let state = |ns| vec![State { ns, share: 1.0 }];
+    Reference {
+        spes: [0, 1],
+        readings: 13,
+        exchange: state(exchange_ns),
+        line: state(line_ns),
+    }
+}
+
 /// What the machine of reports is called that say nothing else.
 const PROCESSOR: &str = "A made-up processor";
 
@@ -115,6 +130,7 @@ pub fn empty(spes: usize, cell: usize) -> Report {
         not_measured: Vec::new(),
         measurements: Vec::new(),
         matrices: Vec::new(),
+        reference: None,
         results: Vec::new(),
         advice: Vec::new(),
         counters: None,
@@ -331,6 +347,10 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         }),
         bandwidth_bytes_per_s: bytes.map(|bytes| (bytes as f64 / p50_ns * 1e9) as u64),
         samples_ns: None,
+        states: Vec::new(),
+        shared_cpu: Vec::new(),
+        lies_in: None,
+        bare_ns: None,
         parameters,
     }
 }

@@ -76,7 +76,7 @@ impl Comparison {
 
 // The comparisons of each topic, in the order in which their advice is given.
 
-pub(super) const THREADS: &[Comparison] = &[START_OR_SEND];
+pub(super) const THREADS: &[Comparison] = &[START_OR_SEND, CREATE_OR_START];
 
 pub(super) const MESSAGES: &[Comparison] = &[
     MAILBOX_OR_SIGNAL_OF_PPE,
@@ -112,6 +112,19 @@ const START_OR_SEND: Comparison = Comparison {
               task may be a program of its own.",
     equal: "Starting a program on an SPE costs {first}, as long as a {word} exchange with the PPE ({second}): each \
             task may be a program of its own.",
+};
+
+/// What a worker that waits for programs saves.
+const CREATE_OR_START: Comparison = Comparison {
+    sides: |run| {
+        let create = run.median(Function::OsThread, |_| true)?;
+        let start = run.median(Function::MkThread, |p| p.spes == 1)?;
+        Some(Sides::of(create, start))
+    },
+    longer: "Create no threads for short work: creating an OS thread and joining it takes {first}, {ratio} times as \
+             long as starting a program on an SPE ({second}), whose OS thread waits for it.",
+    shorter: "",
+    equal: "",
 };
 
 /// Section 5.2: which primitive carries a word.

@@ -56,6 +56,10 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
         median_interval_ns: None,
         bandwidth_bytes_per_s: (moved > 0).then_some((moved as f64 * 1e9 / ns) as u64),
         samples_ns: None,
+        states: Vec::new(),
+        shared_cpu: Vec::new(),
+        lies_in: None,
+        bare_ns: None,
     }
 }
 
@@ -665,6 +669,28 @@ fn modules_that_are_equally_near_make_no_difference() {
 }
 
 #[test]
+fn an_os_thread_is_set_beside_a_start_on_a_waiting_worker() {
+    let told = |os_thread_ns| {
+        on_one_cell(&[
+            took(Function::MkThread, parameters(1, Between::PpeSpe), 439.0),
+            took(
+                Function::OsThread,
+                parameters(1, Between::PpeSpe),
+                os_thread_ns,
+            ),
+        ])
+    };
+    assert_eq!(
+        told(24_100.0),
+        [
+            "Create no threads for short work: creating an OS thread and joining it takes 24.1 us, 54.9 times as long \
+             as starting a program on an SPE (439 ns), whose OS thread waits for it."
+        ]
+    );
+    assert_eq!(told(400.0), [""; 0]);
+}
+
+#[test]
 fn what_memory_answers_says_what_to_ask_for_and_when() {
     let latency = |loading_spes: usize, ns| {
         finding(
@@ -701,6 +727,30 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
             "Ask for data at least 240 ns before they are needed: so long main memory takes while 3 others copy, 2.53 \
              times as long as the 95.0 ns of an idle machine.",
         ]
+    );
+    // A cache whose end is slower has both times.
+    let chase = |bytes, ns| {
+        let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
+        chase.parameters.settings.chains = Some(1);
+        chase.parameters.settings.loading_spes = Some(0);
+        chase
+    };
+    let curve = [
+        chase(48 << 10, 1.25),
+        chase(1 << 20, 4.5),
+        chase(2 << 20, 8.43),
+    ];
+    let advice = advise(
+        &machine(&[2]),
+        &curve,
+        &[&caches[..], &memory].concat(),
+        &[],
+    );
+    assert_eq!(
+        advice[0].text,
+        "Work on tiles that fit into a cache: an access that depends on the one before takes 1.20 ns in tiles of up \
+         to 48 KB, 4.50 ns where level 2 begins and 8.43 ns in tiles of 2 MB where it ends, and 95.0 ns in main \
+         memory."
     );
     assert_eq!(
         told(&[latency(0, 100.0), latency(1, 150.0), misses(1.0, 1)]),

@@ -3,18 +3,26 @@
 //!
 //! A variable of one word is changed by the machine's best way to do so, a larger one by the loop
 //! of `getllar` and `putllc`.
+//!
+//! On a machine with caches the same is timed once more without the library: a variable of one word
+//! that is changed by the instruction that the processor has for it, such as `lock xadd`.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks_machine::memory::{LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{AtomicOp, CellMachine, CellSpe, LocalBuffer, fetch_update_words};
 
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, control_blocks};
-use super::crew::{Crew, Work, work};
+use super::crew::{Crew, Work, WorkResult, work};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::function::Function;
 use crate::plan::Plan;
 use crate::plan::atomic::AtomicTask;
+use crate::plan::layout::Layout;
+use crate::sample::TimedLoop;
 
 /// What `fetchadd` adds and `fetchsub` subtracts; not 1, which is for `fetchinc` and `fetchdec`.
 const OPERAND: u32 = 5;
@@ -35,6 +43,10 @@ pub(super) fn measure<M: CellMachine>(
     });
     let region = control_blocks(machine, plan.module, blocks)?;
     let function = plan.function();
+    let bare = match plan.capabilities().has_caches && task.words == 1 {
+        true => bare(machine, plan, task, &region)?,
+        false => Vec::new(),
+    };
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
@@ -45,13 +57,7 @@ pub(super) fn measure<M: CellMachine>(
         let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
         Crew::measure(ppe, &plan.pace, programs)
     })??;
-    let mut balances = vec![0_u32; layout.buffers];
-    let mut loops = Vec::with_capacity(results.len());
-    for (position, (rounds, balance)) in results.into_iter().enumerate() {
-        let variable = &mut balances[layout.buffer_of(position)];
-        *variable = variable.wrapping_add(balance);
-        loops.push(rounds);
-    }
+    let (loops, balances) = loops_and_balances(results, layout);
     for (index, balance) in balances.into_iter().enumerate() {
         verify(&variables, layout.stride * index, task.words, balance)?;
     }
@@ -59,7 +65,138 @@ pub(super) fn measure<M: CellMachine>(
         loops,
         operations_per_iteration: 1,
         bytes_per_iteration: 0,
+        bare,
     })
+}
+
+/// The loops of each SPE, and what all operations on each variable wrote minus what they read.
+fn loops_and_balances(
+    results: Vec<(Vec<TimedLoop>, u32)>,
+    layout: Layout,
+) -> (Vec<Vec<TimedLoop>>, Vec<u32>) {
+    let mut balances = vec![0_u32; layout.buffers];
+    let mut loops = Vec::with_capacity(results.len());
+    for (position, (rounds, balance)) in results.into_iter().enumerate() {
+        let variable = &mut balances[layout.buffer_of(position)];
+        *variable = variable.wrapping_add(balance);
+        loops.push(rounds);
+    }
+    (loops, balances)
+}
+
+/// A line of variables that the processor's own instructions change.
+#[repr(align(128))]
+#[derive(Default)]
+struct Line([AtomicU32; LINE_BYTES / 4]);
+
+/// The loops of the same SPEs on variables that lie in the same way, by the processor's own
+/// instructions.
+fn bare<M: CellMachine>(
+    machine: &M,
+    plan: &Plan,
+    task: &AtomicTask,
+    region: &Region,
+) -> Result<Vec<Vec<TimedLoop>>, MeasureError> {
+    let layout = task.layout;
+    let count = layout.span_bytes().div_ceil(LINE_BYTES);
+    let lines: Vec<Line> = (0..count).map(|_| Line::default()).collect();
+    let variable = |offset: usize| &lines[offset / LINE_BYTES].0[offset % LINE_BYTES / 4];
+    let (function, pace) = (plan.function(), plan.pace.beside());
+    let results = machine.run(|ppe| {
+        let spawn = |(position, spe)| {
+            let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);
+            let variable = variable(layout.offset(position));
+            ppe.spawn(spe, move |spe| change(spe, block, function, variable))
+        };
+        let programs = task.spes.iter().copied().enumerate().map(spawn).collect();
+        Crew::measure(ppe, &pace, programs)
+    })??;
+    let (loops, balances) = loops_and_balances(results, layout);
+    for (index, balance) in balances.into_iter().enumerate() {
+        check_word(
+            0,
+            balance,
+            variable(layout.stride * index).load(Ordering::SeqCst),
+        )?;
+    }
+    Ok(loops)
+}
+
+/// The program of an SPE that changes a variable by the instruction for it, each in a loop of its
+/// own. What was read is used, or a shorter instruction would do.
+fn change<S: CellSpe>(
+    spe: &S,
+    block: EffectiveAddress,
+    function: Function,
+    variable: &AtomicU32,
+) -> WorkResult<u32> {
+    // As the library orders it.
+    const ORDER: Ordering = Ordering::SeqCst;
+    let added = |read: u32, gained: u32| {
+        black_box(read);
+        gained
+    };
+    match function {
+        Function::FetchAdd => changed(spe, block, |_| {
+            move || added(variable.fetch_add(OPERAND, ORDER), OPERAND)
+        }),
+        Function::FetchSub => changed(spe, block, |_| {
+            move || added(variable.fetch_sub(OPERAND, ORDER), OPERAND.wrapping_neg())
+        }),
+        Function::FetchInc => changed(spe, block, |_| {
+            move || added(variable.fetch_add(1, ORDER), 1)
+        }),
+        Function::FetchDec => changed(spe, block, |_| {
+            move || added(variable.fetch_sub(1, ORDER), 1_u32.wrapping_neg())
+        }),
+        _ => changed(spe, block, |mut next| {
+            move || {
+                next = u32::wrapping_add(next, 1);
+                next.wrapping_sub(variable.swap(next, ORDER))
+            }
+        }),
+    }
+}
+
+/// Timed loops of a change, made by `of` from the first number to store, which says what the
+/// variable has gained.
+fn changed<S: CellSpe, F: FnMut() -> u32>(
+    spe: &S,
+    block: EffectiveAddress,
+    of: impl FnOnce(u32) -> F,
+) -> WorkResult<u32> {
+    work(spe, block, |_, block| {
+        Ok(Change {
+            change: of(first_number(&block)),
+            balance: 0,
+        })
+    })
+}
+
+/// What `fetchset` starts from. SPEs start 2^20 apart, so that for as many operations no two store
+/// the same number; the balance holds beyond that too.
+fn first_number(block: &ControlBlock) -> u32 {
+    (block.position + 1) << 20
+}
+
+/// A change without the library, and what was written minus what was read.
+struct Change<F> {
+    change: F,
+    balance: u32,
+}
+
+impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
+    type Left = u32;
+
+    #[inline]
+    fn operate(&mut self, _: &S) -> Result<(), SpeError> {
+        self.balance = self.balance.wrapping_add((self.change)());
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<u32, SpeError> {
+        Ok(self.balance)
+    }
 }
 
 /// Every value that was written is read by the operation after it, or is there at the end. So what
@@ -89,8 +226,7 @@ struct Updater {
     words: usize,
     /// The line that reservations need in the local store.
     scratch: LocalBuffer,
-    /// What `fetchset` stored last. SPEs start 2^20 apart, so that for as many operations no two
-    /// store the same number; `verify` holds beyond that too.
+    /// What `fetchset` stored last.
     next: u32,
     /// What was written minus what was read.
     balance: u32,
@@ -106,7 +242,7 @@ impl Updater {
             scratch: spe
                 .local_store()
                 .reserve(LINE_BYTES, line, "the reserved line")?,
-            next: (block.position + 1) << 20,
+            next: first_number(&block),
             balance: 0,
         })
     }

@@ -83,6 +83,7 @@ pub(super) fn measure<M: CellMachine>(
         loops: results.into_iter().map(|(timed, ())| timed).collect(),
         operations_per_iteration: STEPS * task.chains as usize,
         bytes_per_iteration: 0,
+        bare: Vec::new(),
     })
 }
 

@@ -78,6 +78,7 @@ pub(super) fn measure<M: CellMachine>(
         loops: vec![rounds],
         operations_per_iteration: partners.len(),
         bytes_per_iteration: 0,
+        bare: Vec::new(),
     })
 }
 

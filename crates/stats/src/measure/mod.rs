@@ -35,8 +35,10 @@ mod copy;
 mod crew;
 mod exchange;
 mod matrix;
+mod os_thread;
 mod outcome;
 mod pattern;
+mod reference;
 mod threads;
 mod transfer;
 mod wake_up;
@@ -49,7 +51,10 @@ use crate::error::{Impossible, MeasureError};
 use crate::plan::{Plan, Task, Timed};
 use crate::report::{Measured, Measurement};
 use crate::sample::{Samples, round_medians};
+use crate::state::lasting;
 use outcome::Outcome;
+
+pub use reference::Readings;
 
 /// Runs a measurement on the machine for which it was planned, in one visit.
 ///
@@ -184,6 +189,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
+        Task::OsThread => os_thread::measure(machine, plan),
         Task::Pairs(_) => unreachable!("a matrix has no loops"),
     }
 }
@@ -206,6 +212,14 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
+        // An SPE that goes on when the others have ended is alone, which is no state of the computer.
+        states: match outcome.loops.len() {
+            1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
+            _ => Vec::new(),
+        },
+        shared_cpu: plan.shared_cpu.clone(),
+        lies_in: None,
+        bare_ns: bare_ns(outcome),
     };
     check_times(&measurement)?;
     check_bandwidth(
@@ -214,6 +228,13 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         plan.bandwidth_bytes_per_s_max,
     )?;
     Ok(measurement)
+}
+
+/// The median of the operation without the library, if it was timed and the clock saw it.
+fn bare_ns(outcome: &Outcome) -> Option<f64> {
+    let is_timed = !outcome.bare.is_empty();
+    let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);
+    bare.filter(|ns| *ns > 0.0)
 }
 
 /// Refuses times that no operation can take.
@@ -343,6 +364,7 @@ mod tests {
             loops: vec![rounds(0), rounds(1)],
             operations_per_iteration: 1,
             bytes_per_iteration: 1_024,
+            bare: Vec::new(),
         }
     }
 

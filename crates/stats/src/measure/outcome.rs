@@ -10,12 +10,16 @@ pub(super) struct Outcome {
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,
+    /// The same loops with the operation that the processor itself has in place of that of the
+    /// library; of each processor one, or none at all.
+    pub bare: Vec<Vec<TimedLoop>>,
 }
 
 impl Outcome {
     /// What two visits have timed.
     pub fn and(mut self, later: Self) -> Self {
-        for (rounds, more) in self.loops.iter_mut().zip(later.loops) {
+        let bare = self.bare.iter_mut().zip(later.bare);
+        for (rounds, more) in self.loops.iter_mut().zip(later.loops).chain(bare) {
             rounds.extend(more);
         }
         self

@@ -37,5 +37,6 @@ pub(super) fn measure<M: CellMachine>(
         loops: vec![rounds],
         operations_per_iteration: spes.len(),
         bytes_per_iteration: 0,
+        bare: Vec::new(),
     })
 }

@@ -48,6 +48,7 @@ pub(super) fn measure<M: CellMachine>(
         loops,
         operations_per_iteration: 1,
         bytes_per_iteration: task.shape.bytes(),
+        bare: Vec::new(),
     })
 }
 

@@ -98,6 +98,7 @@ pub(super) fn measure<M: CellMachine>(
         loops,
         operations_per_iteration: 1,
         bytes_per_iteration: 0,
+        bare: Vec::new(),
     })
 }
 

@@ -45,6 +45,9 @@ pub struct Plan {
     pub(crate) keep_samples: bool,
     /// What one SPE can move at the very most.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
+    capabilities: Capabilities,
+    /// The partners that share their CPU with who takes the time.
+    pub(crate) shared_cpu: Vec<usize>,
     parameters: Parameters,
 }
 
@@ -90,6 +93,8 @@ pub(crate) enum Task {
     },
     Copy(CopyTask),
     Chase(ChaseTask),
+    /// The PPE creates OS threads.
+    OsThread,
     Pairs(PairsTask),
 }
 
@@ -115,6 +120,7 @@ impl Request {
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
+        self.check_operating_system(topology)?;
         self.check_numbers()?;
         let capabilities = topology.capabilities();
         let (cell, module, task) = match self.function.kind() {
@@ -134,6 +140,8 @@ impl Request {
             module,
             keep_samples: self.keep_samples,
             bandwidth_bytes_per_s_max: limits.bandwidth_bytes_per_s_max,
+            capabilities,
+            shared_cpu: task.shared_cpu(topology),
             parameters: Parameters {
                 spes: match &task {
                     Task::Pairs(task) => task.spes,
@@ -184,6 +192,7 @@ impl Request {
             },
             Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
             Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
+            Kind::OsThread => Task::OsThread,
             Kind::Matrix(_) => unreachable!("a matrix takes every pair, and none is placed"),
         })
     }
@@ -205,6 +214,7 @@ impl Request {
         let why_no_memory = match kind {
             Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
             Kind::Threads => "its program is empty",
+            Kind::OsThread => "its thread does nothing",
             Kind::Matrix(_) => "it carries one word",
             _ => "it carries one word of 4 bytes, and no buffer",
         };
@@ -229,6 +239,7 @@ impl Request {
         if self.between_spes && !is_between {
             let why = match kind {
                 Kind::Threads => "only the PPE starts programs",
+                Kind::OsThread => "no SPE takes part",
                 Kind::Copy | Kind::Chase => "an SPE works on main memory alone",
                 Kind::Matrix(_) => every_pair,
                 _ => "atomic operations work on main memory",
@@ -294,6 +305,22 @@ impl Request {
         }
     }
 
+    /// Refuses what only an operating system does where there is none.
+    fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
+        match self.function {
+            Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
+                "-f",
+                "-f mkthread",
+                format!(
+                    "osthread creates threads of an operating system, and {} is simulated without one; measure \
+                     mkthread, or this computer",
+                    topology.name()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses several SPEs where only one can take part.
     fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {
         match (self.function.kind(), self.spes) {
@@ -303,6 +330,15 @@ impl Request {
                 format!(
                     "{spes} SPEs on one buffer: each SPE of copy writes a block of its own; ask for \
                      private buffers (-N), or use 1"
+                ),
+            )),
+            (Kind::OsThread, spes) if spes.number() > 1 => Err(RequestError::new(
+                spes.flag(),
+                "-n 1",
+                format!(
+                    "{} SPEs: no SPE takes part in osthread, whose threads the PPE creates one after the other; \
+                     leave it out",
+                    spes.number()
                 ),
             )),
             (Kind::Chase, spes) if spes.number() > 1 => Err(RequestError::new(
@@ -365,6 +401,24 @@ impl Request {
     }
 }
 
+impl Pace {
+    /// How often something is done that is measured beside: two rounds of a fourth of the time, or as
+    /// often as was asked for.
+    pub(crate) fn beside(&self) -> Self {
+        Self {
+            warm_up: self.warm_up,
+            timed: match self.timed {
+                Timed::Within(span) => {
+                    Timed::Within(Span::from_femtoseconds(span.as_femtoseconds() / 4))
+                }
+                other => other,
+            },
+            earlier: Vec::new(),
+            more_visits: true,
+        }
+    }
+}
+
 impl Plan {
     /// What the measurement will say about its circumstances.
     pub fn parameters(&self) -> &Parameters {
@@ -374,6 +428,11 @@ impl Plan {
     /// What is measured.
     pub fn function(&self) -> Function {
         self.function
+    }
+
+    /// What the machine does for which it is.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     /// Gives the rounds that count another time, if the request gave them one
@@ -428,7 +487,7 @@ impl Plan {
             | Task::WakeUp { partners: spes, .. }
             | Task::Copy(CopyTask { spes, .. }) => spes,
             Task::Chase(ChaseTask { spes, .. }) => spes,
-            Task::Pairs(_) => &[],
+            Task::OsThread | Task::Pairs(_) => &[],
         }
     }
 }
@@ -439,10 +498,42 @@ impl Task {
         match self {
             Self::Transfer(task) => task.lender.is_none(),
             Self::Atomic(_) | Self::Copy(_) | Self::Chase(_) => true,
-            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } | Self::Pairs(_) => {
-                false
-            }
+            Self::Threads { .. }
+            | Self::Exchange { .. }
+            | Self::WakeUp { .. }
+            | Self::OsThread
+            | Self::Pairs(_) => false,
         }
+    }
+
+    /// The SPEs that share a CPU with the other end of their exchange.
+    fn shared_cpu(&self, topology: &Topology) -> Vec<usize> {
+        let (between_spes, partners) = match self {
+            Self::Exchange {
+                between_spes,
+                partners,
+                ..
+            }
+            | Self::WakeUp {
+                between_spes,
+                partners,
+                ..
+            } => (*between_spes, partners),
+            _ => return Vec::new(),
+        };
+        let other_end = match between_spes {
+            true => Some(topology.place_of(SpeId::new(0))),
+            false => topology.place_of_ppe(),
+        };
+        let has_it = |spe: &&SpeId| {
+            let place = topology.place_of(**spe);
+            !place.is_empty() && Some(place) == other_end
+        };
+        partners
+            .iter()
+            .filter(has_it)
+            .map(|spe| spe.index())
+            .collect()
     }
 
     /// Whether what it works on lies in the memory module of the plan.
@@ -473,7 +564,7 @@ impl Task {
             Self::Copy(task) => task.settings(),
             Self::Chase(task) => task.settings(),
             Self::Pairs(task) => task.settings(),
-            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } => {
+            Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } | Self::OsThread => {
                 Settings::default()
             }
         }
@@ -488,7 +579,7 @@ impl Task {
         let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
         match self {
             // One takes milliseconds, and nothing of it overlaps with the next.
-            Self::Threads { .. } => 4,
+            Self::Threads { .. } | Self::OsThread => 4,
             Self::WakeUp { .. } => 16,
             Self::Exchange { .. } | Self::Atomic(_) => 128,
             Self::Transfer(task) => moving(task.shape.bytes()),

@@ -138,6 +138,19 @@ impl PairsTask {
         })
     }
 
+    /// One pair alone, for so long.
+    pub fn of_one(carrier: Carrier, pair: (SpeId, SpeId), span: Span, topology: &Topology) -> Self {
+        Self {
+            carrier,
+            pair_span: span,
+            classes: BTreeMap::new(),
+            spes: topology.spes().len(),
+            pairs: vec![pair],
+            module: None,
+            steady: false,
+        }
+    }
+
     pub fn settings(&self) -> Settings {
         Settings {
             block_bytes: self.carrier.block_bytes(),

@@ -163,7 +163,9 @@ impl Run {
         let (foreign, others): (Vec<_>, Vec<_>) =
             kinds.iter().partition(|kind| **kind == "foreign");
         assert_eq!(foreign.len(), usize::from(self.is_foreign), "{kinds:?}");
-        let is_of_a_busy_computer = |kind: &&Value| **kind == "disturbed" || **kind == "uncertain";
+        let of_a_busy_computer = ["disturbed", "uncertain", "unsteady"];
+        let is_of_a_busy_computer =
+            |kind: &&Value| of_a_busy_computer.iter().any(|one| **kind == *one);
         assert!(others.iter().all(is_of_a_busy_computer), "{kinds:?}");
         report
     }

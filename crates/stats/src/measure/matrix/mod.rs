@@ -60,13 +60,40 @@ pub(super) fn measure<M: CellMachine>(
         topology.name()
     );
     let variables = Variables::allocate(machine, task)?;
+    let served = served(machine, task, &variables, progress)?;
+    Ok(matrix(machine, task, &variables, &served))
+}
+
+/// The way of the first pair of a task, which is measured alone; `None` if its transfers are
+/// shorter than the steps of the clock.
+pub(super) fn one_way<M: CellMachine>(
+    machine: &M,
+    task: &PairsTask,
+) -> Result<Option<Span>, MeasureError> {
+    let variables = Variables::allocate(machine, task)?;
+    let served = served(
+        machine,
+        task,
+        &variables,
+        &mut |_, _| ControlFlow::Break(()),
+    )?;
+    Ok(served.one_way.first().map(|(_, _, span)| *span))
+}
+
+/// Has the SPEs of a task measure its pairs.
+fn served<M: CellMachine>(
+    machine: &M,
+    task: &PairsTask,
+    variables: &Variables,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Served, MeasureError> {
     let served = machine.run(|ppe| {
         let mut crew = gather(ppe, task);
         // The SPE that stopped the crew is named by `dismiss`.
-        let _ = conduct(&mut crew, task, topology, &variables, progress);
+        let _ = conduct(&mut crew, task, machine.topology(), variables, progress);
         crew.dismiss()
     })??;
-    Ok(matrix(machine, task, &variables, &Served::of_all(served)))
+    Ok(Served::of_all(served))
 }
 
 /// Starts a program on each SPE of the task.

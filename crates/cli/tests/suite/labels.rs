@@ -1,0 +1,179 @@
+//! What `cellworks stats` calls things: whether data is in a cache or in memory, what the library
+//! adds to an operation, what a start is, and who shares a CPU.
+
+use serde_json::Value;
+
+use crate::common::tree::{Shape, Tree};
+use crate::common::{list, stats, stats_on};
+
+/// The only measurement of a report.
+#[track_caller]
+fn only(report: &Value) -> &Value {
+    let measurements = list(report, "measurements");
+    assert_eq!(measurements.len(), 1);
+    &measurements[0]
+}
+
+/// The text in which a line may have been broken anywhere between words.
+fn in_a_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A computer with one CPU.
+fn single() -> Tree {
+    let one_cpu = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    Tree::new(one_cpu, "A single")
+}
+
+#[test]
+fn what_fits_into_the_last_cache_is_called_a_cache_and_what_does_not_is_memory() {
+    let tree = single();
+    let cache = "sys/devices/system/cpu/cpu0/cache/index3";
+    tree.write(&format!("{cache}/size"), "4096K");
+    for (flags, lies_in, said) in [
+        ("-f dmaget -b 16k", "cache", "cache-spe"),
+        ("-f dmaput -b 4m", "cache", "cache-spe"),
+        ("-f dmaget -b 5m", "partly", "partly-spe"),
+        ("-f dmaget -b 8m", "memory", "memory-spe"),
+        ("-f copy -b 2m", "cache", "cache-spe"),
+        ("-f copy -b 4m", "memory", "memory-spe"),
+        ("-f fetchadd", "cache", "cache-spe"),
+    ] {
+        let run = |format: &str| stats_on(&tree, &format!("{flags} -i 3 -w 1 --quiet {format}"));
+        let report = run("--format json").json();
+        let measurement = only(&report);
+        assert_eq!(measurement["lies_in"], lies_in, "{flags}");
+        // What scripts know it by stays.
+        assert_eq!(measurement["parameters"]["between"], "memory-spe");
+        let table = run("");
+        table.measured();
+        assert!(
+            table.out.contains(&format!("\n{said} ")),
+            "{flags}: {}",
+            table.out
+        );
+        let note = "partly: the last-level cache may hold a part of the data.";
+        assert_eq!(
+            table.out.contains(note),
+            lies_in == "partly",
+            "{}",
+            table.out
+        );
+        assert!(run("--format csv").out.contains(",memory-spe,"));
+    }
+    // Nothing is known of a cache whose size is not told.
+    let report = stats_on(&single(), "-f dmaget -i 3 -w 1 --quiet --format json").json();
+    assert!(only(&report)["lies_in"].is_null());
+}
+
+#[test]
+fn an_odd_size_of_a_cache_is_noted_and_not_needed() {
+    let tree = single();
+    tree.write("sys/devices/system/cpu/cpu0/cache/index3/size", "much");
+    let run = stats_on(&tree, "-f dmaget -i 3 -w 1 --format json");
+    let note = "index3/size";
+    assert!(run.measured().contains(note), "{}", run.err);
+    assert!(
+        run.err.contains("the size of a cache, such as 32768K"),
+        "{}",
+        run.err
+    );
+    assert!(only(&run.report())["lies_in"].is_null());
+}
+
+#[test]
+fn a_simulated_cell_has_no_caches_and_no_bare_operations() {
+    let report = stats("--machine qs20 -f fetchadd --format json").report();
+    let measurement = only(&report);
+    assert!(measurement["lies_in"].is_null());
+    assert!(measurement["bare_ns"].is_null());
+    let table = stats("--machine qs20 -f mkthread");
+    assert!(!table.out.contains("waiting worker"), "{}", table.out);
+}
+
+#[test]
+fn an_atomic_operation_stands_beside_the_instruction_of_the_processor() {
+    for function in ["fetchadd", "fetchsub", "fetchinc", "fetchdec", "fetchset"] {
+        let report = stats(&format!("-f {function} -i 20k --quiet --format json")).json();
+        assert!(only(&report)["bare_ns"].as_f64().unwrap() > 0.0);
+    }
+    let table = stats("-f fetchadd -i 20k --quiet");
+    table.measured();
+    let heading = table.out.lines().find(|line| line.starts_with("between"));
+    let heading: Vec<&str> = heading.unwrap().split_whitespace().collect();
+    let at = heading.iter().position(|name| *name == "bare");
+    assert_eq!(at.map(|at| heading[at + 1]), Some("adds"), "{}", table.out);
+    let note = "bare: the median of the same by one instruction of the processor, without the library; the library \
+                adds the rest of the median.";
+    assert!(in_a_line(&table.out).contains(note), "{}", table.out);
+    // A line is changed by a reservation, for which there is no instruction; and a copy is none.
+    for flags in ["-f fetchadd -b 128", "-f copy"] {
+        let report = stats(&format!("{flags} -i 100 --quiet --format json")).json();
+        assert!(only(&report)["bare_ns"].is_null());
+    }
+}
+
+#[test]
+fn a_start_is_on_a_waiting_worker_and_a_thread_is_measured_as_well() {
+    let table = stats("-f mkthread -f osthread -i 50 --quiet");
+    table.measured();
+    for text in [
+        "Each SPE has an OS thread that waits for programs: this is a start on a waiting worker. What it takes to \
+         create an OS thread is measured by osthread.",
+        "osthread: create a thread of the operating system and join it",
+    ] {
+        let plain = in_a_line(&table.out)
+            .replace("\u{1b}[1m", "")
+            .replace("\u{1b}[0m", "");
+        assert!(plain.contains(text), "{plain}");
+    }
+    let report = stats("-f osthread --quiet --format json").json();
+    assert_eq!(only(&report)["function"], "osthread");
+    stats("-f osthread --machine qs20").refused(
+        "error: -f: osthread creates threads of an operating system, and qs20 is simulated without one; \
+         measure mkthread, or this computer\n  example: cellworks stats --machine qs20 -f mkthread\n",
+    );
+    stats("-f osthread -n 2").refused(
+        "error: -n: 2 SPEs: no SPE takes part in osthread, whose threads the PPE creates one after the other; leave \
+         it out\n  example: cellworks stats -f osthread -n 1\n",
+    );
+}
+
+#[test]
+fn one_cpu_that_both_ends_of_an_exchange_have_is_said() {
+    let tree = single();
+    for function in ["mailbox", "signal", "wakeup"] {
+        let run =
+            |format: &str| stats_on(&tree, &format!("-f {function} -i 5 -w 1 --quiet {format}"));
+        let report = run("--format json").json();
+        assert_eq!(only(&report)["shared_cpu"], serde_json::json!([0]));
+        let said = format!(
+            "{function}, 1 SPE, ppe-spe: the PPE and SPE 0 share one CPU and take turns on it, so the time is not one \
+             between CPUs."
+        );
+        let table = run("");
+        assert!(in_a_line(&table.out).contains(&said), "{}", table.out);
+    }
+    // With two CPUs, SPE 0 has one of its own, and SPE 1 that of the PPE.
+    let two_cpus = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 2,
+        threads: 1,
+    };
+    let tree = Tree::new(two_cpus, "A pair");
+    for (flags, shared) in [("-n 1", vec![]), ("-n 2", vec![1]), ("-n 2 -s", vec![])] {
+        let arguments = format!("-f mailbox {flags} -i 5 -w 1 --quiet --format json");
+        let report = stats_on(&tree, &arguments).json();
+        assert_eq!(
+            only(&report)["shared_cpu"],
+            serde_json::json!(shared),
+            "{flags}"
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The reference of a run: what two SPEs take for an exchange and for a cache line, read again and
+//! again.
+
+use std::time::{Duration, Instant};
+
+use cellworks_machine::{CellMachine, Span, SpeId, Topology};
+
+use super::matrix::one_way;
+use crate::error::MeasureError;
+use crate::function::Polling;
+use crate::plan::pairs::{Carrier, PairsTask};
+use crate::report::Reference;
+use crate::state::{APART, states};
+
+/// How long each of the two is timed in a reading: some twenty rounds, whose median is not moved by
+/// one that was interrupted.
+const EACH: Span = Span::from_nanoseconds(1_000_000);
+
+/// A reading takes about 3 ms, so a run has little more to do if so much time lies between two.
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// The readings of a run.
+///
+/// ```
+/// use cellworks_host::Host;
+/// use cellworks_machine::Machine;
+/// use cellworks_stats::Readings;
+///
+/// let host = Host::new()?;
+/// if let Some(mut readings) = Readings::of(host.topology()) {
+///     readings.read(&host)?;
+///     assert_eq!(readings.summary().unwrap().readings, 1);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Readings {
+    pair: (SpeId, SpeId),
+    exchange: Times,
+    line: Times,
+    last: Option<Instant>,
+}
+
+/// What one of the operations took in each reading.
+#[derive(Debug)]
+struct Times {
+    task: PairsTask,
+    all_ns: Vec<f64>,
+}
+
+impl Readings {
+    /// None yet, of the first two SPEs; `None` if there is one, or if the same always takes the same
+    /// time.
+    pub fn of(topology: &Topology) -> Option<Self> {
+        if topology.spes().len() < 2 || topology.capabilities().is_steady {
+            return None;
+        }
+        let pair = (SpeId::new(0), SpeId::new(1));
+        let times = |carrier| Times {
+            task: PairsTask::of_one(carrier, pair, EACH, topology),
+            all_ns: Vec::new(),
+        };
+        Some(Self {
+            pair,
+            exchange: times(Carrier::Mailbox),
+            line: times(Carrier::Atomic(Polling::Reads)),
+            last: None,
+        })
+    }
+
+    /// Whether so much time has passed since the last reading that another one is worth it.
+    pub fn is_due(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= BETWEEN)
+    }
+
+    /// Times the SPEs of the machine for which this was made once more. A time that is far from the
+    /// last one is read again, because it may be that of an interruption.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure`](crate::measure()).
+    pub fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
+        self.exchange.read(machine)?;
+        self.line.read(machine)?;
+        self.last = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What all readings say; `None` if the clock saw no time in any of them.
+    pub fn summary(&self) -> Option<Reference> {
+        let of = |times: &Times, ways: f64| {
+            let mut states = states(&times.all_ns);
+            for state in &mut states {
+                state.ns *= ways;
+            }
+            states
+        };
+        let readings = self.exchange.all_ns.len().max(self.line.all_ns.len());
+        let (a, b) = self.pair;
+        (readings > 0).then(|| Reference {
+            spes: [a.index(), b.index()],
+            readings,
+            exchange: of(&self.exchange, 2.0),
+            line: of(&self.line, 1.0),
+        })
+    }
+}
+
+impl Times {
+    fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
+        let once = || -> Result<Option<f64>, MeasureError> {
+            Ok(one_way(machine, &self.task)?.map(|span| span.as_nanoseconds_f64()))
+        };
+        let Some(mut ns) = once()? else {
+            return Ok(());
+        };
+        if self.all_ns.last().is_some_and(|last| is_far(*last, ns)) {
+            let again = [once()?, once()?].into_iter().flatten();
+            let mut three: Vec<f64> = again.chain([ns]).collect();
+            three.sort_unstable_by(f64::total_cmp);
+            ns = three[three.len() / 2];
+        }
+        self.all_ns.push(ns);
+        Ok(())
+    }
+}
+
+fn is_far(a: f64, b: f64) -> bool {
+    a > b * APART || b > a * APART
+}

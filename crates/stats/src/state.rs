@@ -1,0 +1,199 @@
+//! Two states of a computer in the times of one thing: as a virtual machine whose CPUs are at times
+//! near each other, on one core, and at times far apart.
+//!
+//! ```text
+//!   ns │ ▄▄     ▄▄▄▄▄            two peaks, far apart beside their width,
+//!      │                         each of which lasts
+//!      │   ▀▀▀▀▀     ▀▀▀▀
+//!      └──────────────────── time
+//! ```
+
+use crate::report::State;
+
+/// Times that are so many times as long are of another state. Virtual CPUs that are far apart were
+/// seen to take 3.6 times as long as near ones, and a clock rate rises by half at the most while a
+/// core is busy.
+pub const APART: f64 = 1.5;
+
+/// A state that has less than this share of the times leaves medians as they are.
+const SHARE_MIN: f64 = 0.1;
+
+/// From peak to peak it is at least so many times as far as a peak is wide, from quartile to
+/// quartile. A single broad peak, cut in half, has halves of half this distance (normal: 0.6,
+/// uniform: 0.5).
+const WIDTHS_APART: f64 = 3.0;
+
+/// States last: neighbours are in different ones at most half as often as if the times came in any
+/// order.
+const SWITCHES_MAX: f64 = 0.5;
+
+/// Fewer samples say nothing about what lasts.
+const SAMPLES_MIN: usize = 20;
+
+/// The states in which times were measured, from the faster to the slower, each with its share of
+/// the times: two if there are two peaks that are far apart, one otherwise; none of no times.
+pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
+    match boundary(times_ns) {
+        Some(first_slow) => {
+            let (fast, slow): (Vec<f64>, Vec<f64>) =
+                times_ns.iter().partition(|ns| **ns < first_slow);
+            [fast, slow]
+                .into_iter()
+                .filter_map(|of_one| state(of_one, times_ns.len()))
+                .collect()
+        }
+        None => state(times_ns.to_vec(), times_ns.len())
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// The two states of samples that were taken one after the other, if there are two and each lasts.
+/// Samples that are now fast and now slow, without an order, have two peaks for another reason: it
+/// is how the operation is.
+pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
+    if samples_ns.len() < SAMPLES_MIN {
+        return Vec::new();
+    }
+    let Some(first_slow) = boundary(samples_ns) else {
+        return Vec::new();
+    };
+    let is_slow = |ns: &f64| *ns >= first_slow;
+    let slow = share(
+        samples_ns.iter().filter(|ns| is_slow(ns)).count(),
+        samples_ns.len(),
+    );
+    let switches = samples_ns
+        .windows(2)
+        .filter(|pair| is_slow(&pair[0]) != is_slow(&pair[1]))
+        .count();
+    let in_any_order = 2.0 * slow * (1.0 - slow) * (samples_ns.len() - 1) as f64;
+    match switches as f64 <= SWITCHES_MAX * in_any_order {
+        true => states(samples_ns),
+        false => Vec::new(),
+    }
+}
+
+fn share(some: usize, all: usize) -> f64 {
+    some as f64 / all as f64
+}
+
+fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
+    times_ns.sort_unstable_by(f64::total_cmp);
+    (!times_ns.is_empty()).then(|| State {
+        ns: quantile(&times_ns, 0.5),
+        share: share(times_ns.len(), all),
+    })
+}
+
+/// The first time of the slower state; `None` if there is one state. Times are compared by their
+/// ratios.
+fn boundary(times_ns: &[f64]) -> Option<f64> {
+    let mut sorted = times_ns.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    if sorted.first().is_none_or(|least| *least <= 0.0) {
+        return None;
+    }
+    let logarithms: Vec<f64> = sorted.iter().map(|ns| ns.ln()).collect();
+    let at = best_cut(&logarithms)?;
+    let (fast, slow) = logarithms.split_at(at);
+    let fewest = share(fast.len().min(slow.len()), logarithms.len());
+    let distance = quantile(slow, 0.5) - quantile(fast, 0.5);
+    let width = |peak| quantile(peak, 0.75) - quantile(peak, 0.25);
+    let is_far = distance >= APART.ln() && distance >= WIDTHS_APART * width(fast).max(width(slow));
+    (is_far && fewest >= SHARE_MIN).then(|| sorted[at])
+}
+
+/// Where ascending numbers fall into two parts that differ most beside how much they differ in
+/// themselves (Otsu's method): the variance between the parts is largest.
+fn best_cut(ascending: &[f64]) -> Option<usize> {
+    let total: f64 = ascending.iter().sum();
+    let mut below = 0.0;
+    let cuts = (1..ascending.len()).map(|at| {
+        below += ascending[at - 1];
+        let (low, high) = (at as f64, (ascending.len() - at) as f64);
+        let distance = (total - below) / high - below / low;
+        (at, low * high * distance * distance)
+    });
+    let best = cuts.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(best.0)
+}
+
+/// Of ascending numbers, which are not none.
+fn quantile(ascending: &[f64], share: f64) -> f64 {
+    ascending[((ascending.len() - 1) as f64 * share).round() as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times around `ns`, within so much of it, in no order.
+    fn around(ns: f64, within: f64, count: usize) -> Vec<f64> {
+        let noise = |at: usize| (at * 7_919 % 101) as f64 / 50.0 - 1.0;
+        (0..count)
+            .map(|at| ns * (1.0 + within * noise(at)))
+            .collect()
+    }
+
+    fn found(states: &[State]) -> Vec<(f64, f64)> {
+        let rounded = |state: &State| (state.ns.round(), (state.share * 100.0).round());
+        states.iter().map(rounded).collect()
+    }
+
+    #[test]
+    fn one_state_is_no_two() {
+        for times in [
+            around(136.0, 0.02, 200),
+            // Broad, from half to one and a half.
+            around(136.0, 0.5, 200),
+            // A few that were interrupted, even one after the other.
+            [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
+            // A slow drift, as of a clock rate.
+            (0..200)
+                .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
+                .collect(),
+            // Less apart than clock rates.
+            [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
+        ] {
+            assert_eq!(states(&times).len(), 1, "{times:?}");
+            assert_eq!(lasting(&times), []);
+        }
+        assert_eq!(states(&[]), []);
+        assert_eq!(found(&states(&[136.0])), [(136.0, 100.0)]);
+        assert_eq!(found(&states(&[136.0, 136.0])), [(136.0, 100.0)]);
+        assert_eq!(states(&[0.0, 136.0]).len(), 1);
+    }
+
+    #[test]
+    fn two_states_have_their_times_and_shares() {
+        let flips = [
+            around(136.0, 0.05, 60),
+            around(495.0, 0.05, 100),
+            around(136.0, 0.05, 40),
+        ]
+        .concat();
+        let expected = [(136.0, 50.0), (495.0, 50.0)];
+        assert_eq!(found(&states(&flips)), expected);
+        assert_eq!(found(&lasting(&flips)), expected);
+        // A few readings are enough, each of which is a median.
+        assert_eq!(
+            found(&states(&[66.9, 67.2, 251.0])),
+            [(67.0, 67.0), (251.0, 33.0)]
+        );
+        assert_eq!(lasting(&[66.9, 67.2, 251.0]), []);
+    }
+
+    /// An operation that now finds its line and now does not.
+    #[test]
+    fn two_peaks_in_no_order_are_how_the_operation_is() {
+        let mixed: Vec<f64> = around(6.0, 0.02, 200)
+            .into_iter()
+            .zip(around(18.0, 0.02, 200))
+            .zip(0..)
+            .map(|((fast, slow), at)| if at * 7_919 % 7 < 3 { fast } else { slow })
+            .collect();
+        assert_eq!(states(&mixed).len(), 2);
+        assert_eq!(lasting(&mixed), []);
+    }
+}
