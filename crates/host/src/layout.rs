@@ -91,7 +91,7 @@ impl Layout {
         let topology = Topology::new(name, cells.iter().map(module_of_cell).collect(), sites)
             .with_modules_of_spes((0..spes).map(module_of_spe).collect())
             .with_modules(modules.len() as u16)
-            .with_place_of_ppe(format!("CPU {}", cpus.cpus[first].os_index));
+            .with_place_of_ppe(format!("CPU {}", cpus.cpus[ppe_at].os_index));
         let topology = match cpus.last_level_cache_bytes {
             Some(bytes) => topology.with_last_level_cache(bytes),
             None => topology,
