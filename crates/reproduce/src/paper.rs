@@ -15,16 +15,10 @@ use crate::figure::Figure;
 /// measurements published elsewhere.
 const TEXTS: [(&str, &str); 6] = [
     ("cellstats", include_str!("../papers/cellstats.toml")),
-    (
-        "task-mapping",
-        include_str!("../papers/task-mapping.toml"),
-    ),
+    ("task-mapping", include_str!("../papers/task-mapping.toml")),
     ("cellmt", include_str!("../papers/cellmt.toml")),
     ("cell-csp", include_str!("../papers/cell-csp.toml")),
-    (
-        "jack-rabbit",
-        include_str!("../papers/jack-rabbit.toml"),
-    ),
+    ("jack-rabbit", include_str!("../papers/jack-rabbit.toml")),
     ("others", include_str!("../papers/others.toml")),
 ];
 
