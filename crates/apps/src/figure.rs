@@ -72,6 +72,7 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
         "cycles_per_byte" => ("computation (cycles a byte)", "cycles/byte"),
         "workers" => ("number of workers", "workers"),
         "tasks" => ("number of tasks", "tasks"),
+        "clients" => ("number of clients", "clients"),
         "bodies" => ("number of bodies", "bodies"),
         "size" => ("order of the matrix", "rows"),
         _ => return None,

@@ -1,4 +1,4 @@
-//! Programs of published papers, written once against [`Machine`] and run on every machine.
+//! Programs, most of them of published papers, written once against [`Machine`] and run on every machine.
 //!
 //! ```text
 //!   flags of `cellworks run`, lists expanded ─┐
@@ -28,6 +28,8 @@
 //! | [`Lu`] | the factors of a matrix, by tasks in an order | Jack Rabbit, section 5.1 |
 //! | [`BarnesHut`] | gravity of bodies, by a tree in sections | Jack Rabbit, section 5.2 |
 //! | [`Mandelbrot`] | the Mandelbrot set, in rows that differ much | Jack Rabbit, section 5.3 |
+//! | [`Lookup`] | look-ups that follow pointers: plain, prefetched by hand and interleaved | of no paper |
+//! | [`Server`] | clients, workers, a timer and a stop signal in one alternation | of no paper |
 //!
 //! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and
 //! [`mandelbrot`], as functions over slices.
@@ -48,6 +50,7 @@ mod error;
 mod figure;
 mod gang;
 mod knn;
+mod lookup;
 pub mod lu;
 pub mod mandelbrot;
 mod overlap;
@@ -56,6 +59,7 @@ mod placement;
 mod prototein;
 mod ratio;
 mod ring;
+mod server;
 mod speedup;
 mod switch;
 mod workers;
@@ -78,6 +82,7 @@ pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure, against};
 pub use gang::clock_rate_hz;
 pub use knn::Knn;
+pub use lookup::{Lookup, Method, Structure};
 pub use lu::Lu;
 pub use mandelbrot::Mandelbrot;
 pub use overlap::Overlap;
@@ -85,6 +90,7 @@ pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
 pub use ratio::Ratio;
+pub use server::Server;
 pub use switch::Switch;
 pub use workers::{OnOff, Scheduler, Workers};
 
@@ -286,5 +292,6 @@ macro_rules! programs {
 }
 
 programs![
-    Aes, BarnesHut, Barrier, CommsTime, Knn, Lu, Mandelbrot, Overlap, Prototein, Ratio, Switch
+    Aes, BarnesHut, Barrier, CommsTime, Knn, Lookup, Lu, Mandelbrot, Overlap, Prototein, Ratio,
+    Server, Switch
 ];

@@ -108,6 +108,9 @@
 //! across a call that waits or yields, as the other processes of the same core could not go on
 //! then. A server may wait, answers in the order of the requests, and a deadlock names it.
 //!
+//! With the feature `parameters` a [`Transport`] can be a flag, by clap, and part of a file, by
+//! serde.
+//!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
 mod alternation;

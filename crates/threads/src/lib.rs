@@ -104,7 +104,7 @@
 //!   inside of them.
 //! - The floating-point control bits (mxcsr, x87 control word) are not switched; Rust requires
 //!   their defaults anyway.
-//! - Unix only: stacks come from `mmap`. On x86-64 the switch is our own assembly, elsewhere, and
+//! - Linux only: the C library is asked where stacks lie. On x86-64 the switch is our own assembly, elsewhere, and
 //!   with the feature `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are
 //!   told of switches of the former.
 //!
@@ -142,6 +142,12 @@
 
 #[cfg(not(unix))]
 compile_error!("cellworks-threads needs a Unix: its stacks come from mmap");
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "Cellworks runs on Linux alone: it asks Linux for stacks, CPUs and memory. On another system, \
+     build and run it in a container or a virtual machine with Linux."
+);
 
 mod arch;
 #[cfg(cellworks_sanitizer = "address")]

@@ -2,11 +2,13 @@
 //!
 //! One program for all of it: each program of tests is linked on its own.
 
+mod look_ups;
 mod networks;
 #[path = "../../../../tests/plain_machine.rs"]
 mod plain_machine;
 mod pools;
 mod programs;
+mod server;
 
 use std::fmt::Debug;
 

@@ -39,11 +39,15 @@ Examples:
       How many times as fast more SPEs fold a prototein.
   cellworks run mandelbrot --machine ps3 --workers 6 --tasks 1,8,128 --dicing on,off --html mandelbrot.html
       How long a picture takes that is submitted as few tasks or many, with and without splitting them.
+  cellworks run lookup --bytes 1m,64m,1g
+      Look-ups in structures of pointers: in a plain loop, with prefetches by hand, and interleaved.
+  cellworks run server --clients 1,4,16 --workers 1,2
+      What a request costs at a server that waits for clients, workers, a timer and a signal to stop at once.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed,
 130 interrupted.";
 
-/// Runs a program of a paper, on this computer or on a simulated machine.
+/// Runs a program, most of them of papers, on this computer or on a simulated machine.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RunArgs {

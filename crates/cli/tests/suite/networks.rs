@@ -24,6 +24,7 @@ fn every_network_runs_on_this_computer() {
         "prototein --prototein HPPHPH --threads 1,2",
         "knn --points 60 --dimensions 8 --neighbours 3 --block-points 16 --threads 1,2",
         "ratio --operations 0,1k --steps 20 --threads 1,2",
+        "server --spes 1 --clients 1,3 --workers 2 --requests 50",
         "barrier --spes 2 --barriers 100",
     ] {
         if arguments.starts_with("barrier") && available_parallelism().unwrap().get() < 2 {
@@ -132,11 +133,29 @@ fn a_barrier_with_a_root_in_each_cell_gains_across_cells() {
 }
 
 #[test]
+fn a_server_has_a_time_for_each_number_of_clients_and_a_curve() {
+    let report = json("server --machine qs22 --spes 3 --clients 1,2,4 --workers 2 --requests 20");
+    assert_eq!(report["program"], "server");
+    let times = named(&report, "time_per_request");
+    assert_eq!(times.len(), 3);
+    for (answered, of) in named(&report, "answered") {
+        assert!(answered >= 20.0, "{of}");
+        assert_eq!((&of["workers"], &of["requests"]), (&2.into(), &20.into()));
+    }
+    // One client has one request under way, so that more are answered in the same time.
+    assert!(times[0].0 > times[2].0, "{times:?}");
+    let figures = list(&report, "figures");
+    assert_eq!(figures.len(), 1);
+    assert_eq!(figures[0]["x"]["label"], "number of clients");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_numbers() {
     for arguments in [
         "commstime --machine qs22 --spes 3 --threads 2 --rounds 50",
         "prototein --machine qs22 --prototein HPHPPHHP --placed 4 --spes 4 --threads 2",
         "knn --machine qs22 --points 40 --dimensions 4 --block-points 5 --spes 3 --threads 2",
+        "server --machine qs22 --spes 3 --requests 10",
     ] {
         let once = printed(&format!("{arguments} --seed 5 --format csv"));
         let again = printed(&format!("{arguments} --seed 5 --format csv"));
@@ -151,6 +170,7 @@ fn bad_input_is_refused_with_what_to_do() {
     const KNN: &str = "knn --points 5k --neighbours 10 --spes 1,2";
     const RATIO: &str = "ratio --operations 10k,100k,1m --spes 1,2";
     const BARRIER: &str = "barrier --roots one,each-cell --spes 2";
+    const SERVER: &str = "server --clients 1,4,16 --workers 1,2";
     for (arguments, message, example) in [
         (
             "commstime --spes 2-17",
@@ -211,6 +231,16 @@ fn bad_input_is_refused_with_what_to_do() {
             "ratio --operations 2000000m",
             "--operations: 2000000000000 operations take too long; use at most 1000000000000",
             RATIO,
+        ),
+        (
+            "server --clients 0",
+            "--clients: 0 clients do nothing; use at least 1",
+            SERVER,
+        ),
+        (
+            "server --workers 2k",
+            "--workers: 2000 workers are too many; use at most 1000",
+            SERVER,
         ),
         (
             "barrier --spes 1",

@@ -53,6 +53,7 @@ fn every_program_runs_on_this_computer() {
         "switch --threads 1,2 --yields 1k",
         "overlap --bytes 64k --cycles-per-byte 1 --threads 2",
         "dma-latency --sizes 64",
+        "lookup --bytes 64k --probes 1k",
     ] {
         let table = measured_here(arguments);
         assert!(table.lines().count() > 2, "{table}");
@@ -218,5 +219,48 @@ fn a_run_past_its_limit_fails_and_says_who_was_running() {
             .contains("aes, single buffering, 1 SPE: the run was ended after"),
         "{}",
         run.err
+    );
+}
+
+#[test]
+fn every_method_looks_up_in_every_structure_and_has_a_gain() {
+    let report = json("lookup --machine qs20 --bytes 32k --probes 4k");
+    assert_eq!(report["program"], "lookup");
+    let times = named(&report, "time_per_probe");
+    assert_eq!(times.len(), 3 * 3);
+    let of = &times[1]["parameters"];
+    assert_eq!(
+        (&of["structure"], &of["method"]),
+        (&"b-tree".into(), &"plain".into())
+    );
+    let gains = named(&report, "gain");
+    assert_eq!(gains.len(), 3 * 2);
+    for gain in gains {
+        assert!(value(gain) > 1.0, "{gain}");
+        assert_ne!(gain["parameters"]["method"], "plain");
+    }
+    let table = printed("lookup --machine qs20 --structure graph-walk --bytes 32k --probes 100");
+    for text in [
+        "graph-walk",
+        "prefetch",
+        "interleave",
+        "time per probe",
+        "in flight",
+        "gain",
+    ] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+}
+
+#[test]
+fn sizes_of_structures_that_make_no_sense_are_refused() {
+    let refused = run("lookup --bytes 1k --machine qs20");
+    assert_eq!(
+        (refused.code, &*refused.err),
+        (
+            Some(2),
+            "error: --bytes: 1024 bytes have no room for a structure; use at least 4096\n  example: cellworks run \
+             lookup --structure hash-join --bytes 1m,16m,256m --machine qs20\n"
+        )
     );
 }

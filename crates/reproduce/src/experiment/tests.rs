@@ -406,7 +406,7 @@ fn programs_that_are_not_there_or_lack_something_are_refused() {
         (
             switch("threads = 8, yields = 16", "switch")
                 .replace("\"switch\", with", "\"swich\", with"),
-            "there is no program `swich`; use one of aes, barnes-hut, barrier, commstime, knn, lu, mandelbrot, overlap, prototein, ratio, switch",
+            "there is no program `swich`; use one of aes, barnes-hut, barrier, commstime, knn, lookup, lu, mandelbrot, overlap, prototein, ratio, server, switch",
         ),
         (
             switch("threads = 8, yeilds = 16", "switch"),

@@ -1,0 +1,571 @@
+//! Look-ups that follow pointers through a large structure: a hash join, a B+-tree and walks in a
+//! graph, each in a plain loop, with prefetches by hand, and interleaved.
+//!
+//! ```text
+//!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
+//!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, steps and joins
+//!                                       the end of the queue again
+//!   interleave   the plain code, in as many threads as turn out to be the fastest
+//! ```
+//!
+//! A structure says how a look-up begins and what follows from a node; what reads the nodes is the
+//! method's. So all methods do the same steps, and what they find is compared with what plain code
+//! that knows how the structure was filled expects.
+
+use std::collections::VecDeque;
+use std::ops::{Deref, Range};
+
+use bytemuck::{Pod, Zeroable};
+use cellworks_machine::{
+    Cycles, InFlight, InterleaveError, InterleavedSpe, Machine, Spe, StageError, Topology, Wake,
+};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::error::agree;
+use crate::figure::axis;
+use crate::{
+    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats,
+    against, gang,
+};
+
+/// What is looked up in.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Structure {
+    /// rows in chains, found by a hash; every second key has a row
+    HashJoin,
+    /// a tree with 9 children a node; every second key is there
+    BTree,
+    /// nodes with 7 edges, of which each look-up follows 8 one after the other
+    GraphWalk,
+}
+
+/// How look-ups are done.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// one after the other
+    Plain,
+    /// 32 at a time, each with a state that is written by hand
+    Prefetch,
+    /// the plain code, several at a time
+    Interleave,
+}
+
+/// Measures look-ups in a large structure: in a plain loop, with prefetches by hand, and
+/// interleaved.
+///
+/// Each look-up reads several nodes, one after the other, that no cache holds. On this computer a
+/// plain loop waits for each of them; the other two methods have several look-ups under way. One
+/// SPE does it.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookup {
+    /// What is looked up in.
+    #[arg(long, value_enum, default_value = "hash-join,b-tree,graph-walk")]
+    pub structure: Structure,
+
+    /// How look-ups are done.
+    #[arg(long, value_enum, default_value = "plain,prefetch,interleave")]
+    pub method: Method,
+
+    /// The size of the structure, at most.
+    #[arg(long, default_value = "64m")]
+    pub bytes: usize,
+
+    /// How many look-ups.
+    #[arg(long)]
+    pub probes: u64,
+}
+
+const TIME: Metric = Metric::new("time_per_probe", "ns");
+const IN_FLIGHT: Metric = Metric::new("in_flight", "probes");
+const GAIN: Metric = Metric::new("gain", "times");
+
+/// A root and its children, with some room.
+const BYTES_MIN: usize = 4 << 10;
+const BYTES_MAX: usize = 1 << 40;
+/// Hours on any machine.
+const PROBES_MAX: u64 = 1_000_000_000_000;
+
+/// Look-ups that prefetching by hand has under way: more than a core of today has misses.
+const BY_HAND: usize = 32;
+
+/// What an SPU computes for a node, where that is simulated. Assumed.
+const STEP: Cycles = Cycles(16);
+
+impl Program for Lookup {
+    const NAME: &'static str = "lookup";
+    const EXAMPLE: &'static str = "--structure hash-join --bytes 1m,16m,256m";
+    const METRICS: &'static [Metric] = &[TIME, IN_FLIGHT];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "probes",
+        // Tenths of a second.
+        on_this_computer: "500k",
+        simulated: "10k",
+    });
+
+    fn title(&self) -> String {
+        let structure = match self.structure {
+            Structure::HashJoin => "hash join",
+            Structure::BTree => "B+-tree",
+            Structure::GraphWalk => "graph walk",
+        };
+        let method = match self.method {
+            Method::Plain => "plain loop",
+            Method::Prefetch => "prefetch by hand",
+            Method::Interleave => "interleave",
+        };
+        format!("lookup, {structure}, {method}")
+    }
+
+    fn check(&self, _: &Topology) -> Result<(), ParameterError> {
+        let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
+        match (self.bytes, self.probes) {
+            (..BYTES_MIN, _) => refused(
+                "bytes",
+                format!(
+                    "{} bytes have no room for a structure; use at least {BYTES_MIN}",
+                    self.bytes
+                ),
+            ),
+            (bytes, _) if bytes > BYTES_MAX => refused(
+                "bytes",
+                format!("{bytes} bytes are too many; use at most {BYTES_MAX}"),
+            ),
+            (_, 0) => Err(ParameterError::Zero {
+                parameter: "probes",
+                noun: "probes",
+            }),
+            (_, probes) if probes > PROBES_MAX => refused(
+                "probes",
+                format!("{probes} probes take too long; use at most {PROBES_MAX}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let mut lines = lines(self.bytes)?;
+        let words = bytemuck::cast_slice_mut(&mut lines);
+        match self.structure {
+            Structure::HashJoin => {
+                let join = HashJoin::fill(words);
+                self.run_in(machine, &join, words)
+            }
+            Structure::BTree => {
+                let tree = Tree::fill(words);
+                self.run_in(machine, &tree, words)
+            }
+            Structure::GraphWalk => {
+                let graph = Graph::fill(words);
+                self.run_in(machine, &graph, words)
+            }
+        }
+    }
+
+    /// How many times as fast as the plain loop, where both have run.
+    fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
+        let of_plain = |one: &Done<Self>| {
+            let plain = Self {
+                method: Method::Plain,
+                ..one.program
+            };
+            let plain = done.iter().find(|other| other.program == plain)?;
+            let (time, plain) = (one.value(TIME.name)?, plain.value(TIME.name)?);
+            (time > 0.0).then_some(plain / time)
+        };
+        done.iter()
+            .filter(|one| one.program.method != Method::Plain)
+            .filter_map(|one| {
+                Some(Conclusion {
+                    quantity: GAIN.measured(of_plain(one)?),
+                    parameters: one.program.parameters(),
+                })
+            })
+            .collect()
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a look-up", TIME, axis)
+    }
+}
+
+impl Lookup {
+    fn run_in<M: Machine, L: LookUp>(
+        &self,
+        machine: &M,
+        look_up: &L,
+        words: &[u64],
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        let gang = gang::run(machine, vec![()], |spe: &M::Spe, ()| {
+            let begin = spe.now();
+            let (sum, in_flight) = self.sum(spe, look_up, words)?;
+            Ok::<_, ProgramError>((sum, in_flight, spe.now().since(begin)))
+        })?;
+        let results: Result<Vec<_>, _> = gang.results.into_iter().collect();
+        let (sum, in_flight, span) = results?[0];
+        let expected = (0..self.probes).map(|probe| look_up.expected(words, probe));
+        let what = || format!("the sum of {} look-ups", self.probes);
+        agree(
+            what,
+            sum,
+            expected.fold(0, u64::wrapping_add),
+            "by plain code",
+        )?;
+        let ns = span.as_seconds_f64() * 1e9 / self.probes as f64;
+        Ok(vec![
+            TIME.measured(ns),
+            IN_FLIGHT.measured(in_flight as f64),
+        ])
+    }
+
+    /// The sum of all that is found, and how many look-ups were under way.
+    fn sum<S: Spe, L: LookUp>(
+        &self,
+        spe: &S,
+        look_up: &L,
+        words: &[u64],
+    ) -> Result<(u64, usize), ProgramError> {
+        let probes = 0..self.probes;
+        match self.method {
+            Method::Plain if spe.is_confined_to_local_store() => {
+                let mut sum = 0_u64;
+                for probe in probes {
+                    let read = |at: Range<usize>| {
+                        spe.compute(STEP);
+                        spe.stage(&words[at])
+                    };
+                    sum = sum.wrapping_add(find(look_up, probe, read)?);
+                }
+                Ok((sum, 1))
+            }
+            Method::Plain => {
+                let mut sum = 0_u64;
+                for probe in probes {
+                    let read = |at: Range<usize>| Ok(&words[at]);
+                    sum = sum.wrapping_add(find(look_up, probe, read)?);
+                }
+                Ok((sum, 1))
+            }
+            Method::Prefetch => {
+                let in_flight = BY_HAND.min(self.probes as usize);
+                Ok((by_hand(spe, look_up, words, probes)?, in_flight))
+            }
+            Method::Interleave => {
+                let body = |spe: InterleavedSpe<'_, S>, probe| {
+                    let read = |at: Range<usize>| {
+                        spe.compute(STEP);
+                        spe.stage(&words[at])
+                    };
+                    find(look_up, probe, read)
+                };
+                let mut sum = Ok(0_u64);
+                let done = spe
+                    .interleave(InFlight::Automatic, probes, body)
+                    .as_completed(|_, found| match (&mut sum, found) {
+                        (Ok(sum), Ok(found)) => *sum = sum.wrapping_add(found),
+                        (Ok(_), Err(error)) => sum = Err(error),
+                        (Err(_), _) => {}
+                    });
+                let done = done.map_err(|error| match error {
+                    InterleaveError::Stack(error) => ProgramError::Stacks(error),
+                    other => ProgramError::Measurement(other.to_string()),
+                })?;
+                Ok((sum?, done.in_flight))
+            }
+        }
+    }
+}
+
+/// What a look-up does next.
+enum Step<T> {
+    /// It reads these words, with a state that it keeps meanwhile.
+    Read(T, Range<usize>),
+    Found(u64),
+}
+
+/// Look-ups in one structure, each of which is known by a number.
+trait LookUp: Sync {
+    /// What a look-up keeps from one node to the next.
+    type State: Copy;
+
+    /// What it reads first.
+    fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
+
+    /// What follows from the words that it has read.
+    fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
+
+    /// What it has to find.
+    fn expected(&self, words: &[u64], probe: u64) -> u64;
+}
+
+/// A look-up from its first node to its last.
+#[inline(always)]
+fn find<L: LookUp, R: Deref<Target = [u64]>>(
+    look_up: &L,
+    probe: u64,
+    mut read: impl FnMut(Range<usize>) -> Result<R, StageError>,
+) -> Result<u64, StageError> {
+    let (mut state, mut at) = look_up.begin(probe);
+    loop {
+        match look_up.step(state, &read(at)?) {
+            Step::Read(next, words) => (state, at) = (next, words),
+            Step::Found(found) => return Ok(found),
+        }
+    }
+}
+
+/// A queue of look-ups. What the oldest of them reads has been prefetched for the longest time.
+fn by_hand<S: Spe, L: LookUp>(
+    spe: &S,
+    look_up: &L,
+    words: &[u64],
+    mut probes: Range<u64>,
+) -> Result<u64, StageError> {
+    let begin = |probe| {
+        let (state, at) = look_up.begin(probe);
+        Ok((state, spe.stage_ahead(&words[at])?))
+    };
+    let first = probes.by_ref().take(BY_HAND).map(begin);
+    let mut under_way = first.collect::<Result<VecDeque<_>, StageError>>()?;
+    let mut sum = 0_u64;
+    while let Some((state, arriving)) = under_way.pop_front() {
+        let step = look_up.step(state, &arriving.wait());
+        spe.compute(STEP);
+        match step {
+            Step::Read(state, at) => under_way.push_back((state, spe.stage_ahead(&words[at])?)),
+            Step::Found(found) => {
+                sum = sum.wrapping_add(found);
+                under_way.extend(probes.next().map(begin).transpose()?);
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// What a cache moves at once. A node lies in one.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u64; NODE_WORDS]);
+
+const NODE_WORDS: usize = 8;
+
+/// Memory for a structure.
+fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
+    let count = bytes / size_of::<Line>();
+    let mut lines = Vec::new();
+    lines
+        .try_reserve_exact(count)
+        .map_err(|_| ParameterError::Refused {
+            parameter: "bytes",
+            why: format!("this computer has no memory for {bytes} bytes; use less"),
+        })?;
+    lines.resize(count, Line::zeroed());
+    Ok(lines)
+}
+
+/// A number that looks random. Two numbers never give the same one.
+fn mix(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// Rows of key, payload and next row, in chains: first a word for each bucket, then the rows.
+struct HashJoin {
+    rows: u64,
+    buckets: usize,
+}
+
+const ROW_WORDS: usize = 4;
+const NO_ROW: u64 = u64::MAX;
+
+impl HashJoin {
+    fn fill(words: &mut [u64]) -> Self {
+        // At most one bucket for a row.
+        let rows = words.len() / (ROW_WORDS + 1);
+        let buckets = rows.next_power_of_two() / 2;
+        words[..buckets].fill(NO_ROW);
+        for row in 0..rows {
+            let key = mix(row as u64);
+            let bucket = key as usize % buckets;
+            let at = buckets + row * ROW_WORDS;
+            (words[at], words[at + 1], words[at + 2]) = (key, row as u64, words[bucket]);
+            words[bucket] = row as u64;
+        }
+        Self {
+            rows: rows as u64,
+            buckets,
+        }
+    }
+
+    /// Which row has the key that is asked for, if there is one: half of the keys have none.
+    fn asked(&self, probe: u64) -> u64 {
+        probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
+    }
+
+    fn row(&self, row: u64) -> Range<usize> {
+        let at = self.buckets + row as usize * ROW_WORDS;
+        at..at + ROW_WORDS
+    }
+}
+
+impl LookUp for HashJoin {
+    type State = u64;
+
+    #[inline(always)]
+    fn begin(&self, probe: u64) -> (u64, Range<usize>) {
+        let key = mix(self.asked(probe));
+        let bucket = key as usize % self.buckets;
+        (key, bucket..bucket + 1)
+    }
+
+    #[inline(always)]
+    fn step(&self, key: u64, read: &[u64]) -> Step<u64> {
+        let next = match *read {
+            [first] => first,
+            [found, payload, ..] if found == key => return Step::Found(payload),
+            [_, _, next, ..] => next,
+            _ => NO_ROW,
+        };
+        match next {
+            NO_ROW => Step::Found(0),
+            row => Step::Read(key, self.row(row)),
+        }
+    }
+
+    fn expected(&self, _: &[u64], probe: u64) -> u64 {
+        let row = self.asked(probe);
+        if row < self.rows { row } else { 0 }
+    }
+}
+
+/// A B+-tree whose inner nodes have 8 keys and 9 children, laid out level by level. Its keys are
+/// the even numbers from 0 on.
+struct Tree {
+    keys: u64,
+    /// Where each level begins, the root first.
+    begins: Vec<usize>,
+}
+
+const FANOUT: usize = NODE_WORDS + 1;
+
+impl Tree {
+    fn fill(words: &mut [u64]) -> Self {
+        let (mut begins, mut nodes) = (vec![0], 1);
+        loop {
+            let end = begins[begins.len() - 1] + nodes * NODE_WORDS;
+            if end + nodes * FANOUT * NODE_WORDS > words.len() {
+                break;
+            }
+            begins.push(end);
+            nodes *= FANOUT;
+        }
+        // All that are left are leaves.
+        let keys = (nodes * NODE_WORDS) as u64;
+        for (level, begin) in begins.iter().enumerate() {
+            let nodes = FANOUT.pow(level as u32);
+            let below = keys / nodes as u64;
+            let apart = match level + 1 == begins.len() {
+                true => 1,
+                // An inner node has the first key of each child but the leftmost.
+                false => below / FANOUT as u64,
+            };
+            let is_inner = u64::from(apart > 1);
+            for node in 0..nodes {
+                for slot in 0..NODE_WORDS {
+                    let key = node as u64 * below + (slot as u64 + is_inner) * apart;
+                    words[begin + node * NODE_WORDS + slot] = 2 * key;
+                }
+            }
+        }
+        Self { keys, begins }
+    }
+
+    fn asked(&self, probe: u64) -> u64 {
+        mix(probe) % (2 * self.keys)
+    }
+}
+
+impl LookUp for Tree {
+    /// The key, the level and the node.
+    type State = (u64, usize, usize);
+
+    #[inline(always)]
+    fn begin(&self, probe: u64) -> (Self::State, Range<usize>) {
+        ((self.asked(probe), 0, 0), 0..NODE_WORDS)
+    }
+
+    #[inline(always)]
+    fn step(&self, (key, level, node): Self::State, read: &[u64]) -> Step<Self::State> {
+        let Some(begin) = self.begins.get(level + 1) else {
+            let slot = read.iter().position(|found| *found == key);
+            return Step::Found(slot.map_or(0, |slot| (node * NODE_WORDS + slot) as u64));
+        };
+        let child = node * FANOUT + read.iter().filter(|first| **first <= key).count();
+        let at = begin + child * NODE_WORDS;
+        Step::Read((key, level + 1, child), at..at + NODE_WORDS)
+    }
+
+    fn expected(&self, _: &[u64], probe: u64) -> u64 {
+        let key = self.asked(probe);
+        if key.is_multiple_of(2) { key / 2 } else { 0 }
+    }
+}
+
+/// Nodes of 7 edges and a value.
+struct Graph {
+    nodes: u64,
+}
+
+const EDGES: usize = NODE_WORDS - 1;
+const STEPS: u32 = 8;
+
+impl Graph {
+    fn fill(words: &mut [u64]) -> Self {
+        let nodes = (words.len() / NODE_WORDS) as u64;
+        for (at, word) in words.iter_mut().enumerate() {
+            *word = mix(at as u64) % nodes;
+        }
+        Self { nodes }
+    }
+
+    fn node(node: u64) -> Range<usize> {
+        let at = node as usize * NODE_WORDS;
+        at..at + NODE_WORDS
+    }
+}
+
+impl LookUp for Graph {
+    /// What the edges are chosen by, the steps done, and the sum of the values.
+    type State = (u64, u32, u64);
+
+    #[inline(always)]
+    fn begin(&self, probe: u64) -> (Self::State, Range<usize>) {
+        let way = mix(probe);
+        ((way, 0, 0), Self::node(way % self.nodes))
+    }
+
+    #[inline(always)]
+    fn step(&self, (way, step, sum): Self::State, read: &[u64]) -> Step<Self::State> {
+        let sum = sum.wrapping_add(read[EDGES]);
+        if step + 1 == STEPS {
+            return Step::Found(sum);
+        }
+        let edge = usize::from((way >> (8 * step)) as u8) % EDGES;
+        Step::Read((way, step + 1, sum), Self::node(read[edge]))
+    }
+
+    fn expected(&self, words: &[u64], probe: u64) -> u64 {
+        let way = mix(probe);
+        let mut node = (way % self.nodes) as usize;
+        let mut sum = 0_u64;
+        for edge in way.to_le_bytes() {
+            sum = sum.wrapping_add(words[node * NODE_WORDS + EDGES]);
+            node = words[node * NODE_WORDS + usize::from(edge) % EDGES] as usize;
+        }
+        sum
+    }
+}

@@ -1,0 +1,412 @@
+//! A server that waits for everything at once: clients, workers, a timer and the signal to stop.
+//!
+//! ```text
+//!   client ─┬─ REQUESTS ──► ┌────────┐ ── TASKS ────┬─► worker
+//!   client ─┘               │ server │              └─► worker
+//!     ▲ ▲                   │        │ ◄─ RESULTS ──┴── worker
+//!     │ └─── ANSWERS ───────└────────┘
+//!     └───── ANSWERS + 1      ▲    ▲
+//!                        timer      main process, on the PPE: stop
+//! ```
+//!
+//! The channels in capitals are looked up by their numbers. The server has one alternation, in
+//! which the signal to stop comes first. After it the server reads no more requests, has its
+//! workers finish those that it has read, answers them, and poisons all channels, which takes every
+//! other process down. Every process counts what it did, and at the end the counts have to agree:
+//! nothing was lost, and nothing was done twice.
+
+use std::collections::VecDeque;
+
+use cellworks_csp::{
+    Alternation, Any, Channel, Ended, Item, Network, One, Place, Process, ProcessError, Reader,
+    Writer, processes,
+};
+use cellworks_machine::{Machine, Span, SpeId, Time, Topology};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use crate::error::agree;
+use crate::figure::{axis, counted};
+use crate::gang::check_spes;
+use crate::{
+    Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
+};
+
+/// Measures what a request costs at a server that waits for clients, workers, a timer and the
+/// signal to stop at once, by one alternation.
+///
+/// The server and the timer are on SPE 0. The workers and after them the clients are on the SPEs
+/// from 1 on, in turn. When the first client has all of its answers, the server is told to stop,
+/// while the other clients go on asking.
+#[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// How many SPEs have processes, from SPE 0 on.
+    #[arg(long, default_value = "2")]
+    pub spes: usize,
+
+    /// How many clients, each of which has one request under way.
+    #[arg(long, default_value = "4")]
+    pub clients: usize,
+
+    /// How many workers.
+    #[arg(long, default_value = "2")]
+    pub workers: usize,
+
+    /// For how many cycles a worker computes for each request.
+    #[arg(long, default_value = "2k")]
+    pub cycles: u64,
+
+    /// How many answers a client has when the server is told to stop.
+    #[arg(long)]
+    pub requests: u64,
+}
+
+const TIME: Metric = Metric::new("time_per_request", "us");
+const ANSWERED: Metric = Metric::new("answered", "requests");
+const QUEUED: Metric = Metric::new("queued", "requests");
+
+/// Nothing would be gained by more.
+const PROCESSES_MAX: usize = 1_000;
+/// Hours on any machine.
+const REQUESTS_MAX: u64 = 1_000_000_000;
+const CYCLES_MAX: u64 = 1_000_000_000;
+
+/// What the timer waits from one look at the queue to the next one.
+const PERIOD: Span = Span::from_nanoseconds(100_000);
+
+/// The numbers of the channels.
+const REQUESTS: u64 = 0;
+const TASKS: u64 = 1;
+const RESULTS: u64 = 2;
+/// Of client 0; those of the others follow.
+const ANSWERS: u64 = 3;
+
+/// A question of a client, also as the task of a worker.
+#[derive(Clone, Copy)]
+struct Request {
+    client: u32,
+    number: u64,
+}
+
+impl Item for Request {}
+
+/// The answer to a question.
+#[derive(Clone, Copy)]
+struct Answer {
+    client: u32,
+    number: u64,
+}
+
+impl Item for Answer {}
+
+/// What the main process is told.
+#[derive(Clone, Copy)]
+enum Report {
+    /// A client has as many answers as it wanted.
+    Satisfied,
+    /// A client has ended.
+    Client {
+        /// Requests that it got rid of.
+        sent: u64,
+        answered: u64,
+        /// Answers that were no answer to its question.
+        wrong: u64,
+    },
+    Worker {
+        done: u64,
+    },
+    Server {
+        served: Served,
+    },
+}
+
+impl Item for Report {}
+
+/// What the server has done.
+#[derive(Clone, Copy, Default)]
+struct Served {
+    read: u64,
+    answered: u64,
+    /// From its first request to the signal to stop, and what it had answered then.
+    span: Span,
+    in_span: u64,
+    /// How often the timer had it look at its queue, and how long that was, all in all.
+    looks: u64,
+    queued: u64,
+}
+
+/// What is asked for: the same for the worker that computes it and the client that checks it.
+fn answer(number: u64) -> u64 {
+    (number ^ number >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Program for Server {
+    const NAME: &'static str = "server";
+    const EXAMPLE: &'static str = "--clients 1,4,16 --workers 1,2";
+    const METRICS: &'static [Metric] = &[TIME, ANSWERED, QUEUED];
+    const REPEATS: Option<Repeats> = Some(Repeats {
+        parameter: "requests",
+        on_this_computer: "10k",
+        simulated: "50",
+    });
+
+    fn title(&self) -> String {
+        let (clients, workers) = (
+            counted(self.clients, "client"),
+            counted(self.workers, "worker"),
+        );
+        format!(
+            "server, {}, {clients}, {workers}",
+            counted(self.spes, "SPE")
+        )
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        check_spes(self.spes, topology)?;
+        let within = |parameter, value: u64, max: u64| match value {
+            0 => Err(ParameterError::Zero {
+                parameter,
+                noun: parameter,
+            }),
+            value if value > max => Err(ParameterError::Refused {
+                parameter,
+                why: format!("{value} {parameter} are too many; use at most {max}"),
+            }),
+            _ => Ok(()),
+        };
+        within("clients", self.clients as u64, PROCESSES_MAX as u64)?;
+        within("workers", self.workers as u64, PROCESSES_MAX as u64)?;
+        within("requests", self.requests, REQUESTS_MAX)?;
+        within("cycles", self.cycles.max(1), CYCLES_MAX)
+    }
+
+    fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.check(machine.topology())?;
+        let Self {
+            spes,
+            clients,
+            workers,
+            cycles,
+            requests,
+        } = *self;
+        let (reports, mut reported) = Channel::new().named("reports").any_to_one();
+        let (mut stop, stopped) = Channel::new().named("stop").one_to_one();
+        let (tick, ticks) = Channel::new().named("ticks").one_to_one();
+        let mut network = Network::on(machine);
+        network.process("timer", SpeId::new(0), move |process| {
+            processes::timer(process, PERIOD, tick)
+        });
+        let to_main = reports.clone();
+        network.process("server", SpeId::new(0), move |process| {
+            serve(process, clients, stopped, ticks, to_main)
+        });
+        let mut places = (0..spes as u16).map(SpeId::new).cycle().skip(1);
+        let mut next_place = || places.next().expect("there is an SPE");
+        for index in 0..workers {
+            let to_main = reports.clone();
+            network.process(format!("worker {index}"), next_place(), move |process| {
+                work(process, to_main, |place| clock::spend(place, cycles))
+            });
+        }
+        for index in 0..clients {
+            let to_main = reports.clone();
+            network.process(format!("client {index}"), next_place(), move |process| {
+                ask(process, index as u32, requests, to_main)
+            });
+        }
+        drop(reports);
+        let all = network.run_with(move |process| {
+            let mut all = Vec::new();
+            let mut is_running = true;
+            // Until the last process has ended that reports.
+            while let Ok(report) = reported.read(process) {
+                match report {
+                    Report::Satisfied if is_running => {
+                        is_running = false;
+                        stop.write(process, true)?;
+                    }
+                    Report::Satisfied => {}
+                    other => all.push(other),
+                }
+            }
+            Ok::<_, Ended>(all)
+        })?;
+        let all = all.expect("a server ends after the signal to stop, or its network fails");
+        conclude(&all)
+    }
+
+    fn figures(done: &[Done<Self>]) -> Vec<Figure> {
+        against(done, "Time of a request", TIME, axis)
+    }
+}
+
+/// Compares what all processes have counted.
+fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
+    let (mut sent, mut got, mut wrong_answers, mut done) = (0, 0, 0, 0);
+    let mut served = Served::default();
+    for report in all {
+        match *report {
+            Report::Satisfied => {}
+            Report::Client {
+                sent: requests,
+                answered,
+                wrong,
+            } => {
+                sent += requests;
+                got += answered;
+                wrong_answers += wrong;
+            }
+            Report::Worker { done: tasks } => done += tasks,
+            Report::Server { served: all } => served = all,
+        }
+    }
+    for (what, found) in [
+        (
+            "the number of requests that the server has read",
+            served.read,
+        ),
+        ("the number of tasks that workers have done", done),
+        (
+            "the number of answers that the server has given",
+            served.answered,
+        ),
+        ("the number of answers that clients have got", got),
+    ] {
+        agree(|| what.to_owned(), found, sent, "by what clients have sent")?;
+    }
+    let what = || "the number of wrong answers".to_owned();
+    agree(what, wrong_answers, 0, "by plain code")?;
+    let mut quantities = vec![
+        TIME.measured(served.span.as_seconds_f64() * 1e6 / served.in_span.max(1) as f64),
+        ANSWERED.measured(served.answered as f64),
+    ];
+    // The timer may not have come round before the end.
+    if served.looks > 0 {
+        quantities.push(QUEUED.measured(served.queued as f64 / served.looks as f64));
+    }
+    Ok(quantities)
+}
+
+/// Reads requests, has workers answer them, and passes their answers on, until it is told to stop.
+fn serve<P: Place>(
+    process: &Process<'_, P>,
+    clients: usize,
+    mut stopped: Reader<bool>,
+    mut ticks: Reader<Time>,
+    mut to_main: Writer<Report, Any>,
+) -> Result<(), ProcessError> {
+    process.create(REQUESTS, Channel::new().any_to_one::<Request>())?;
+    process.create(TASKS, Channel::new().one_to_any::<Request>())?;
+    process.create(RESULTS, Channel::new().any_to_one::<Answer>())?;
+    let mut requests: Reader<Request> = process.reader(REQUESTS)?;
+    let mut tasks: Writer<Request> = process.writer(TASKS)?;
+    let mut results: Reader<Answer> = process.reader(RESULTS)?;
+    let answers = (0..clients as u64).map(|client| process.writer(ANSWERS + client));
+    let mut answers: Vec<Writer<Answer>> = answers.collect::<Result<_, _>>()?;
+
+    let mut served = Served::default();
+    let mut queue = VecDeque::new();
+    let (mut began, mut is_running) = (None, true);
+    let mut any = Alternation::priority();
+    let stop = any.read(&mut stopped);
+    let tick = any.read(&mut ticks);
+    let result = any.read(&mut results);
+    let task = any.write(&mut tasks);
+    let request = any.read(&mut requests);
+    while is_running || served.answered < served.read {
+        if !any.is_offered(&task)
+            && let Some(next) = queue.pop_front()
+        {
+            any.offer(process, &task, next);
+        }
+        let chosen = any.select(process)?;
+        if chosen == request {
+            began.get_or_insert_with(|| process.now());
+            queue.push_back(any.take(process, &request));
+            served.read += 1;
+        } else if chosen == result {
+            let answer = any.take(process, &result);
+            answers[answer.client as usize].write(process, answer)?;
+            served.answered += 1;
+        } else if chosen == tick {
+            any.take(process, &tick);
+            served.looks += 1;
+            served.queued += queue.len() as u64;
+        } else if chosen == stop {
+            any.take(process, &stop);
+            any.when(&stop, false);
+            any.when(&request, false);
+            is_running = false;
+            let now = process.now();
+            served.span = now.since(began.unwrap_or(now));
+            served.in_span = served.answered;
+        }
+    }
+    drop(any);
+    // Nothing lies in these channels: each is a rendezvous.
+    requests.poison(process);
+    tasks.poison(process);
+    results.poison(process);
+    ticks.poison(process);
+    answers
+        .iter_mut()
+        .for_each(|answers| drop(answers.poison(process)));
+    Ok(to_main.write(process, Report::Server { served })?)
+}
+
+/// Does tasks until they are poisoned.
+fn work<P: Place>(
+    process: &Process<'_, P>,
+    mut to_main: Writer<Report, Any>,
+    compute: impl Fn(&P),
+) -> Result<(), ProcessError> {
+    let mut tasks: Reader<Request, Any> = process.reader(TASKS)?;
+    let mut results: Writer<Answer, Any> = process.writer(RESULTS)?;
+    let mut done = 0;
+    while let Ok(Request { client, number }) = tasks.read(process) {
+        compute(process.place());
+        let number = answer(number);
+        results.write(process, Answer { client, number })?;
+        done += 1;
+    }
+    Ok(to_main.write(process, Report::Worker { done })?)
+}
+
+/// Asks until the requests are poisoned.
+fn ask<P: Place>(
+    process: &Process<'_, P>,
+    client: u32,
+    wanted: u64,
+    mut to_main: Writer<Report, Any>,
+) -> Result<(), ProcessError> {
+    let id = ANSWERS + u64::from(client);
+    process.create(id, Channel::new().one_to_one::<Answer>())?;
+    let mut answers: Reader<Answer, One> = process.reader(id)?;
+    let mut requests: Writer<Request, Any> = process.writer(REQUESTS)?;
+    let (mut sent, mut answered, mut wrong) = (0, 0, 0);
+    loop {
+        let number = sent;
+        if requests.write(process, Request { client, number }).is_err() {
+            break;
+        }
+        sent += 1;
+        // A server that ends without an answer to it has lost it: then the counts differ.
+        let Ok(found) = answers.read(process) else {
+            break;
+        };
+        answered += 1;
+        wrong += u64::from((found.client, found.number) != (client, answer(number)));
+        if answered == wanted {
+            to_main.write(process, Report::Satisfied)?;
+        }
+    }
+    Ok(to_main.write(
+        process,
+        Report::Client {
+            sent,
+            answered,
+            wrong,
+        },
+    )?)
+}
