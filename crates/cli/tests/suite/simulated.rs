@@ -4,6 +4,7 @@
 //! says how long something should take on a Cell.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::{Run, cellworks, list, stats, stats_command};
 use serde_json::Value;
@@ -487,4 +488,65 @@ fn a_limit_on_everything_is_said_in_few_lines() {
     assert_eq!(missing.lines().count(), 10, "{missing}");
     let last = missing.lines().last().unwrap();
     assert!(last.ends_with(" more: the run ended before"), "{last}");
+}
+
+/// One-way times between cores that a program measured by compare-and-swap.
+const MEASURED: [&str; 2] = ["apple-m1-pro.csv", "made-up"];
+
+/// A matrix of 6 cores with ways of 15 to 600 ns.
+fn made_up() -> String {
+    let rows = (0..6).map(|row| {
+        let times = (0..6).map(|column| match column < row {
+            true => format!(
+                "{}",
+                15.3 + f64::from(row * row * column * 7 % 11) * 58.9 + f64::from(row)
+            ),
+            false => String::new(),
+        });
+        times.collect::<Vec<_>>().join(",") + "\n"
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_measured_matrix_comes_back_by_compare_and_swap() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in MEASURED {
+        let path = match name {
+            "made-up" => {
+                let path = folder.path().join("made-up.csv");
+                std::fs::write(&path, made_up()).unwrap();
+                path
+            }
+            name => Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../mapping/tests/data")
+                .join(name),
+        };
+        let text = std::fs::read_to_string(&path).unwrap();
+        let measured: Vec<Vec<Option<f64>>> = text
+            .lines()
+            .map(|line| line.split(',').map(|field| field.parse().ok()).collect())
+            .collect();
+        let machine = path.display();
+        let run = stats(&format!(
+            "--machine {machine} --matrix atomic --polling compare-and-swap --full --format json"
+        ));
+        let report = run.json();
+        let one_way = &list(&report, "matrices")[0]["one_way_ns"];
+        let mut pairs = 0;
+        for (row, times) in measured.iter().enumerate() {
+            for (column, ns) in times.iter().enumerate().take(row) {
+                let ns = ns.expect("a time below the diagonal");
+                for found in [&one_way[row][column], &one_way[column][row]] {
+                    let ratio = found.as_f64().unwrap() / ns;
+                    assert!(
+                        (0.98..=1.02).contains(&ratio),
+                        "{name}: {found} where {ns} was measured, from {row} to {column}"
+                    );
+                    pairs += 1;
+                }
+            }
+        }
+        assert_eq!(pairs, measured.len() * (measured.len() - 1));
+    }
 }

@@ -1,5 +1,9 @@
 //! Measured one-way times: between two SPEs the head of a packet takes what was measured, and
 //! packets meet only at the ports.
+//!
+//! What was measured is an exchange of a line between two caches, and has all of it in it. So a line
+//! between caches takes as much less as the machine takes for the rest: then the same exchange takes
+//! what was measured.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
@@ -12,13 +16,15 @@ pub(super) struct Matrix {
     /// By the SPE that sends and the one that receives.
     one_way: Vec<Vec<Femtoseconds>>,
     to_memory: Femtoseconds,
+    /// What is measured with a line between caches beside its way.
+    beside: Femtoseconds,
     ports: Ports,
 }
 
 impl Matrix {
     /// An idle interconnect between elements with these names: first the SPEs in the order of their
     /// ids, then the others.
-    pub fn new(parameters: &Parameters, elements: Vec<String>) -> Self {
+    pub fn new(parameters: &Parameters, beside: Femtoseconds, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
             row.iter().map(span).collect()
@@ -26,6 +32,7 @@ impl Matrix {
         Self {
             one_way: parameters.one_way_ps.iter().map(row).collect(),
             to_memory: parameters.to_memory_ps.picoseconds(),
+            beside,
             ports: Ports::new(elements, parameters.port_bytes_per_s.value),
         }
     }
@@ -37,12 +44,21 @@ impl Matrix {
     }
 
     /// When the last byte of a packet arrives that is ready at a time, by the indices of the
-    /// elements.
+    /// elements from which and to which it goes.
     ///
     /// Packets are served in the order of the calls, which must be that of the times at which they
     /// are ready.
-    pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
-        let latency = self.latency(from, to);
+    pub fn arrival(
+        &mut self,
+        ready_at: Moment,
+        [from, to]: [usize; 2],
+        bytes: u32,
+        between_caches: bool,
+    ) -> Moment {
+        let mut latency = self.latency(from, to);
+        if between_caches {
+            latency = latency.saturating_sub(self.beside);
+        }
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
@@ -67,7 +83,11 @@ mod tests {
             to_memory_ps: Quantity::plain(20_000),
             port_bytes_per_s: Quantity::plain(16_000_000_000),
         };
-        Matrix::new(&parameters, ["A", "B", "M"].map(str::to_owned).into())
+        Matrix::new(
+            &parameters,
+            9 * NS,
+            ["A", "B", "M"].map(str::to_owned).into(),
+        )
     }
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
@@ -80,7 +100,16 @@ mod tests {
         to: usize,
         bytes: u32,
     ) -> Femtoseconds {
-        matrix.arrival(Moment::START + ready, from, to, bytes) - Moment::START
+        matrix.arrival(Moment::START + ready, [from, to], bytes, false) - Moment::START
+    }
+
+    #[test]
+    fn a_line_between_caches_takes_less_because_its_time_was_measured_with_the_rest() {
+        let line =
+            |from, to| matrix().arrival(Moment::START, [from, to], 128, true) - Moment::START;
+        assert_eq!(line(0, 1), 39 * NS);
+        // Never less than its body.
+        assert_eq!(line(0, 0), 8 * NS);
     }
 
     #[test]

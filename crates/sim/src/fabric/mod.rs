@@ -660,6 +660,7 @@ impl Fabric {
             bytes: entry.transaction.bytes,
             from: from.element,
             to: to.element,
+            between_caches: entry.transaction.place == Place::AtomicCache,
         };
         let cell = usize::from(from.cell);
         if let Network::Rings(rings) = &mut self.networks[cell] {

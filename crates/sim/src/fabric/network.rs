@@ -5,7 +5,9 @@ use super::matrix::Matrix;
 use super::mesh::{Attached, Mesh};
 use super::packet::Packet;
 use super::rings::Rings;
-use crate::description::{Description, Interconnect};
+use cellworks_machine::memory::LINE_BYTES;
+
+use crate::description::{Description, Interconnect, Quantity};
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
@@ -52,7 +54,9 @@ impl Network {
         match &description.interconnect {
             Interconnect::Rings(rings) => Self::Rings(Rings::new(rings, &description.clock.bus_hz)),
             Interconnect::Crossbar(crossbar) => Self::Crossbar(Crossbar::new(crossbar, names())),
-            Interconnect::Matrix(matrix) => Self::Matrix(Matrix::new(matrix, names())),
+            Interconnect::Matrix(matrix) => {
+                Self::Matrix(Matrix::new(matrix, beside_the_way(description), names()))
+            }
             Interconnect::Mesh(mesh) => {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
@@ -100,7 +104,9 @@ impl Network {
             Self::Rings(_) => None,
             Self::Mesh(mesh) => Some(mesh.arrival(now, from, to, packet.bytes)),
             Self::Crossbar(crossbar) => Some(crossbar.arrival(now, from, to, packet.bytes)),
-            Self::Matrix(matrix) => Some(matrix.arrival(now, from, to, packet.bytes)),
+            Self::Matrix(matrix) => {
+                Some(matrix.arrival(now, [from, to], packet.bytes, packet.between_caches))
+            }
         }
     }
 
@@ -122,4 +128,32 @@ impl Network {
             Self::Matrix(matrix) => matrix.resources().collect(),
         }
     }
+}
+
+/// What an exchange by compare-and-swap takes each way beside the way of the line itself: the request
+/// for the line, the cache that gives it, its body, the cache that takes it, and the request to make
+/// it one's own. Those who measure ways by such exchanges have it in their times.
+fn beside_the_way(description: &Description) -> Femtoseconds {
+    let Description {
+        atomic,
+        clock,
+        command,
+        mfc,
+        local_store,
+        spu,
+        ..
+    } = description;
+    let cycles = |cycles: &Quantity| cycles.cycles_of(&clock.spu_hz);
+    let request = cycles(&mfc.start_cycles) + command.phase_bus_cycles.cycles_of(&clock.bus_hz);
+    let instructions = cycles(&mfc.issue_cycles) + cycles(&spu.channel_cycles);
+    let caches = cycles(&local_store.read_cycles) + cycles(&local_store.write_cycles);
+    let body = match &description.interconnect {
+        Interconnect::Matrix(matrix) => {
+            Femtoseconds::of_transfer(LINE_BYTES as u64, matrix.port_bytes_per_s.value)
+        }
+        _ => Femtoseconds::ZERO,
+    };
+    // A look at one's own cache is under way when the line changes, on average half done.
+    let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
+    request + request + instructions + caches + body + half_a_look
 }

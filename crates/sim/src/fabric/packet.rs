@@ -14,4 +14,6 @@ pub(super) struct Packet {
     pub bytes: u32,
     pub from: u16,
     pub to: u16,
+    /// Whether it is a line that one SPE takes from the cache of another.
+    pub between_caches: bool,
 }

@@ -500,6 +500,7 @@ mod tests {
                 bytes: 128,
                 from,
                 to,
+                between_caches: false,
             }));
         }
         let mut arrivals = vec![0; packets.len()];
