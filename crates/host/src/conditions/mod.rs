@@ -52,7 +52,7 @@ pub struct Conditions {
     /// How many threads wanted to run, on average over the last minute and all CPUs of the
     /// computer.
     pub load_average: Option<f64>,
-    /// Who used the CPUs of the host while nothing was measured, or why that is not known.
+    /// The usage of the CPUs of the host while nothing was measured, or why it is not known.
     pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
     /// the clock frequency is not for Linux to choose, as in most virtual machines.
@@ -127,8 +127,8 @@ impl Conditions {
         })
     }
 
-    /// What is likely to spoil measurements, in sentences that say what to do about it; none if
-    /// all is well.
+    /// Conditions that are likely to spoil measurements, in sentences that say what to do. Empty if
+    /// there are none.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -176,8 +176,8 @@ impl Conditions {
         warnings
     }
 
-    /// Who disturbs measurements already, in sentences: for runs that are so short that it cannot
-    /// be told who disturbed them.
+    /// Disturbances that exist before a run, in sentences. They are for runs that are too short to
+    /// measure disturbances during the run.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -211,8 +211,8 @@ impl Conditions {
 }
 
 impl Host {
-    /// Looks at the state of the computer, to be asked before a run. Takes about a quarter of a
-    /// second, most of it to see what other programs do.
+    /// Reads the state of the computer. Call it before a run. It takes about a quarter of a second,
+    /// most of it to watch what other programs do.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Host {
         Conditions::read(self)
     }
 
-    /// Begins to watch who uses the CPUs of this host.
+    /// Begins to watch the usage of the CPUs of this host.
     ///
     /// # Errors
     ///
@@ -256,9 +256,9 @@ impl Host {
     /// Checks that the CPUs that this host uses are still there. Asks the system for two masks,
     /// which takes microseconds.
     ///
-    /// Ask between runs, from a thread that may go where the one that made the host could: during a
-    /// run, its caller may use one CPU only. A run on a host whose CPUs are gone ends as it would
-    /// have, on other CPUs.
+    /// Call this between runs, from a thread that may use the same CPUs as the thread that made the
+    /// host: during a run, its caller is pinned to one CPU. If CPUs of the host are gone, a run
+    /// still ends normally, on other CPUs.
     ///
     /// # Errors
     ///

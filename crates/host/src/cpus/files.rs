@@ -1,5 +1,5 @@
-//! Small files of `sys` and `proc`, where a missing file is an answer and a malformed one is an
-//! error, which [`Notes::skip`] makes a note of where the file can be done without.
+//! Small files of `sys` and `proc`. A missing file is a normal answer. A malformed file is an
+//! error. If the file is not necessary, [`Notes::skip`] turns the error into a note.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,8 +19,8 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// Where this source has the absolute path `absolute`, which may come with or without its first
-    /// slash.
+    /// The place of the absolute path `absolute` in this source. The path may begin with a slash or
+    /// not.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -28,8 +28,8 @@ impl Source {
     }
 }
 
-/// The content, or `None` if the file is missing, forbidden or empty, or what is behind it does not
-/// answer now ([`NO_ANSWER`]).
+/// The content, or `None` if the file is missing, forbidden or empty, or its driver does not answer
+/// now ([`NO_ANSWER`]).
 ///
 /// Runtimes of containers mask a file by mounting `/dev/null` over it, which then reads as empty;
 /// the kernel's own files end in a newline even where they hold an empty list.
@@ -190,9 +190,9 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// What drivers say in place of a content: `no_turbo` says `EAGAIN` where `intel_pstate` is off,
-/// the files of `cpufreq` say `EBUSY` while no governor is set for the CPU, and the others say that
-/// a device has gone or does not work.
+/// Errors by which drivers say that there is no content: `no_turbo` returns `EAGAIN` if
+/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` while no governor is set for
+/// the CPU. The other errors mean that a device was removed or does not work.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,
