@@ -104,7 +104,7 @@ pub enum ProblemError {
     Forbidden {
         /// Which task.
         task: Task,
-        /// Where it is.
+        /// The place of the task.
         place: Place,
     },
     /// More tasks at a place than it takes.
@@ -133,9 +133,9 @@ pub enum ProblemError {
     Moved {
         /// Which task.
         task: Task,
-        /// Where it is.
+        /// The place of the task.
         place: Place,
-        /// Where it has to be.
+        /// The place at which it is fixed.
         fixed: Place,
     },
 }

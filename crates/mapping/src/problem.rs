@@ -9,11 +9,12 @@ pub struct Problem {
     costs: Costs,
     /// How many tasks each place takes, 0 where it is forbidden.
     capacities: Vec<usize>,
-    /// Where each task has to be, if it is fixed.
+    /// The place at which each task is fixed, if it is fixed.
     fixed: Vec<Option<Place>>,
 }
 
-/// Says what a [`Problem`] has besides volumes and costs. Made by [`Problem::builder`].
+/// A builder for the properties of a [`Problem`] besides volumes and costs. [`Problem::builder`]
+/// makes it.
 #[derive(Clone, Debug)]
 pub struct ProblemBuilder {
     volumes: Volumes,
@@ -141,7 +142,7 @@ impl Problem {
         self.capacities[place.0]
     }
 
-    /// Where a task is fixed, if it is.
+    /// The place at which a task is fixed, if it is fixed.
     ///
     /// # Panics
     ///
