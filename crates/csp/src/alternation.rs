@@ -618,9 +618,9 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // Of two alternations at a channel, the one that waits makes the other one's guard
-            // ready only if that waits too, and this one may never wait. So it checks all of its
-            // guards.
+            // An alternation that waits on the other side of a channel makes a guard of this one
+            // ready only while this one waits too. But a selection with a limit may never wait. So
+            // it checks all of its guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A slot holds a word together with its number, counted from 1. So one load tells the reader
-//! whether the word is new. Numbers wrap after 2^32 words; no slot is that far behind.
+//! whether the word is new. Numbers wrap after 2^32 words, but a slot never lags behind by that
+//! many.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};

@@ -90,9 +90,10 @@
 //!
 //! # Machines
 //!
-//! A library may build its own scheduler on this one, as a machine does that runs programs. It runs
-//! its cores as their [`Owner`]. Programs on such a core cannot start, suspend or wake threads
-//! themselves: the functions of this crate that would do so panic there.
+//! A library may build its own scheduler on this one: for example a machine that runs programs of
+//! its users. Such a library runs its cores as their [`Owner`]. Programs on such a core cannot
+//! start, suspend or wake threads themselves: the functions of this crate that would do so panic
+//! there.
 //!
 //! # Limits
 //!

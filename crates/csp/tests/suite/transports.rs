@@ -251,11 +251,11 @@ fn processes_of_one_spe_communicate_for_much_less() {
     assert!(2 * within.requests < across.requests);
 }
 
-/// Checks a channel to which no process writes, `looks` times.
+/// Checks a channel to which no process writes, `times` times.
 fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times: usize) -> Span {
     let begin = process.now();
     for _ in 0..times {
-        // One that is made anew looks, however little has changed.
+        // A new alternation checks its guards even if nothing has changed.
         let mut alternation = Alternation::priority();
         alternation.read(reader);
         assert!(alternation.select_or_skip(process).unwrap().is_none());

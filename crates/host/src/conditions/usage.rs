@@ -68,8 +68,8 @@ pub struct Usage {
     /// The share of the quota's periods in which all threads of the process had to stop because it
     /// was used up, 0 to 1; `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its
-    /// CPUs if it ran none. CPUs that the system does not show are left out.
+    /// The CPUs on which the host ran the PPE or SPEs in this time, in ascending order. If it ran
+    /// none, all of its CPUs. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
     /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
     /// ascending order.

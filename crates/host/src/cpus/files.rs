@@ -174,8 +174,8 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// The error for `text`, which `path` has where `expected` should be.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// Enough to recognize a line of any file that is read here; the longest, of `mountinfo`, is
-    /// shown in part.
+    /// The most characters of a content that an error shows: enough to recognise a line of any file
+    /// that is read here. Only lines of `mountinfo` may be longer and are cut.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');

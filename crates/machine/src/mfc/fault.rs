@@ -85,7 +85,7 @@ pub enum MfcFault {
     },
 }
 
-/// What a fault is about: a command, or one element of a list command.
+/// The operation that a fault is about: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     /// The command.
