@@ -703,7 +703,7 @@ pub enum NetworkError {
         process: String,
         /// Where it ran.
         at: Processor,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
     /// A process of a network tried to run another network and to wait for its end. That would have

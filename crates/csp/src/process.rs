@@ -205,7 +205,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_until_deadline(&why, time, &mut || false);
     }
 
-    /// What the processes of its network share.
+    /// The state that the processes of its network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
         self.who.shared
     }

@@ -1,4 +1,4 @@
-//! What the processes of a network share.
+//! The state that the processes of a network share.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};

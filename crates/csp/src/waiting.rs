@@ -1,4 +1,4 @@
-//! What a process waits for.
+//! Descriptions of what a process waits for.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::link::Link;
 /// Calls a closure with what each guard of an alternation waits for.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
-/// What a process waits for.
+/// Descriptions of what a process waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),

@@ -1,4 +1,4 @@
-//! What processes waited for when they were cancelled, for the report of a deadlock.
+//! Records of what processes waited for when they were cancelled, for the report of a deadlock.
 //!
 //! A deadlock cancels each process in the call that waits, and that call records here what it
 //! waited for and its thread. The machine's report names the threads that waited too. So each wait

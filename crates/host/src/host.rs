@@ -108,7 +108,7 @@ pub enum HostError {
         spe: SpeId,
         /// The bytes asked for.
         bytes: usize,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

@@ -7,7 +7,7 @@ use std::panic::Location;
 use crate::id::Processor;
 use crate::time::{Span, Time};
 
-/// What a panic carries.
+/// The payload of a panic: what it carries to the code that catches it.
 pub type Payload = Box<dyn Any + Send>;
 
 /// The payload of the panic that unwinds a cancelled program. Programs are cancelled when their run
@@ -26,7 +26,7 @@ pub enum RunError {
         at: Processor,
         /// Which program.
         program: String,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
     /// All programs waited, and none of them could wake another. They were cancelled by unwinding.

@@ -22,7 +22,7 @@ use crate::thread::Thread;
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
 ///
-/// // SAFETY: no code relies on who wakes a thread of this core.
+/// // SAFETY: no code relies on which other code wakes a thread of this core.
 /// let owner = unsafe { Owner::new() };
 /// let program = || std::panic::catch_unwind(yield_now).is_err();
 /// assert_eq!(owner.run(&Config::default(), &NoOutside, program), Ok(true));

@@ -434,8 +434,8 @@ impl<T> Ring<T> {
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
         // If the side has no thread yet, its first thread will take the lock. If it is on this OS
-        // thread, it is not busy now, and before a process uses the end on another thread it takes
-        // the lock.
+        // thread, it is not busy now, and and a process that uses the end on another thread first
+        // takes the lock.
         if its == 0 || its == thread {
             return;
         }

@@ -6,7 +6,7 @@
 //!   between  Host::check_cpus   CPUs that went away           ──► an error
 //! ```
 //!
-//! What a computer does not tell is `None`. Files are read below the root of the host's
+//! Values that a computer does not show are `None`. Files are read below the root of the host's
 //! [`Source`]; clock and memory are those of the computer that this process runs on.
 
 mod clock;
@@ -27,15 +27,16 @@ use crate::host::Host;
 pub use clock::Clock;
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
-/// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
-/// of CPUs.
+/// How long to watch other programs before a run: 20 of the steps in which Linux counts the time of
+/// CPUs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// From this step on, a clock is coarse: as long as an exchange of words between two cores.
+/// A clock with at least this step is coarse: an exchange of words between two cores takes about as
+/// long.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// From this on, a reading is slow. Linux reads a good clock source without a system call, in 20
-/// to 60 ns.
+/// A reading that takes at least this time is slow. Linux reads a good clock source without a
+/// system call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -68,7 +69,7 @@ pub struct Conditions {
     /// four times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`,
     /// because programs run on this computer.
     pub clock_bound_hz: Option<u64>,
-    /// What Linux counts time by, such as `tsc`.
+    /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock that times are measured with.
     pub clock: Clock,

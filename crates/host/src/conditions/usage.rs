@@ -242,7 +242,7 @@ impl<'h> Watch<'h> {
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) at_ns: u64,
-    /// What the system says about each CPU of the computer.
+    /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// The hardware threads of the core of each CPU that the host uses.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
@@ -253,7 +253,7 @@ pub(super) struct Look {
     pub(super) periods: Option<Periods>,
 }
 
-/// What a CPU did, in nanoseconds since the computer started.
+/// How a CPU has spent its time, in nanoseconds since the computer started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
     /// The CPU was idle, even if a program waited for a disk.

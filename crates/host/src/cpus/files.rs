@@ -12,10 +12,10 @@ use super::list::{parse_list, parse_map};
 use super::notes::Notes;
 use super::source::Source;
 
-/// What a list is expected to be.
+/// The expected content of a list.
 const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 
-/// What a map is expected to be.
+/// The expected content of a map.
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {

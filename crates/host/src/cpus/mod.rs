@@ -3,7 +3,7 @@
 //! ([`conditions`](crate::conditions) reads what changes.)
 //!
 //! ```text
-//!  mask of allowed CPUs ──────────────► who may be used      (given)
+//!  mask of allowed CPUs ──────────────► may be used          (given)
 //!  sys/devices/system/cpu/cpuN/
 //!      topology/core_cpus_list ───────► cores, sibling ranks SMT
 //!      topology/package_cpus_list ────► packages             sockets
@@ -74,8 +74,8 @@ pub struct Cpus {
     /// All memory nodes that are online, by ascending `os_index`; at least one. Some may have no
     /// memory, some no CPUs.
     pub memory_nodes: Vec<Node>,
-    /// The processor's name for people, such as "AMD EPYC 7763 64-Core Processor"; on computers
-    /// whose kernel does not name the processor, the computer's.
+    /// The name of the processor for users, such as "AMD EPYC 7763 64-Core Processor". If the
+    /// kernel does not name the processor, the name of the computer.
     pub model_name: Option<String>,
     /// Sentences for users about files that were odd and not necessary.
     pub notes: Vec<String>,
@@ -238,8 +238,8 @@ impl Cpus {
     }
 }
 
-/// What the kernel calls the processor (x86, POWER), or the firmware the computer (most ARM and
-/// RISC-V boards by the device tree, ARM servers by DMI).
+/// The kernel's name of the processor (x86, POWER), or the firmware's name of the computer (most
+/// ARM and RISC-V boards by the device tree, ARM servers by DMI).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {

@@ -13,7 +13,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// What a file says, or `None` and a note if it makes no sense.
+    /// The value of a file, or `None` and a note if its content makes no sense.
     ///
     /// # Errors
     ///

@@ -66,7 +66,7 @@ impl ListElement {
     }
 }
 
-/// What one list element moves, checked.
+/// The checked transfer of one list element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ElementTransfer {
     operation: Operation,

@@ -96,7 +96,7 @@ pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
 /// A set of slots: bit `n` is slot `n`.
 type Slots = u32;
 
-/// What `tags` holds for an immediate atomic: no tag that a command can have.
+/// The element of `tags` for an immediate atomic. It differs from all tags.
 const NO_TAG: u8 = u8::MAX;
 
 impl<const ENTRIES: usize> Default for CommandQueue<ENTRIES> {

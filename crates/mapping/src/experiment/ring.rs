@@ -129,7 +129,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // What comes in this direction comes from the neighbour on the other side.
+                // Packets in this direction come from the neighbour on the other side.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
