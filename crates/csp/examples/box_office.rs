@@ -1,6 +1,6 @@
 //! A network that serves the program around it. Plain threads, such as those of a web server, sell
-//! the seats of a theatre. A process of the network knows which seats are free, so no lock is
-//! needed; and it is the only one, so no seat is sold twice.
+//! the seats of a theatre. One process of the network knows which seats are free. So no lock is
+//! needed, and no seat is sold twice.
 
 use std::error::Error;
 
@@ -13,13 +13,14 @@ use cellworks_machine::{Machine, SpeId};
 /// Asks for seats side by side.
 pub struct Order {
     seats: u32,
-    /// Where the number of the first one goes, if there were enough.
+    /// The end to which the number of the first seat is written: `None` if there were not enough
+    /// seats.
     answer: Writer<Option<u32>>,
 }
 
 impl Item for Order {}
 
-/// Sells seats until the last one that orders has gone. Returns how many were sold.
+/// Sells seats until the last thread that orders has ended. Returns how many were sold.
 fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: u32) -> u32 {
     let mut sold = 0;
     for Order {
@@ -28,7 +29,7 @@ fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: 
     } in orders.items(process)
     {
         let is_enough = sold + more <= seats;
-        // A thread that has gone in the meantime gets none.
+        // A thread that has ended in the meantime gets no seats.
         if answer.write(process, is_enough.then_some(sold)).is_ok() && is_enough {
             sold += more;
         }
@@ -36,7 +37,7 @@ fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: 
     sold
 }
 
-/// What a plain thread does: orders pairs of seats for as long as there are any.
+/// The work of a plain thread: orders pairs of seats as long as there are any.
 fn sell_pairs(mut gate: Gate<Writer<Order, Any>>) -> Result<Vec<u32>, ProcessError> {
     let (orders, process) = gate.enter()?;
     let mut pairs = Vec::new();

@@ -1,10 +1,10 @@
 //! Power series as streams of their coefficients, after McIlroy, *Squinting at Power Series*
 //! (1990).
 //!
-//! A product is made of smaller ones: with `F = f + x F'` and `G = g + x G'`,
+//! A product is made of smaller ones. With `F = f + x F'` and `G = g + x G'` it is
 //! `F G = f g + x (f G' + g F' + x F' G')`. So each process that multiplies splits the rests of its
-//! two series and starts another process for `F' G'` when the third coefficient is wanted: there
-//! are as many as coefficients are read.
+//! two series. When the third coefficient is read, it starts another process for `F' G'`. There are
+//! as many such processes as coefficients that are read.
 
 use cellworks_csp::{Channel, Ended, Network, NetworkError, Process, Reader, Started, Starter};
 use cellworks_host::Host;
@@ -32,7 +32,7 @@ fn product(a: Fraction, b: Fraction) -> Fraction {
     reduced(a.0 * b.0, a.1 * b.1)
 }
 
-/// What starts the processes of a series: each on the SPE after that of the process that asks.
+/// Starts the processes of a series, each on the SPE after that of the calling process.
 struct Starts<'a, 'b, 'env, S: Spe> {
     starter: &'a Starter<'env, S>,
     process: &'a Process<'b, S>,
@@ -56,7 +56,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
                 Ok(body(Starts { starter, process })?)
             },
         );
-        // It goes on until its series is not read any more.
+        // The process goes on until its series is not read any more.
         drop::<Started<()>>(started);
     }
 
@@ -81,7 +81,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         series
     }
 
-    /// A series twice.
+    /// Two copies of a series.
     fn split(&self, mut f: Series) -> (Series, Series) {
         let (mut first, one) = Channel::new().one_to_one();
         let (mut second, other) = Channel::new().one_to_one();
@@ -148,7 +148,7 @@ pub(crate) fn squares<M: Machine>(
     let mut network = Network::on(machine);
     let starter = network.starter();
     for spe in machine.topology().spes() {
-        // Processes can be started there.
+        // An empty group, so that processes can be started on the SPE.
         network.group(spe, |_| {});
     }
     network.process("squares", SpeId::new(0), move |process| {

@@ -22,7 +22,8 @@ pub struct Year {
     pub consultations: u32,
 }
 
-/// Waits until `size` have come, tells Santa, and lets them go when Santa is done with them.
+/// Waits until `size` visitors have come, tells Santa, and lets them go when Santa is done with
+/// them.
 fn gather(
     process: &Process<'_, impl Place>,
     size: u32,
@@ -104,7 +105,7 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
                 show_out.write(process, ()).expect("they wait for it");
             }
         }
-        // His ends are dropped: all others end as their channels do.
+        // Santa's ends are dropped here. So channels end, and with them all other processes.
         year
     })
 }

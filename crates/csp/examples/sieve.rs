@@ -1,6 +1,6 @@
-//! The prime sieve: a process for each prime number, which lets only those numbers pass that its
-//! prime does not divide. When the first number comes out of the last process, that is the next
-//! prime, and a process is started for it. How many there will be is not said beforehand.
+//! The prime sieve. There is a process for each prime number, which passes on only the numbers that
+//! its prime does not divide. The first number that comes out of the last process is the next
+//! prime, and a process is started for it. The number of processes is not known beforehand.
 
 use cellworks_csp::{
     Any, Channel, Ended, Network, NetworkError, Place, Process, ProcessError, Reader, Starter,
@@ -10,7 +10,7 @@ use cellworks_host::Host;
 use cellworks_machine::{Machine, Spe, SpeId};
 use cellworks_sim::{Description, Sim};
 
-/// Reads numbers that no smaller prime divides: the first one is a prime.
+/// Reads numbers that no smaller prime divides. The first of them is a prime.
 fn filter<S: Spe>(
     starter: &Starter<'_, S>,
     process: &Process<'_, S>,
@@ -42,7 +42,7 @@ pub(crate) fn primes<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, 
     let mut network = Network::on(machine);
     let starter = network.starter();
     for spe in machine.topology().spes() {
-        // Processes can be started there.
+        // An empty group, so that processes can be started on the SPE.
         network.group(spe, |_| {});
     }
     network.process("numbers", SpeId::new(0), move |process| {
@@ -57,8 +57,8 @@ pub(crate) fn primes<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, 
     network.run_with(move |process| take(process, &mut found, count))
 }
 
-/// Reads some primes. Then `found` is closed, and one process after the other ends because the next
-/// one has.
+/// Reads some primes and closes `found`. Then one process after the other ends, because the next
+/// one has ended.
 fn take(process: &Process<'_, impl Place>, found: &mut Reader<u64>, count: usize) -> Vec<u64> {
     let primes: Result<_, Ended> = (0..count).map(|_| found.read(process)).collect();
     found.close(process);

@@ -1,4 +1,4 @@
-//! Waiting for one of several channels: external choice.
+//! Alternation: waiting until one of several channels can be read or written (external choice).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// Which of several guards that are ready is chosen.
+/// Which guard is chosen if several are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     Priority,
@@ -30,12 +30,12 @@ enum Policy {
     Arbitrary { state: u64 },
 }
 
-/// Channels of which a process wants to read or write one, whichever is ready: the guards of an
-/// alternation.
+/// A set of guards. Each guard is a channel that the process wants to read or to write. A selection
+/// waits until one of them is ready and performs it.
 ///
-/// Guards are listed once, in an order, and selected from again and again; a selection costs what
-/// is ready, not what is listed. They may read and write, in any mixture, also when the process at
-/// the other side alternates too.
+/// Guards are listed once, in an order, for any number of selections. The time of a selection
+/// depends on how many guards are ready, not on how many are listed. An alternation may both read
+/// and write, and the process on the other side of a channel may use an alternation too.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -65,26 +65,28 @@ pub struct Alternation<'a> {
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
-    /// By 64 guards.
+    /// A word for each 64 guards.
     words: Vec<Word>,
-    /// Where the next search begins.
+    /// The guard at which the next search begins.
     next: usize,
-    /// Guards that write, of which the first one to be chosen writes an item that all are offered.
+    /// Sets of writing guards that were offered the same item: the first one that is chosen writes
+    /// it.
     any_of: Vec<Vec<usize>>,
 }
 
-/// Of 64 guards, a bit each.
+/// The state of 64 guards, a bit for each.
 struct Word {
-    /// Which may be ready. Set by channels.
+    /// The guards that may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
-    /// Which have their pre-condition.
+    /// The guards whose pre-condition is true.
     conditions: u64,
-    /// Which have what they need: guards that write have been offered an item.
+    /// The guards that have what they need: a writing guard an item to write, a reading guard room
+    /// for an item.
     supplied: u64,
 }
 
 impl Word {
-    /// Which can be chosen.
+    /// The guards that can be chosen.
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
@@ -92,8 +94,8 @@ impl Word {
 }
 
 /// A guard that reads.
-// Invariant in `T`, as is `WriteGuard`: it stands for a place that items of this very type are put
-// into and taken out of.
+// Invariant in `T`, as is `WriteGuard`: items of type `T` are put into the guard and taken out of
+// it.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -109,8 +111,8 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that was chosen; equal to what [`Alternation::read`] or [`Alternation::write`]
-/// returned for it.
+/// The guard that was chosen. It is equal to the guard that [`Alternation::read`] or
+/// [`Alternation::write`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -118,7 +120,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The place of the guard in the order in which they were listed, from 0.
+    /// The number of the guard in the order of the list, counted from 0.
     pub fn index(self) -> usize {
         self.index
     }
@@ -128,7 +130,7 @@ impl Chosen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ended}, at the guard {} of an alternation", .guard.index)]
 pub struct GuardEnded {
-    /// Which guard.
+    /// The guard.
     pub guard: Chosen,
     /// How its channel ended.
     #[source]
@@ -144,7 +146,7 @@ impl From<GuardEnded> for Ended {
 macro_rules! guard {
     ($guard:ident) => {
         impl<T> $guard<T> {
-            /// The place of the guard in the order in which they were listed, from 0.
+            /// The number of the guard in the order of the list, counted from 0.
             pub fn index(&self) -> usize {
                 self.index
             }
@@ -177,7 +179,8 @@ pub trait AsGuard: sealed::AsGuard {}
 
 mod sealed {
     pub trait AsGuard {
-        /// Its place in this alternation, which has to be its own.
+        /// The number of the guard in `alternation`. Panics if the guard belongs to another
+        /// alternation.
         fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
     }
 }
@@ -185,18 +188,18 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Carries the guard out, if its channel is ready; if not, or if nothing more is there, records
-    /// that it is not.
+    /// Performs the guard if its channel is ready. If the channel is not ready, or not ready any
+    /// more afterwards, this records it.
     fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
-    /// What the alternation waits for with this guard.
+    /// A description of what the alternation waits for at this guard.
     fn waiting(&self) -> Waiting<'_>;
-    /// The [`Guard`], whatever it reads or writes.
+    /// The [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
-    /// No other guard holds an item for this one any more.
+    /// Records that no other guard holds an item for this one any more.
     fn forget_holder(&self);
 }
 
@@ -208,7 +211,7 @@ struct ListedGuard<T, L: Lock> {
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
     fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met {
-        // SAFETY: this is the alternation, and active.
+        // SAFETY: the alternation itself calls this, while it is active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
         self.channel.record_user_under_lock(self.side, process);
@@ -224,7 +227,8 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // Before an item that nobody has taken out of the guard is dropped.
+                // The lock is released before the assignment below drops an item that was not taken
+                // out of the guard.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -234,7 +238,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above; it lies in another guard, or there is none.
+                    // SAFETY: as above. The item lies in another guard, or there is none.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -269,7 +273,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn forget_holder(&self) {
-        // SAFETY: this is the alternation, and active.
+        // SAFETY: the alternation itself calls this, while it is active.
         unsafe { self.guard.set_holder(None) };
     }
 }
@@ -297,20 +301,21 @@ enum Patience {
 }
 
 impl<'a> Alternation<'a> {
-    /// Of several guards that are ready, the one that was listed first is chosen.
+    /// An alternation that chooses, of several ready guards, the one that was listed first.
     pub fn priority() -> Self {
         Self::new(Policy::Priority)
     }
 
-    /// Of several guards that are ready, the one that has waited longest for its turn is chosen:
-    /// with `n` guards, one that stays ready waits for `n - 1` others at most.
+    /// An alternation that gives each guard its turn: it chooses, of several ready guards, the next
+    /// one in the order of the list after the guard that was chosen last. With `n` guards, a guard
+    /// that stays ready waits for `n - 1` others at most.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
-    /// Of several guards that are ready, any is chosen, as the seed has it.
+    /// An alternation that chooses any of several ready guards, pseudo-randomly from `seed`.
     pub fn arbitrary(seed: u64) -> Self {
-        // Any number but 0, of which xorshift makes nothing else.
+        // The state must not be 0: xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
         Self::new(Policy::Arbitrary { state })
     }
@@ -338,7 +343,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Lists a channel to write to. The guard is ready only when an item was
+    /// Lists a channel to write to. The guard can be chosen only after an item was
     /// [offered](Self::offer).
     pub fn write<T: Item + 'a, E, R: Reach>(
         &mut self,
@@ -386,7 +391,7 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a guard has what it needs: one that writes an item, one that reads room for
+    /// Records whether a guard has what it needs: a writing guard an item, a reading guard room for
     /// one.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
@@ -398,8 +403,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard, which is true until it is set: without it the guard is
-    /// not chosen.
+    /// Sets the pre-condition of a guard. While it is false, the guard is not chosen. It is true at
+    /// first.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -410,7 +415,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// What a guard that writes is to write when it is chosen. It stays with the guard until then.
+    /// Gives a writing guard the item to write when it is chosen. The guard keeps the item until
+    /// then.
     ///
     /// # Panics
     ///
@@ -427,13 +433,13 @@ impl<'a> Alternation<'a> {
             "the guard {index} has an item already; withdraw it first"
         );
         let parcel = process.pack(item, self.guards[index].link());
-        // SAFETY: this is the alternation, and active.
+        // SAFETY: the alternation itself calls this, while it is active.
         *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
         self.supply(index, true);
     }
 
-    /// What any one of several guards that write is to write: the one that is chosen first. Then
-    /// the others have nothing to write any more.
+    /// Gives several writing guards the same item. The first one that is chosen writes it. After
+    /// that the others have nothing to write.
     ///
     /// ```
     /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -477,7 +483,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: this is the alternation, and active; it lists both.
+            // SAFETY: the alternation itself calls this, while it is active. It lists both guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -486,7 +492,8 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// A guard has nothing to write any more, and so have those that were offered the same item.
+    /// Called when a guard has nothing to write any more: then the guards that were offered the
+    /// same item have nothing to write either.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -499,20 +506,20 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Whether a guard that writes has an item that was not written yet.
+    /// Whether a writing guard has an item that was not written yet.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
         self.words[index / 64].supplied & 1 << (index % 64) != 0
     }
 
-    /// Takes back what a guard that writes has been offered and has not written.
+    /// Takes back the item that a writing guard was offered and has not written.
     pub fn withdraw<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        // SAFETY: this is the alternation, and active.
+        // SAFETY: the alternation itself calls this, while it is active.
         let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
         self.supply(index, false);
         self.end_offer_to_any(index);
@@ -528,14 +535,14 @@ impl<'a> Alternation<'a> {
     ///
     /// # Panics
     ///
-    /// If it has none: it was not chosen since the last one was taken.
+    /// If the guard has no item: it was not chosen since its last item was taken.
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
         guard: &ReadGuard<T>,
     ) -> T {
         let index = guard.index_in(self);
-        // SAFETY: this is the alternation, and active.
+        // SAFETY: the alternation itself calls this, while it is active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
         self.supply(index, true);
         let parcel = parcel.unwrap_or_else(|| {
@@ -544,28 +551,30 @@ impl<'a> Alternation<'a> {
         process.fetch(parcel, self.guards[index].link())
     }
 
-    /// The guard number `index`, which reads or writes `T`s.
+    /// The guard number `index`, which reads or writes items of type `T`.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
-        // SAFETY: only `read` and `write` make tokens, with the type of the channel that they list
-        // at that index. It is that type to the lifetime, as tokens are invariant. A token is used
-        // with its own alternation alone: `index_in` has compared their numbers, which are used
-        // once. The guard lives as long as it is listed.
+        // SAFETY: only `read` and `write` make tokens (`ReadGuard` and `WriteGuard`), with the item
+        // type of the channel that they list at that index. `T` is exactly that type, lifetimes
+        // included, because tokens are invariant. A token is used only with its own alternation:
+        // `index_in` has compared the numbers of the two alternations, and no number is used twice.
+        // The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, carries it out, and says which. The other processes of this
-    /// processor run meanwhile.
+    /// Waits until a guard is ready, performs it, and returns which one it was. The other processes
+    /// of this processor run meanwhile.
     ///
     /// # Errors
     ///
-    /// [`GuardEnded`] if the channel of an enabled guard has ended. Go on without it, by
-    /// [`when`](Self::when), or end. In a destructor while the run is being cancelled it does not
-    /// wait, and says that the first enabled guard is closed.
+    /// [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable the
+    /// guard by [`when`](Self::when) and go on, or end. In a destructor while the run is being
+    /// cancelled this does not wait, and returns that the channel of the first enabled guard is
+    /// closed.
     ///
     /// # Panics
     ///
-    /// If no guard is enabled, as it would wait for ever.
+    /// If no guard is enabled, because the process would wait for ever.
     #[track_caller]
     pub fn select<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Chosen, GuardEnded> {
         let chosen = self.choose(process, Patience::Unlimited)?;
@@ -613,14 +622,15 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // An alternation that waits at the other side tells those who wait too, which this one
-            // may never do for long.
+            // An alternation that waits on the other side of a channel makes a guard of this one
+            // ready only while this one waits too. But a selection with a limit may never wait. So
+            // it checks all of its guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
         }
         loop {
-            if let Some(result) = self.look(process) {
+            if let Some(result) = self.try_guards(process) {
                 return result.map(Some);
             }
             if matches!(patience, Patience::None) {
@@ -631,11 +641,11 @@ impl<'a> Alternation<'a> {
                 Waited::Poked => {}
                 Waited::Claimed(index) => return Ok(Some(self.id(index))),
                 Waited::InVain => {
-                    return match (self.look(process), patience) {
+                    return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // It may not have waited at all, and ask again and again with times
-                            // that have passed.
+                            // The deadline may have passed before the call, and the program may
+                            // call this in a loop: so other processes must get a turn here.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -646,7 +656,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// What a selection ends with that has found nothing, and waits no longer.
+    /// The result of a selection that has found no ready guard and waits no longer.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -659,7 +669,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// What a selection ends with that cannot wait, because the run is being cancelled.
+    /// The result of a selection that cannot wait, because the run is being cancelled.
     fn cancelled(&self) -> GuardEnded {
         let first = (0..self.guards.len()).find(|index| self.is_enabled(*index));
         GuardEnded {
@@ -668,7 +678,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// The next guard to look at: ready as far as is known, and enabled.
+    /// The next guard to check: one that may be ready, and is enabled.
     #[inline]
     fn candidate(&self) -> Option<usize> {
         let start = match self.policy {
@@ -687,20 +697,23 @@ impl<'a> Alternation<'a> {
         (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
     }
 
-    /// After the word `first`, and from the start on, that word included.
+    /// Searches the words after `first`, and then from the start up to and including `first`.
     fn candidate_elsewhere(&self, first: usize) -> Option<usize> {
         let mut words = (first + 1..self.words.len()).chain(0..=first);
         words.find_map(|word| self.candidate_of(word, !0))
     }
 
-    /// Carries out a guard that is ready, if one is.
+    /// Performs a guard that is ready, if there is one.
     #[inline(always)]
-    fn look<P: Place>(&mut self, process: &Process<'_, P>) -> Option<Result<Chosen, GuardEnded>> {
+    fn try_guards<P: Place>(
+        &mut self,
+        process: &Process<'_, P>,
+    ) -> Option<Result<Chosen, GuardEnded>> {
         loop {
             let index = self.candidate()?;
             let guard = &self.guards[index];
             let mut met = Met::NoPartner;
-            process.look(
+            process.attempt(
                 || guard.waiting(),
                 |woken| {
                     met = guard.attempt(process.who(), woken);
@@ -735,12 +748,12 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// A guard has been carried out.
+    /// Called when a guard has been performed.
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // One that has written has no item; one that has read has one, and has to be asked for it
-        // before it reads again.
+        // The guard is not supplied now: if it has written, it has no item to write; if it has
+        // read, its item must be taken before it can read again.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -748,7 +761,7 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or the other side has carried one out.
+    /// Waits until a guard may be ready, or a process on the other side has performed one.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(
@@ -803,14 +816,15 @@ impl<'a> Alternation<'a> {
 enum Waited {
     /// A guard may be ready.
     Poked,
-    /// The other side has carried this guard out.
+    /// A process on the other side has performed this guard.
     Claimed(usize),
-    /// The deadline came, or the run is being cancelled and this is a destructor.
+    /// The deadline has passed, or the run is being cancelled and this is a destructor.
     InVain,
 }
 
-/// An alternation waits as long as this lives, in the frame of the call that waits: when that
-/// returns or unwinds, the alternation is active again, and knows what was done with its guards.
+/// The alternation counts as waiting as long as this value lives, in the frame of the call that
+/// waits. When that call returns or unwinds, the alternation is active again and has recorded what
+/// happened to its guards.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

@@ -7,47 +7,46 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! A body owns its ends, and drops them before anybody sees its result. So another process may meet
-//! a channel that is closed for that reason, fail, and be the first that the network is told of.
-//! What counts is therefore not when the network is told, but a [`Moment`] that is before the
-//! failing process drops its ends.
+//! A body owns its ends, and drops them before its result is known. So another process may find a
+//! channel closed for that reason, fail, and be the first whose failure the network is told of.
+//! Therefore the order of failures is not the order in which the network is told. Each failure has
+//! a [`Moment`] that lies before the failing process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
-/// When something went wrong, compared with other such moments. If one failure makes another
-/// happen, its moment is earlier.
+/// When a failure happened. If one failure causes another, its moment is earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// After all that have been taken.
+    /// A moment after all that were taken before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Who fails because of another has seen what that did later, so it gets a later number
-        // without an ordering.
+        // `Relaxed` is enough: a process that fails because of another has seen something that the
+        // other did after it took its moment, so it gets a later number.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
 thread_local! {
-    /// When a process that unwinds on this OS thread dropped its first end.
+    /// The moment when the process that unwinds on this OS thread dropped its first end.
     static UNWINDS_SINCE: Cell<Option<Moment>> = const { Cell::new(None) };
 }
 
 /// An end is going to be dropped on this OS thread.
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
-    // If nothing unwinds, a process has caught the panic that it was.
+    // If the thread does not unwind, the panic of an earlier moment was caught.
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 
-/// A process of this OS thread has been unwound, and its panic was caught: since when it unwound,
-/// as far as others could notice.
+/// Called when a process of this OS thread was unwound and its panic was caught. Returns the first
+/// moment at which other processes could notice that it failed.
 pub(crate) fn unwound() -> Moment {
-    // One that waits in a destructor while this one came and went unwinds for longer: the moment is
-    // its.
+    // If this OS thread still unwinds, then another process waits in a destructor here, and the
+    // recorded moment belongs to that process.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -23,29 +23,29 @@ use crate::side::Side;
 use crate::waker::Woken;
 use crate::way::{self, patience, ring};
 
-/// An end that one process has: it is not `Clone`.
+/// The kind of an end that only one process may have. Such an end is not `Clone`.
 #[derive(Clone, Copy, Debug)]
 pub struct One(());
 
-/// An end that several processes may have: it is `Clone`.
+/// The kind of an end that several processes may have. Such an end is `Clone`.
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
 
-/// How many processes may have an end: [`One`] or [`Any`].
+/// The kind of an end: how many processes may have it, [`One`] or [`Any`].
 pub trait Kind: sealed::Kind {}
 impl Kind for One {}
 impl Kind for Any {}
 
-/// Processes of any processors may use the channel.
+/// The reach of a channel that processes on any processors may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());
 
-/// Only processes of one SPE may use the channel, which needs no atomic instructions then: its ends
-/// are not `Send`.
+/// The reach of a channel that only processes of one SPE may use. Its ends are not `Send`, and it
+/// needs no atomic instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Local(());
 
-/// Who may use a channel: [`Shared`] or [`Local`].
+/// The reach of a channel: which processes may use it, [`Shared`] or [`Local`].
 pub trait Reach: sealed::Reach {}
 impl Reach for Shared {}
 impl Reach for Local {}
@@ -71,7 +71,7 @@ impl sealed::Reach for Local {
     type Lock = Turns;
 }
 
-/// What a channel is to be, before its two ends are made.
+/// A builder of a channel: its properties before its two ends are made.
 ///
 /// ```
 /// use cellworks_csp::Channel;
@@ -98,8 +98,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// A rendezvous between processes of any processors: a writer waits until a reader has its
-    /// item.
+    /// A rendezvous channel between processes on any processors: a writer waits until a reader has
+    /// its item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -114,7 +114,7 @@ impl Channel {
         }
     }
 
-    /// As [`new`](Self::new), between processes of one SPE.
+    /// As [`new`](Self::new), for processes of one SPE.
     #[track_caller]
     pub fn local() -> Channel<Local> {
         Channel {
@@ -127,36 +127,39 @@ impl Channel {
 }
 
 impl<R: Reach> Channel<R> {
-    /// What reports call it; otherwise they say where it was made.
+    /// Sets the channel's name in reports. Without a name, reports say where the channel was made.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// With room for `items` items, that writers need not wait for a reader with. 0 is a
-    /// rendezvous. `usize::MAX` is a buffer without bound: its writers never wait, and it takes
-    /// memory as items come, up to all there is if they are not read.
+    /// Sets how many items the channel's buffer holds. A writer need not wait while the buffer has
+    /// room. 0 makes a rendezvous channel. `usize::MAX` makes a buffer without bound: its writers
+    /// never wait, and it takes memory for every item that was not read yet, up to all the memory
+    /// there is.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
     }
 
-    /// One process writes, one reads.
+    /// Makes the ends of a channel that one process writes and one process reads.
     pub fn one_to_one<T: Item>(self) -> (Writer<T, One, R>, Reader<T, One, R>) {
         self.ends(true)
     }
 
-    /// One process writes, several read: each item goes to one of them.
+    /// Makes the ends of a channel that one process writes and several processes read. Each item
+    /// goes to one of the readers.
     pub fn one_to_any<T: Item>(self) -> (Writer<T, One, R>, Reader<T, Any, R>) {
         self.ends(false)
     }
 
-    /// Several processes write, one reads.
+    /// Makes the ends of a channel that several processes write and one process reads.
     pub fn any_to_one<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, One, R>) {
         self.ends(false)
     }
 
-    /// Several processes write, several read: each item goes to one of them.
+    /// Makes the ends of a channel that several processes write and several processes read. Each
+    /// item goes to one of the readers.
     pub fn any_to_any<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, Any, R>) {
         self.ends(false)
     }
@@ -174,16 +177,16 @@ impl<R: Reach> Channel<R> {
 
 pub(crate) type LockOf<R> = <R as sealed::Reach>::Lock;
 
-/// How many items are taken at a time from what is to be written.
+/// How many items [`Writer::write_all`] takes from the caller's iterator at a time.
 const BATCH_ITEMS: usize = 64;
 
-/// What [`Writer::write_all`] gives back: what was not written yet.
+/// The items that [`Writer::write_all`] has not written.
 pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 
 /// The end of a channel that items are written to.
 ///
-/// Dropping the last one closes the channel. While the network runs its ends are to be dropped by
-/// its processes, or with a [`Gate`](crate::Gate): an OS thread that has neither wakes no process.
+/// Dropping the last `Writer` closes the channel. While the network runs, drop ends in its
+/// processes or with a [`Gate`](crate::Gate): a drop in any other OS thread wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -191,37 +194,39 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last one closes the channel, as that of a [`Writer`], and drops the items in the
-/// buffer, which no process can read any more. [`poison`](Self::poison) returns them instead, and
-/// after [`close`](Self::close) they can still be read.
+/// Dropping the last `Reader` closes the channel, and drops the items in the buffer, because no
+/// process can read them any more. [`poison`](Self::poison) returns these items instead, and after
+/// [`close`](Self::close) they can still be read. A `Reader` must be dropped in the same places as
+/// a [`Writer`].
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
-    /// Writes an item: returns when a reader has it, or the buffer of the channel. The other
-    /// processes of this processor run meanwhile. If it never has to wait, and processors share
-    /// memory, they run once after each 256 items.
+    /// Writes an item. It returns when a reader has the item, or the buffer of the channel has it.
+    /// While it waits, the other processes of this processor run. If it never has to wait, and
+    /// processors share memory, the other processes run once after every 256 items.
     ///
     /// # Errors
     ///
-    /// [`Unsent`] gives the item back if the channel has ended.
+    /// [`Unsent`] with the item if the channel has ended.
     #[track_caller]
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         way::write(&mut self.end, process, item)
     }
 
-    /// As [`write`](Self::write), but if no reader waits and the buffer has no room, it returns the
-    /// item at once.
+    /// As [`write`](Self::write), but it does not wait: if no reader waits and the buffer has no
+    /// room, it returns the item.
     ///
-    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
-    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    /// Two processes that both only try never meet at a rendezvous channel: one of them has to
+    /// wait. A loop that tries again must call [`yield_ready`](Process::yield_ready), so that the
+    /// other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    /// [`Refused`] with the item. It says whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -231,12 +236,13 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, None)
     }
 
-    /// As [`write`](Self::write), but waits until `deadline` at most, counted as
-    /// [`Process::now`] does. A network with a process that waits so is in no deadlock.
+    /// As [`write`](Self::write), but it waits until `deadline` at most. The deadline is a time as
+    /// [`Process::now`] returns it. While a process waits with a deadline, its network is not in a
+    /// deadlock.
     ///
     /// # Errors
     ///
-    /// [`Refused`] gives the item back, and says whether the channel has ended.
+    /// [`Refused`] with the item. It says whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,
@@ -247,9 +253,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, Some(deadline))
     }
 
-    /// Writes items one after the other, as [`write`](Self::write) does, but puts as many at a time
-    /// into a [buffer](crate::Channel::buffered) as there is room for, if the channel has one
-    /// writer and one reader: some nanoseconds less for each.
+    /// Writes items one after the other, as [`write`](Self::write) does. If the channel is
+    /// one-to-one and has a [buffer](crate::Channel::buffered), it puts as many items into the
+    /// buffer at a time as there is room for, which takes some nanoseconds less for each item.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -261,7 +267,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// [`Unsent`] gives back what was not written, as an iterator, if the channel has ended.
+    /// [`Unsent`] if the channel has ended, with an iterator of the items that were not written.
     #[track_caller]
     pub fn write_all<P: Place, I: IntoIterator<Item = T>>(
         &mut self,
@@ -271,7 +277,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The caller's iterator may do anything, so it is not asked in the middle of a step.
+            // The caller's iterator may run any code, so it must not be called in the middle of a
+            // step.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {
@@ -296,23 +303,24 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Reads an item: waits until there is one. The other processes of this processor run
+    /// Reads an item. It waits until there is one. The other processes of this processor run
     /// meanwhile.
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), what it had accepted
-    /// is read first.
+    /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), the items that it had
+    /// accepted are read first.
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         way::read(&mut self.end, process)
     }
 
-    /// As [`read`](Self::read), but if no item is there now it returns `None` at once.
+    /// As [`read`](Self::read), but it does not wait: if there is no item now, it returns `None`.
     ///
-    /// Two processes that only try never meet at a rendezvous: one of them has to wait. A loop that
-    /// tries again [yields](Process::yield_ready), or the other processes of its processor wait.
+    /// Two processes that both only try never meet at a rendezvous channel: one of them has to
+    /// wait. A loop that tries again must call [`yield_ready`](Process::yield_ready), so that the
+    /// other processes of its processor can run.
     ///
     /// # Errors
     ///
@@ -322,8 +330,9 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, None)
     }
 
-    /// As [`read`](Self::read), but waits until `deadline` at most, counted as [`Process::now`]
-    /// does: then it returns `None`. A network with a process that waits so is in no deadlock.
+    /// As [`read`](Self::read), but it waits until `deadline` at most, and then returns `None`. The
+    /// deadline is a time as [`Process::now`] returns it. While a process waits with a deadline,
+    /// its network is not in a deadlock.
     ///
     /// # Errors
     ///
@@ -337,8 +346,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, Some(deadline))
     }
 
-    /// The items of the channel, each [read](Self::read) when it is asked for, until the channel
-    /// ends; then it says [how](Items::ended).
+    /// An iterator that [reads](Self::read) an item in each step, until the channel ends.
+    /// Afterwards [`Items::ended`] says how the channel has ended.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -362,10 +371,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads at least one item and up to `most`, and appends them to `items`: waits until there is
-    /// one, as [`read`](Self::read) does, and takes what is in the
-    /// [buffer](crate::Channel::buffered) with it, if the channel has one writer and one reader;
-    /// from other channels it takes one. Returns how many; 0 only if `most` is 0.
+    /// Reads up to `most` items and appends them to `items`. It waits until there is at least one,
+    /// as [`read`](Self::read) does. If the channel is one-to-one, it takes the items in the
+    /// [buffer](crate::Channel::buffered) too; from other channels it takes one item. It returns
+    /// how many it has read, which is 0 only if `most` is 0.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -380,7 +389,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read); `items` is as it was then.
+    /// As [`read`](Self::read). In that case `items` is unchanged.
     #[track_caller]
     pub fn read_up_to<P: Place>(
         &mut self,
@@ -396,7 +405,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
         while read < most {
             if let (Some(ring), Some(user)) = (&self.end.ring, process.user()) {
-                // Room now, as nothing may panic in the middle of a step.
+                // Makes room now, because nothing may panic in the middle of a step.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
                 read += ring.take_many(user, room.min(most - read), items);
@@ -410,7 +419,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // It ended in between: the next call says so.
+                // The channel has ended since: the next call returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -424,7 +433,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
 impl<T: Item, E> Item for Reader<T, E> {}
 impl<T: Item, E> Item for Writer<T, E> {}
 
-/// What is read from a channel, as an iterator: see [`Reader::items`].
+/// An iterator of the items of a channel: see [`Reader::items`].
 #[must_use = "items are read when they are asked for"]
 pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
     reader: &'r mut Reader<T, E, R>,
@@ -433,7 +442,7 @@ pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
 }
 
 impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
-    /// How the channel has ended; `None` as long as it was not found to have.
+    /// How the channel has ended. `None` until the iterator has found that it has ended.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -455,7 +464,7 @@ impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> 
     }
 }
 
-// A channel that has ended stays so.
+// A channel that has ended stays ended.
 impl<T: Item, E, R: Reach, P: Place> FusedIterator for Items<'_, '_, '_, T, E, R, P> {}
 
 impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
@@ -464,7 +473,7 @@ impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
     }
 }
 
-/// Drops what the last reader of a channel has left.
+/// Drops the items that the last reader of a channel has not read.
 fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
     #[cfg(all(test, any(loom, shuttle)))]
     crate::models::count_dropped(unread.len());
@@ -474,15 +483,15 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Ends the channel: all pending and later operations, at both sides, fail with
-            /// [`Ended::Poisoned`], and give items that were not delivered back to their writers.
-            /// Those that were in the buffer are returned.
+            /// Ends the channel: all pending and later operations on both sides fail with
+            /// [`Ended::Poisoned`]. Writers get items that were not delivered back. This call
+            /// returns the items in the buffer.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// Ends the channel for writers, and for readers when they have read what the buffer
-            /// holds. Items of writers that wait are given back.
+            /// Ends the channel for writers at once, and for readers when they have read the items
+            /// in the buffer. Writers that wait get their items back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }
@@ -500,7 +509,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// One more end of a channel. Whether there may be one is for the caller to know.
+            /// One more end of a channel. The caller makes sure that there may be one more.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

@@ -10,38 +10,40 @@ use crate::outside::is_outside;
 use crate::side::Side;
 use crate::waits::{Entry, Known, Operation};
 
-/// A process that waited when nobody could go on.
+/// A process that waited in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The process; of a thread outside, its [gate](crate::Network::gate).
+    /// The name of the process. For an outside thread, the name of its
+    /// [gate](crate::Network::gate).
     pub process: String,
-    /// It is a thread outside.
+    /// Whether it is an outside thread.
     pub is_outside: bool,
-    /// What it could have done to go on, such as "to read the channel `a`": several if it
-    /// alternated.
+    /// What it waited to do, such as "to read the channel `a`". An alternation waits for several
+    /// operations.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,
 }
 
-/// Processes of a network waited for each other.
+/// A deadlock of the processes of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// Processes of which each waited for the next one, and the last one for the first: the reason.
-    /// Empty if there is no such cycle, because a process waited for something that no process was
-    /// to do.
+    /// The reason of the deadlock: processes of which each waited for the next one, and the last
+    /// one for the first. Empty if there is no such cycle, because a process waited for something
+    /// that no process was going to do.
     pub cycle: Vec<Stuck>,
-    /// The others that waited.
+    /// The other processes that waited.
     pub others: Vec<Stuck>,
-    /// What waited that is no process of the network, or not for a channel.
+    /// Other threads that waited: they are no processes of the network, or did not wait for a
+    /// channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
-    /// What `known` says of a run that has ended in a deadlock, in which `outside` waited as far as
-    /// the machine knows.
+    /// The report of a run that has ended in a deadlock: from what the processes have recorded, and
+    /// from the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine knows nothing of threads outside.
+        // The machine knows nothing of outside threads.
         let of_machine = known
             .entries
             .iter()
@@ -63,7 +65,8 @@ impl Deadlock {
         };
         let by_name = |number: &u32| known.entries[number].process.clone();
         let mut numbers = cycle(&known);
-        // In an order that does not depend on which of them started first.
+        // The cycle begins with the first name, so that the order does not depend on which process
+        // started first.
         let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
@@ -83,7 +86,7 @@ impl Deadlock {
     }
 }
 
-/// An operation, and why nobody did what it waited for, as far as is known.
+/// An operation, and why no process did what it waited for, as far as is known.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -109,8 +112,8 @@ fn described(known: &Known, operation: &Operation) -> String {
 /// Processes, by their numbers, of which each waits for the next one, and the last one for the
 /// first.
 fn cycle(known: &Known) -> Vec<u32> {
-    // The search goes through who waits for whom, depth first. Who was left without finding a cycle
-    // is in none.
+    // A depth-first search along the waits. A process that was searched without finding a cycle is
+    // in none.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -132,10 +135,10 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Those that could let a process go on, and wait themselves; the last one is to be tried first.
+/// The waiting processes that could let a process go on. The last one is to be tried first.
 ///
-/// The process itself is one of them only if it is the only one: of an end that several processes
-/// hold, the process can wait for the others.
+/// The process itself is one of them only if there is no other: if several processes hold the end
+/// that it waits for, it waits for the others.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations
@@ -166,7 +169,7 @@ impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("deadlock: ")?;
         f.write_str(match self.cycle.len() {
-            0 => "every process waits, and nobody is left who could go on",
+            0 => "every process waits, and none of them can go on",
             1 => "this process waits for itself",
             2 => "these two processes wait for each other",
             _ => "each of these processes waits for the next one, and the last one for the first",

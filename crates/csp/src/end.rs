@@ -2,27 +2,28 @@
 
 use std::fmt;
 
-/// A channel takes and gives nothing any more.
+/// How a channel has ended. No item can be written to it or read from it any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// Somebody poisoned it: whoever uses it is to end too.
+    /// A process poisoned the channel: all processes that use it are to end too.
     #[error("the channel was poisoned")]
     Poisoned,
-    /// One side closed it, or its last end there was dropped, and what had been accepted was read.
+    /// A process closed the channel, or the last end of one side was dropped. The items that the
+    /// channel had accepted have been read.
     #[error("the channel was closed")]
     Closed,
 }
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// It becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError) with `?`, which drops the
-/// item. It is no [`Error`](std::error::Error), which would have to outlive what the item borrows;
-/// [`Ended`] is one.
+/// With `?` it becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError), and the item is
+/// dropped. It is no [`Error`](std::error::Error) itself, because an error must not borrow and an
+/// item may. [`Ended`] is an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
-    /// What was to be written.
+    /// The item.
     pub item: T,
-    /// Why it was not.
+    /// How the channel has ended.
     pub ended: Ended,
 }
 
@@ -50,15 +51,14 @@ impl<T> fmt::Display for Unsent<T> {
 /// [`write_until`](crate::Writer::write_until).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
-    /// No reader took it and no buffer had room, now or in time: the channel goes on, and this is
-    /// the item.
+    /// In time no reader took the item, and no buffer had room for it. The channel has not ended.
     NotTaken(T),
     /// The channel has ended.
     Ended(Unsent<T>),
 }
 
 impl<T> Refused<T> {
-    /// What was to be written.
+    /// The item.
     pub fn into_item(self) -> T {
         match self {
             Self::NotTaken(item) => item,

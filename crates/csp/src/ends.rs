@@ -1,4 +1,4 @@
-//! Ends of channels of every kind, for processes that do not care which.
+//! Traits for ends of channels of every kind, for processes that work with any of them.
 
 use cellworks_machine::Time;
 
@@ -10,16 +10,16 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// Ends of channels, one or several, that are poisoned together.
+/// One or several ends of channels, which can be poisoned together.
 ///
 /// Tuples, arrays and vectors of ends are ends too.
 pub trait Ends {
-    /// Poisons them all. What their buffers hold is dropped; [`Reader::poison`] returns it.
+    /// Poisons all of them. The items in their buffers are dropped; use [`Reader::poison`] to keep
+    /// them.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// An end to read from: a [`Reader`], for one process or several, shared or local; or one that is
-/// borrowed.
+/// An end to read from: a [`Reader`] of any kind and reach, or a borrowed one.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
@@ -55,8 +55,7 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// An end to write to: a [`Writer`], for one process or several, shared or local; or one that is
-/// borrowed.
+/// An end to write to: a [`Writer`] of any kind and reach, or a borrowed one.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///
@@ -70,7 +69,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Refused`] gives the item back if no process took it, or the channel has ended.
+    /// [`Refused`] with the item if no process took it, or the channel has ended.
     #[track_caller]
     fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>>;
 
@@ -78,7 +77,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// As [`try_write`](Self::try_write), when `deadline` has come.
+    /// [`Refused`] with the item if no process took it until `deadline`, or the channel has ended.
     #[track_caller]
     fn write_until<P: Place>(
         &mut self,
@@ -264,12 +263,12 @@ tuples!(A B C);
 tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
-    /// Runs `body` with `ends`, and poisons them all if it ends because a channel was
-    /// [poisoned](Ended::Poisoned); so poison spreads through a network of such processes. If it
-    /// ends otherwise they are dropped, as any ends are, which closes the channels where they are
-    /// the last.
+    /// Runs `body` with `ends`. If `body` ends because a channel was [poisoned](Ended::Poisoned),
+    /// this poisons all of `ends`: so poison spreads through a network of such processes. If `body`
+    /// ends for another reason, the ends are dropped, which closes each channel of which it was the
+    /// last end.
     ///
-    /// What the buffers of the channels hold when they are poisoned is dropped.
+    /// When channels are poisoned, the items in their buffers are dropped.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};
@@ -290,7 +289,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// What `body` returned.
+    /// The error that `body` returned.
     pub fn spread_poison<E: Ends, R>(
         &self,
         mut ends: E,

@@ -14,27 +14,30 @@ use std::fmt;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
-/// The ends of channels that an OS thread outside of the machine has, so that a network serves the
-/// program around it: see [`Network::gate`](crate::Network::gate).
+/// A gate: the ends of channels by which an OS thread outside of the machine communicates with a
+/// network. So a network can serve the program around it: see
+/// [`Network::gate`](crate::Network::gate).
 ///
 /// The thread that has the gate [enters](Self::enter) it, and is a process of the network from then
-/// on: it reads, writes and alternates as others do, waiting or not. A gate may be sent to any
-/// thread, and if its ends can be cloned, so can the gate: one for each thread.
+/// on: it reads, writes and alternates as other processes do, with or without waiting. A gate may
+/// be sent to any thread. If its ends can be cloned, the gate can be cloned too, so that each
+/// thread has one.
 ///
-/// Dropping a gate drops its ends, which wakes the processes that wait for them. So a gate that is
-/// there for its clones only is to be dropped with the last of them, or the processes wait for it.
-/// The network ends when its processes have ended, whether there are gates or not.
+/// Dropping a gate drops its ends, which wakes the processes that wait for them. So if a gate is
+/// only there to be cloned, drop it after the last clone was made: otherwise processes wait for it.
+/// The network ends when its processes have ended, even if there are gates.
 ///
 /// # Deadlocks
 ///
-/// As long as the thread of one gate does not wait for the network, the network is in no deadlock:
-/// the thread may still write. If the threads of all gates wait, too, the deadlock is reported, and
-/// names them as [outside](crate::Stuck::is_outside). What is not seen:
+/// As long as the thread of one gate does not wait for the network, the network is not in a
+/// deadlock, because the thread may still write. If the threads of all gates wait too, the deadlock
+/// is reported, and the report names them as [outside](crate::Stuck::is_outside). Three cases are
+/// not detected:
 ///
-/// - That a thread waits for something that is no channel, such as a lock.
-/// - That processes wait for each other while the thread of a gate does something else.
-/// - An end that is outside, but in no gate: the network may be ended as a deadlock although the
-///   end was still to be used or dropped.
+/// - A thread waits for something other than a channel, such as a lock.
+/// - Processes wait for each other while the thread of a gate does something else.
+/// - An end is outside of the network but in no gate. Then the network may end as a deadlock
+///   although the end would still be used or dropped.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -67,7 +70,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // Dropped before the place, as the thread is counted until its ends are gone.
+    // Dropped before the place, because the thread is counted until its ends are dropped.
     ends: E,
     place: OutsidePlace,
 }
@@ -77,13 +80,14 @@ impl<E> Gate<E> {
         Self { ends, place }
     }
 
-    /// Has the calling thread be a process of the network, as long as what this returns is there:
-    /// the ends of this gate, and the process to use them with. Waits until the network runs.
+    /// Waits until the network runs, and makes the calling thread a process of the network. It
+    /// returns the ends of this gate, and the process with which to use them. The thread is a
+    /// process as long as these values live.
     ///
-    /// A wait of this process ends when the run of the network does, also when that is cancelled:
-    /// with [`Ended::Closed`](crate::Ended::Closed), and with the item that was to be written. From
-    /// then on no call waits: it finds what is there, or ends in the same way. The next `enter`
-    /// says whether the network has ended.
+    /// When the run of the network ends, or is cancelled, a wait of this process ends with
+    /// [`Ended::Closed`](crate::Ended::Closed), and the caller gets back the item that it was going
+    /// to write. From then on no call waits: it succeeds at once or ends in the same way. The next
+    /// `enter` returns an error if the network has ended.
     ///
     /// ```
     /// use std::time::Duration;
@@ -117,8 +121,8 @@ impl<E> Gate<E> {
     ///
     /// # Errors
     ///
-    /// [`GateError`] if the network does not run any more, or never will, or if the calling thread
-    /// runs its processes or those of another network.
+    /// [`GateError`] if the run of the network has ended or will never begin, or if the calling
+    /// thread runs processes of this network or another one.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {
         let place = &self.place;
         let shared = place.enter()?;

@@ -1,9 +1,9 @@
-//! Which ends the processes of a run had that ended in a deadlock.
+//! The ends that processes had when their run ended in a deadlock.
 //!
-//! Nothing tells which process has an end that it never used: ends move into processes as other
-//! values do. But a deadlock cancels them all, and while a process unwinds, its ends are dropped on
-//! its stack. So what is dropped between the call that was cancelled and the end of the process was
-//! the process's.
+//! Ends move into processes as other values do, so it is not known which process has an end that
+//! was never used. But a deadlock cancels all processes, and while a process unwinds, it drops its
+//! ends. So the ends that are dropped between the cancelled call and the end of the process
+//! belonged to the process.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +11,7 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// An end, or several of one side, of a channel.
+/// An end of a channel. All ends of one side are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,
@@ -23,12 +23,13 @@ thread_local! {
     static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A process of this OS thread was cancelled: ends that are dropped from now on were its own.
+/// Called when a process of this OS thread is cancelled: ends that are dropped from now on belonged
+/// to it.
 pub(crate) fn cancelled() {
     UNWINDS.set(true);
 }
 
-/// An end is dropped.
+/// Called when an end is dropped.
 pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     cause::end_dropped();
     if UNWINDS.get() {
@@ -37,8 +38,8 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// A process has ended: what it dropped since it was cancelled, if it was. Processes of one OS
-/// thread are unwound one after the other.
+/// Called when a process has ended. Returns the ends that it has dropped since it was cancelled, if
+/// it was. Processes of one OS thread are unwound one after the other.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

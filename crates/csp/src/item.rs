@@ -1,4 +1,4 @@
-//! What channels carry.
+//! Items: the values that channels carry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -6,21 +6,22 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-/// What can be written to a channel: it moves, and belongs to the reader afterwards.
+/// A type whose values can be written to a channel. A value moves, and belongs to the process that
+/// reads it.
 ///
 /// # Large items
 ///
-/// An item moves by value: on its way from one process to another it is on the stack of each of the
-/// two, in a build without optimisation more than forty times at once. The stack of a process has
-/// 256 KiB if no other size was asked for, so items of more than 4 KiB belong in a `Box` or a
-/// `Vec`, of which only the pointer moves. ([`bytes`](Self::bytes) counts what they point to, so
-/// what a simulated machine charges for them stays the same.) A larger stack is the other way: see
-/// [`Network::process_with_stack`](crate::Network::process_with_stack). A stack that overflows ends
-/// the program, with a message that names the process.
+/// An item moves by value. On its way from one process to another it lies on the stacks of both,
+/// and in a build without optimisation there are more than forty copies at once. The stack of a
+/// process has 256 KiB unless another size was chosen. So put items of more than 4 KiB in a `Box`
+/// or a `Vec`, of which only the pointer moves. ([`bytes`](Self::bytes) counts the data behind the
+/// pointer too, so a simulated machine takes the same time for it.) Or give the process a larger
+/// stack: see [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack
+/// overflows, the program ends with a message that names the process.
 ///
 /// # Types of your own
 ///
-/// One line makes a type an item. If it owns nothing on the heap, it is
+/// One line makes a type an item. If the type owns nothing on the heap, the line is
 ///
 /// ```
 /// struct Point { x: f32, y: f32 }
@@ -28,17 +29,18 @@ use cellworks_machine::{Span, Time};
 /// impl cellworks_csp::Item for Point {}
 /// ```
 ///
-/// and else [`item!`](crate::item) with its fields, or with its variants.
+/// and otherwise [`item!`](crate::item) with the fields or variants of the type.
 ///
 /// # Shared values
 ///
-/// An [`Arc`] of an item is an item for values that no process changes. Where processors share no
-/// memory it is charged as a copy, which it would have to be there.
+/// An [`Arc`] of an item is an item too, for values that no process changes. Where processors share
+/// no memory, a simulated machine takes the time of a copy for it, because there the value would
+/// have to be copied.
 ///
 /// # Ends of channels
 ///
-/// An end of a channel that is not [local](crate::Local) is an item itself, such as the end for an
-/// answer. It belongs to the reader afterwards, as all items do.
+/// An end of a channel that is not [local](crate::Local) is an item too. For example, a request can
+/// carry the end to which its answer is to be written.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Place, Process, ProcessError, Reader, Writer};
@@ -73,17 +75,17 @@ use cellworks_machine::{Span, Time};
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
-    /// How many bytes have to be moved between local stores, on machines where they are: what it
-    /// owns, too.
+    /// How many bytes have to be moved between local stores, on machines that have them. It
+    /// includes the data that the item owns.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
 }
 
-/// Makes a struct or an enum an [`Item`], of which the bytes are those of its fields.
+/// Makes a struct or an enum an [`Item`] whose bytes are those of its fields.
 ///
-/// All fields are named, or the program does not compile: so none is forgotten. The fields of a
-/// tuple are given names here.
+/// All fields must be named, otherwise the program does not compile: so no field is forgotten. The
+/// fields of a tuple struct get names here.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};
@@ -208,7 +210,7 @@ collections!(
     HashMap<K, V, S>, K: Item, V: Item, S: Send;
 );
 
-/// What the iterator of a collection lends.
+/// What the iterator of a collection yields: references to items.
 trait Lent {
     fn bytes_of(&self) -> usize;
 }

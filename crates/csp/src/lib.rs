@@ -1,9 +1,9 @@
-//! Channels, alternation, poison, and networks of processes: CSP as in DSMCBE, with ownership that
+//! Networks of processes that communicate through channels: CSP as in DSMCBE, with ownership that
 //! the compiler checks.
 //!
-//! Processes are plain sequential code. They share nothing and speak through channels; what is
-//! written to a channel belongs to the reader. Everything is built on [`cellworks_machine`], so a
-//! network runs on this computer and on a simulated Cell.
+//! Processes are plain sequential code. They share no data and communicate through channels. An
+//! item that is written to a channel belongs to the process that reads it. The crate is built on
+//! [`cellworks_machine`], so a network runs on this computer and on a simulated Cell.
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -11,33 +11,34 @@
 //!   Network: process(name, SPE, f) ───┴── Process ── Alternation ───────────────┘
 //! ```
 //!
-//! - [`Channel`] makes channels, of which the [ends](Writer) say in their types how many processes
-//!   may have them, and whether they may leave their SPE. [`Channel::local`] is for processes of one
-//!   SPE, which [`Network::group`] adds.
-//! - [`Input`] and [`Output`] are ends of any kind, for processes that do not care which.
-//! - [`Alternation`] waits for one of several channels, to read or to write.
-//! - [`Reader::try_read`], [`Writer::try_write`], [`Reader::read_until`] and
-//!   [`Writer::write_until`] do not wait, or until a time; [`Reader::items`] is an iterator.
+//! - [`Channel`] makes channels. The types of the two [ends](Writer) say how many processes may
+//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for processes of one SPE,
+//!   which [`Network::group`] adds.
+//! - [`Input`] and [`Output`] are ends of any kind, for processes that work with all kinds.
+//! - [`Alternation`] waits until one of several channels can be read or written.
+//! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
+//!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is what channels carry: values, collections of them, and ends of channels.
-//! - [`Process::create`], [`Process::reader`] and [`Process::writer`] pass ends through the
-//!   network, by an id.
-//! - [`Writer::poison`], [`Writer::close`] and dropping an end take a network down; no item is lost
-//!   by it. [`Process::spread_poison`] passes poison on.
-//! - [`Network::starter`] is for processes that start others while the network runs.
-//! - [`processes`] are the standard ones, of which networks are put together.
+//! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
+//!   [`Process::writer`] look up its ends by the id.
+//! - [`Writer::poison`], [`Writer::close`] and dropping an end end a channel, and so a network; no
+//!   item is lost. [`Process::spread_poison`] passes poison on to other channels.
+//! - [`Network::starter`] lets processes start other processes while the network runs.
+//! - [`processes`] has standard processes, from which networks can be built.
 //! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
-//!   processes of it.
-//! - [`Network::gate`] is for OS threads that are no processors of the machine: through a [`Gate`]
-//!   a network serves the program around it.
-//! - [`Network`] places processes on SPEs and runs them; a deadlock is an error that names who
-//!   waits for whom.
-//! - [`ProcessError`] is what a process ends with before its work is done: how a channel ended, or
-//!   an error of its own.
+//!   processes of the network.
+//! - [`Network::gate`] is for OS threads that are no processors of the machine. Through a [`Gate`]
+//!   such a thread communicates with the network.
+//! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
+//!   processes that wait for each other.
+//! - [`ProcessError`] is the reason why a process ends before its work is done: a channel has
+//!   ended, or the process has found an error.
 //!
 //! # What several processes change
 //!
-//! A counter or a map that several processes change belongs to one process, the server. The others
-//! write to it what is to be done, and read its answers. Here it is beside the same with a lock:
+//! If several processes change a counter or a map, it belongs to one process, the server. The other
+//! processes write requests to the server and read its answers. This example does so, and also does
+//! the same with a lock, for comparison:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -103,10 +104,11 @@
 //! # count_words(&host, ["a rose is a rose", "is a"]);
 //! ```
 //!
-//! Only the server is simulated where SPEs are confined to their local stores: a lock is a variable
-//! in memory that such SPEs do not share, and takes no simulated time. And a lock must not be held
-//! across a call that waits or yields, as the other processes of the same core could not go on
-//! then. A server may wait, answers in the order of the requests, and a deadlock names it.
+//! The server has three advantages. A machine whose SPEs are confined to their local stores
+//! simulates only the server: a lock is a variable in memory that such SPEs do not share, and takes
+//! no simulated time. A server may wait, while a lock must not be held across a call that waits or
+//! yields, because the other processes of the core could not go on. And the report of a deadlock
+//! names the server.
 //!
 //! With the feature `parameters` a [`Transport`] can be a flag, by clap, and part of a file, by
 //! serde.

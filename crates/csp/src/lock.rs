@@ -1,16 +1,18 @@
-//! The word of a channel: it is the lock, and while no process has that it says which one waits, if
-//! there is no more to know.
+//! The word of a channel. It is the channel's lock. While no process has the lock, the word also
+//! says which process waits, if that is all there is to know about the channel: then the word is
+//! *plain*. Otherwise it is *general*.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
-//!   a reader waits ◄──────────────────── nobody waits ────────────────────► a writer waits
+//!   a reader waits ◄──────────────────── none waits ──────────────────────► a writer waits
 //!                  ────────────────────►              ◄────────────────────
 //!                  a writer comes: serves it             a reader comes: serves it
 //!
 //!   any of these, or general ── lock ──► locked ── unlock ──► one of these, or general: there is more to know
 //! ```
 //!
-//! Each arrow is one exchange. Whoever finds it locked or general comes with the lock.
+//! Each arrow is one compare-and-exchange. A process that finds the word locked or general takes
+//! the lock.
 
 use std::cell::Cell;
 use std::ptr;
@@ -19,29 +21,31 @@ use crate::node::Node;
 use crate::side::Side;
 use crate::sync::{AtomicPtr, Ordering};
 
-/// What a channel's word says: one of these while nobody has its lock, else [`LOCKED`].
+/// The value of a channel's word: [`LOCKED`] while a process has the lock, otherwise one of the
+/// values below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(*mut ());
 
-// SAFETY: it is an address that nobody follows without saying why that is sound.
+// SAFETY: it is only an address. Each place that dereferences it says why that is sound.
 unsafe impl Send for Word {}
 
-/// Beside the address of a node, which is a multiple of 64.
+/// The side of the process that waits, in the low bits of the address of its node, which is a
+/// multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
 
-/// Somebody has the lock.
+/// A process has the lock.
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// A rendezvous without guards that has not ended, at which nobody waits.
+    /// The channel is a rendezvous channel without guards that has not ended, and no process waits.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
-    /// There is something that has to be looked at with the lock.
+    /// The state of the channel has to be read under the lock.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// As [`EMPTY`](Self::EMPTY), but for one process that waits.
+    /// As [`EMPTY`](Self::EMPTY), but one process waits, at this node and on this side.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
         let tag = match side {
@@ -51,7 +55,7 @@ impl Word {
         Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
     }
 
-    /// The node of who waits, if it is on this side.
+    /// The node of the process that waits, if it waits on this side.
     #[inline(always)]
     pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
         let tag = Self::with::<T>(side, ptr::null()).0.addr();
@@ -60,21 +64,21 @@ impl Word {
     }
 }
 
-/// A lock that is held for some tens of instructions, never across a wait. Its word is
+/// A lock that a process has for some tens of instructions, never while it waits. Its word is
 /// [`Word::GENERAL`] at first.
 pub trait Lock: Default {
-    /// Whether it is for several processors.
+    /// Whether the lock is for processes on several processors.
     const IS_SHARED: bool;
 
-    /// What it says now: nothing to be exchanged if somebody has the lock.
+    /// The word as it is now. It is [`LOCKED`] while a process has the lock.
     fn load(&self) -> Word;
 
-    /// Without the lock: changes what it says, acquiring and releasing. Returns what it said, if
-    /// that equals `from`: the node that is in the word now, whose address another one may have had
-    /// when `from` was loaded.
+    /// Changes the word without the lock, if it equals `from`, with acquire and release. Returns
+    /// the word as it was, whose node is the one that is in the word now: when `from` was loaded,
+    /// another node may have had the same address.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
-    /// Returns what it said before.
+    /// Takes the lock, and returns the word as it was before.
     fn lock(&self) -> Word;
 
     fn unlock(&self, word: Word);
@@ -98,9 +102,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// For processes of one SPE, which take turns. No step lets another process run, or runs a
-/// program's code: so no other process comes while one has the lock, which is looked at in debug
-/// builds only.
+/// The lock for processes of one SPE, which take turns. A step lets no other process run, and runs
+/// no code of the program: so no process comes while another has the lock. Only debug builds check
+/// that.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -148,7 +152,7 @@ mod spin {
     use super::{AtomicPtr, LOCKED, Lock, Ordering, Word};
     use crate::sync::Backoff;
 
-    /// For processes that may run at the same time.
+    /// The lock for processes that may run at the same time.
     #[derive(Debug)]
     pub struct Spin(AtomicPtr<()>);
 
@@ -191,7 +195,8 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // Who holds the lock may have lost its CPU: then the backoff gives this one away.
+            // The process that has the lock may have lost its CPU. So the backoff ends in yielding
+            // this one.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -206,7 +211,7 @@ mod spin {
     }
 }
 
-/// Stands for the spinning lock in models: loom does not come to an end with two who spin.
+/// Replaces the spinning lock in models: loom would never finish with two threads that spin.
 #[cfg(loom)]
 mod modelled {
     use std::cell::UnsafeCell;
@@ -218,14 +223,14 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// Before the mutex, which it borrows.
+        /// Dropped before the mutex, which it borrows.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
 
-    // SAFETY: the guard is accessed by who has the mutex.
+    // SAFETY: only the thread that has the mutex accesses the guard.
     unsafe impl Sync for Spin {}
-    // SAFETY: as above; loom's threads are one OS thread.
+    // SAFETY: as above; all threads of loom run on one OS thread.
     unsafe impl Send for Spin {}
 
     impl Default for Spin {
@@ -241,8 +246,8 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Never anything old, which would end in an exchange that fails: others come between the
-        /// two anyway.
+        /// Never returns an old value. An old value would only make the exchange fail, which models
+        /// cover anyway, because other threads may come between the load and the exchange.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =
@@ -260,7 +265,7 @@ mod modelled {
 
         fn lock(&self) -> Word {
             let guard = self.mutex.lock().unwrap();
-            // SAFETY: the mutex stays where it is for as long as the guard, and this has it.
+            // SAFETY: the mutex is in a box and outlives the guard, and this thread has the mutex.
             unsafe {
                 *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, MutexGuard<'static, ()>>(
                     guard,
@@ -271,7 +276,7 @@ mod modelled {
 
         fn unlock(&self, word: Word) {
             self.word.store(word.0, Ordering::Release);
-            // SAFETY: this has the mutex.
+            // SAFETY: this thread has the mutex.
             drop(unsafe { (*self.guard.get()).take() });
         }
     }
@@ -284,14 +289,14 @@ mod tests {
 
     use super::*;
 
-    /// What a channel has under its lock.
+    /// A value under a lock.
     #[derive(Default)]
     struct Locked {
         lock: Spin,
         count: UnsafeCell<u32>,
     }
 
-    // SAFETY: the count is accessed by who has the lock.
+    // SAFETY: only the thread that has the lock accesses the count.
     unsafe impl Sync for Locked {}
 
     #[test]
@@ -314,8 +319,8 @@ mod tests {
         assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
     }
 
-    /// As a rendezvous does: what was written before the node was put into the word is there for
-    /// who takes the node out.
+    /// As in a rendezvous: a thread that takes the node out of the word sees what was written
+    /// before the node was put there.
     #[test]
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {
@@ -325,7 +330,7 @@ mod tests {
             locked.lock.unlock(Word::EMPTY);
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    // SAFETY: no other thread comes before the node is in the word.
+                    // SAFETY: no other thread accesses the count before the node is in the word.
                     unsafe { *locked.count.get() = 7 };
                     assert!(locked.lock.exchange(Word::EMPTY, waiting).is_some());
                 });
@@ -341,7 +346,7 @@ mod tests {
                     };
                     assert_eq!(found.waiting::<u32>(Side::Writer), None);
                     assert_eq!(found, waiting);
-                    // SAFETY: the other thread put the node into the word after it was done.
+                    // SAFETY: the other thread put the node into the word after its last access.
                     assert_eq!(unsafe { *locked.count.get() }, 7);
                 });
             });

@@ -5,7 +5,8 @@
 //! loom's or shuttle's. docs/csp.md says which schedules the models are run in. What has to hold:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
-//! - Each item ends with one owner: its reader, its writer, who was given it back, or the poisoner.
+//! - Each item ends with one owner: its reader, the writer that was given it back, or the process
+//!   that poisoned the channel.
 //! - One reader gets the items of one writer in order.
 
 mod explore;
@@ -31,7 +32,8 @@ use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 
-/// Where the parties of a model run: each has a seat, at which it sleeps until it is woken.
+/// The places of the parties of a model. Each party has a seat, at which it sleeps until it is
+/// woken.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -42,7 +44,8 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// It is a destructor in a run that is being cancelled: it does not wait.
+    /// Whether the party acts as a destructor in a run that is being cancelled: then it does not
+    /// wait.
     is_cancelled: bool,
 }
 
@@ -97,7 +100,7 @@ impl Wake for Seats {
         unreachable!("channels lend nothing that is on a stack")
     }
 
-    /// The deadline comes when the others have done any number of steps.
+    /// The deadline passes after any number of steps of the other parties.
     fn wait_until_deadline(
         &self,
         _: &dyn fmt::Display,
@@ -126,15 +129,15 @@ impl Place for Seats {
     }
 }
 
-/// How many items a writer writes, unless a model says another number.
+/// How many items a writer writes, unless a model sets another number.
 const ITEMS: Token = if cfg!(shuttle) { 12 } else { 2 };
 
-/// The items of a writer, of which each has another number.
+/// The items of a writer, all different.
 fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
 
-/// An item. Ones that were lost are missing in the end, as a party returns what it owns.
+/// An item. A lost item is missing in the end, because each party returns the items that it owns.
 type Token = u32;
 
 /// How many parties a model may have.
@@ -147,23 +150,24 @@ enum Way {
     Plain,
     /// [`Writer::write_all`] or [`Reader::read_up_to`].
     Batches,
-    /// In turns [`Plain`](Self::Plain) and with an alternation that is made for one item.
+    /// Alternately [`Plain`](Self::Plain) and with an alternation that is made for one item.
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard, that has a deadline once, which comes at any time.
+    /// An alternation with one guard, which has a deadline once. The deadline passes at any time.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`] once, and then [`Plain`](Self::Plain).
     Try,
-    /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that comes at any
+    /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that passes at any
     /// time, and then [`Plain`](Self::Plain).
     Deadline,
-    /// As a destructor in a run that is being cancelled: it gives up instead of waiting.
+    /// As a destructor in a run that is being cancelled, which gives up instead of waiting.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
-/// What each party owns in the end: what it has read, and what it was given back.
+/// The items that a party owns in the end: those that it has read, and those that it was given
+/// back.
 #[derive(Debug, Default)]
 struct Owned {
     read: Vec<Token>,
@@ -180,7 +184,7 @@ fn seats(number: usize) -> Vec<Seats> {
     (0..number).map(seat).collect()
 }
 
-/// The processes of one model are those of one network.
+/// The network of a model, to which all its processes belong.
 #[derive(Clone)]
 struct Network(StdArc<NetworkState>);
 
@@ -192,10 +196,10 @@ impl Network {
     }
 }
 
-/// A party: runs as a thread of the model, at a seat.
+/// A party, which runs as a thread of the model, at a seat.
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
-/// Runs the parties of a model. Returns what each owns in the end.
+/// Runs the parties of a model. Returns the items that each owns in the end.
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     let seated =
         parties
@@ -247,7 +251,7 @@ fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
     all
 }
 
-/// What a party does with its end when it has written its items, or read as many as it wants.
+/// What a party does with its end when it has written or read all the items that it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Drop,
@@ -255,9 +259,9 @@ enum Ending {
     Poison,
 }
 
-/// Tells the channel which process has this end. A process does so itself with its first item, for
-/// which it takes the lock. In a model the first item, too, is to go through the ring without the
-/// lock.
+/// Registers the process of this end at the channel. Otherwise a process does so with its first
+/// item, for which it takes the lock. In a model the first item too is to go through the ring
+/// without the lock.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &RawChannel<T, Spin>,
@@ -270,7 +274,7 @@ fn settle<T>(
     }
 }
 
-/// Writes items until the channel ends. Returns what was not written.
+/// Writes items until the channel ends. Returns the items that were not written.
 fn write<E>(
     process: &Process<'_, Seats>,
     way: Way,
@@ -391,7 +395,7 @@ fn read<E>(
     }
 }
 
-/// Selects a guard. False if its channel has ended.
+/// Selects a guard. Returns false if its channel has ended.
 fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: Way) -> bool {
     if way == Way::Until {
         match alternation.select_until(process, Time::default()) {
@@ -402,7 +406,7 @@ fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: 
     alternation.select(process).is_ok()
 }
 
-/// Writes items until the channel ends, and ends it itself then.
+/// Writes items until the channel ends. Then it ends the channel itself, by `ending`.
 fn writer_that<E: 'static>(
     way: Way,
     mut writer: Writer<Token, E>,
@@ -425,12 +429,13 @@ fn writer_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Writes items until the channel ends, and drops its end then.
+/// Writes items until the channel ends. Then it drops its end.
 fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
     writer_that(way, writer, items, Ending::Drop)
 }
 
-/// Reads until the channel ends, or it has `limit` items, and ends it itself then.
+/// Reads until the channel ends or it has `limit` items. Then it ends the channel itself, by
+/// `ending`.
 fn reader_that<E: 'static>(
     way: Way,
     mut reader: Reader<Token, E>,
@@ -454,7 +459,7 @@ fn reader_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Reads until the channel ends, or it has `limit` items, and drops its end then.
+/// Reads until the channel ends or it has `limit` items. Then it drops its end.
 fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
     reader_that(way, reader, limit, Ending::Drop)
 }
@@ -465,17 +470,17 @@ fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
 }
 
 thread_local! {
-    /// How many items the last readers of this model have left. All threads of a model run on the
-    /// OS thread of its test.
+    /// How many items were dropped with the last readers of this model. All threads of a model run
+    /// on the OS thread of its test.
     static DROPPED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The last reader of a channel has left items, which are dropped.
+/// Counts items that are dropped with the last reader of a channel.
 pub(crate) fn count_dropped(items: usize) {
     DROPPED.set(DROPPED.get() + items);
 }
 
-/// Each of these items has one owner, a party, or was dropped with the last reader.
+/// Asserts that each of these items is owned by one party, or was dropped with a last reader.
 fn assert_conserved(items: &[Token], all: &[Owned]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let mut owned: Vec<Token> = owned.copied().collect();
@@ -522,8 +527,8 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// A writer that offers each item to the readers of two channels. Loom had not come to an end with
-/// it after ten minutes.
+/// A writer offers each item to the readers of two channels. Loom had not finished this model after
+/// ten minutes.
 #[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
@@ -555,7 +560,7 @@ fn an_item_is_offered_to_any_of_two_readers() {
     }
 }
 
-/// Those that try or have a deadline, with each other and with those that wait.
+/// Parties that do not wait or have a deadline, with each other and with parties that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
         for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
@@ -593,8 +598,8 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// What two parties do with a buffer: as long as no party waits or alternates, through its ring and
-/// without the lock.
+/// What two parties do with a buffer. As long as no party waits or alternates, items go through the
+/// ring without the lock.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
@@ -609,7 +614,7 @@ struct Pair {
     reader: Ending,
 }
 
-/// Both sides are plain, and read and write all.
+/// Both sides are [`Plain`](Way::Plain) and write and read all items.
 const PAIR: Pair = Pair {
     capacity: 2,
     items: ITEMS,
@@ -715,7 +720,7 @@ fn a_reader_ends_the_channel_of_a_ring() {
     }
 }
 
-/// One who poisons the channel while the other side uses the ring.
+/// The reader poisons the channel while the writer uses the ring.
 #[cfg(loom)]
 const POISONED: Pair = Pair {
     reader: Ending::Poison,
@@ -737,7 +742,7 @@ fn a_ring_fails_without_the_heavy_half_of_the_barrier() {
     barrier::without(barrier::Half::Heavy, || POISONED.check(Some(3)));
 }
 
-/// The reader wants one item, and then that the writer has written all.
+/// The reader reads one item, and then checks that the writer has written all.
 #[test]
 fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     for way in [Way::Plain, Way::Guard] {
@@ -814,7 +819,8 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// As long as both sides are of one OS thread they need no barrier; from then on they do.
+/// As long as both sides are on one OS thread they need no barrier. After the writer has moved they
+/// do.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -878,7 +884,7 @@ fn check_ending(ending: Ending, capacity: usize) {
                 ]);
                 assert!(all[1].read.is_sorted(), "{all:?}");
                 if ending == Ending::Close {
-                    // What was accepted is read.
+                    // Items that the channel has accepted are read.
                     let owned = all[1].read.len() + all[0].given_back.len();
                     assert_eq!(owned, items(0).len(), "{all:?}");
                 }
@@ -961,7 +967,7 @@ fn two_readers_share_what_one_writes() {
     }
 }
 
-/// More parties than loom can look at in all schedules.
+/// More parties than loom can run in all schedules.
 #[cfg(shuttle)]
 #[test]
 fn three_writers_and_three_readers_meet() {
@@ -997,7 +1003,7 @@ fn three_writers_and_three_readers_meet() {
     }
 }
 
-/// How many items each party reads and writes where all alternate.
+/// How many items each party reads and writes if all alternate.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
 /// Reads items and writes as many, whichever is possible first.
@@ -1148,7 +1154,7 @@ fn one_that_skips_finds_one_that_waits() {
 
 #[test]
 fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
-    // The one who drops it does nothing else at a channel.
+    // The party that drops the end does nothing else at a channel.
     for side in [true, false] {
         check(None, move || {
             let (mut to, mut from) = Channel::new().one_to_one::<Token>();
@@ -1180,8 +1186,7 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer has seen that the alternation waits for it, and gets to give it the item in a later
-/// wait.
+/// The writer sees that the alternation waits for it, but gives it the item only in a later wait.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {
@@ -1211,7 +1216,8 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The alternation has begun to wait and not looked again when the second item comes.
+/// The second item comes when the alternation has begun to wait and has not checked the channel
+/// again.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1224,7 +1230,8 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The alternation has begun to wait and not looked again when the channel is closed, and read.
+/// The channel is closed and read when the alternation has begun to wait and has not checked the
+/// channel again.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

@@ -41,10 +41,10 @@ use crate::transport::{
 };
 use crate::waker::Waker;
 
-/// The processes of one SPE, before they start.
+/// A group of processes of one SPE, before they start.
 ///
-/// Made on that SPE, so processes may share what is not `Send`: [local
-/// channels](crate::Channel::local) above all.
+/// The group is made on that SPE, so its processes may share values that are not `Send`, such as
+/// the ends of [local channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
 }
@@ -60,10 +60,11 @@ type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 
 impl<'env, S: Spe> Group<'env, S> {
-    /// Adds a process. It starts when all of the group have been added.
+    /// Adds a process. It starts when all processes of the group have been added.
     ///
-    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken
-    /// down. With any other [error](ProcessError) the network fails.
+    /// If the process returns that a channel has [ended](crate::Ended), that is no error of the
+    /// network, because networks are ended in this way. With any other [error](ProcessError) the
+    /// network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -72,7 +73,7 @@ impl<'env, S: Spe> Group<'env, S> {
         self.add(name.into(), None, Box::new(body));
     }
 
-    /// As [`process`](Self::process), with a stack of its own size: see
+    /// As [`process`](Self::process), with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     pub fn process_with_stack(
         &mut self,
@@ -102,7 +103,7 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs the processes as cooperative threads, or the only one as the program itself.
+    /// Runs each process as a cooperative thread. A single process runs as the program itself.
     fn run(
         self,
         spe: &S,
@@ -148,7 +149,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 }
                 let run_it = {
                     let name = name.clone();
-                    // All of them, or none.
+                    // If one process has no room, none runs.
                     move |_| {
                         let _living = living;
                         has_room
@@ -156,7 +157,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // What does not start is dropped, with its ends.
+                // A process that does not start is dropped, and its ends with it.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -199,10 +200,11 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. Ends that it drops wake who waits.
+/// Runs the program of a processor. When it drops ends, that wakes the processes that wait for
+/// them.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // That an end is gone needs no message: see the transport.
+        // A transport sends no message for an end that was dropped, so the exchange is told here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -211,7 +213,7 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     pending::with_wakes(shared.network, &wake, program)
 }
 
-/// Done when a process has ended, however it did.
+/// Its destructor runs when a process has ended, whether it returned or panicked.
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
@@ -242,10 +244,12 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// What a program unwinds with when one of its processes has panicked, which is known by then.
+/// The payload of a program that unwinds because one of its processes has panicked. The panic of
+/// the process is recorded already.
 struct ProcessPanicked;
 
-/// Runs the body of a process, and records its panic, unless it is that of a run that is cancelled.
+/// Runs the body of a process. If it panics, the panic is recorded, unless it comes from the
+/// cancellation of the run.
 fn know_panic<R>(
     process: &str,
     at: Processor,
@@ -271,7 +275,7 @@ fn know_panic<R>(
     })
 }
 
-/// When this is dropped the calling thread does again what was said before.
+/// Restores the description of the calling thread when it is dropped: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -294,7 +298,7 @@ fn run_on_spe<S: Spe>(
         let _task = Task(spe, before);
         run_process(spe, name, body, shared, carrier)
     });
-    // That it ended because a channel did is how networks are taken down.
+    // The end of a channel is no error: networks are ended in this way.
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
         let failure = Failure::Failed {
             process: name.to_owned(),
@@ -305,7 +309,7 @@ fn run_on_spe<S: Spe>(
     }
 }
 
-/// Processes on the SPEs of a machine, and their channels.
+/// A network: processes on the SPEs of a machine, which communicate through channels.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -342,13 +346,13 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// If processes start others.
+    /// `Some` if processes may start others.
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
 
 impl<'env, M: Machine> Network<'env, M> {
-    /// A network without processes, to be run on a machine.
+    /// A network without processes, which will run on `machine`.
     pub fn on(machine: &'env M) -> Self {
         Self {
             machine,
@@ -359,8 +363,7 @@ impl<'env, M: Machine> Network<'env, M> {
         }
     }
 
-    /// Chooses how processes reach each other where SPEs are confined to their local stores: see
-    /// [`Transport`].
+    /// Chooses how items travel where SPEs are confined to their local stores: see [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
@@ -368,8 +371,9 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they
     /// wait.
     ///
-    /// That it ends because a channel has [ended](crate::Ended) is no error: so networks are taken
-    /// down. With any other [error](ProcessError) the network fails.
+    /// If the process returns that a channel has [ended](crate::Ended), that is no error of the
+    /// network, because networks are ended in this way. With any other [error](ProcessError) the
+    /// network fails.
     ///
     /// # Panics
     ///
@@ -386,7 +390,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.add(at, Box::new(move |group| group.add(name, None, body)));
     }
 
-    /// As [`process`](Self::process), with a stack of its own size: see
+    /// As [`process`](Self::process), with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     ///
     /// # Panics
@@ -408,8 +412,8 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds processes on an SPE that share what is not `Send`, such as [local
-    /// channels](crate::Channel::local): `group` is called there, and adds them.
+    /// Adds processes on an SPE that share values that are not `Send`, such as the ends of [local
+    /// channels](crate::Channel::local). `group` is called on that SPE and adds the processes.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -443,22 +447,22 @@ impl<'env, M: Machine> Network<'env, M> {
         self.add(at, Box::new(group));
     }
 
-    /// What processes start others with, while the network runs: see [`Starter::start`]. It is for
-    /// the bodies of processes, which may clone it.
+    /// A handle by which processes start other processes while the network runs: see
+    /// [`Starter::start`]. Move it, or a clone of it, into the bodies of processes.
     ///
-    /// With it, each process on an SPE has a stack of its own, also where it is the only one: the
-    /// program of the SPE starts processes meanwhile.
+    /// With a starter, each process on an SPE has a stack of its own, even if it is the only one
+    /// there, because the program of the SPE starts processes meanwhile.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
-    /// A gate for an OS thread that is no processor of the machine: with `ends`, such as a
-    /// [`Writer`](crate::Writer) or a tuple of ends, it takes part in this network. `name` is what
-    /// reports call the thread.
+    /// A gate, through which an OS thread that is no processor of the machine takes part in this
+    /// network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of ends.
+    /// `name` is the name of the thread in reports.
     ///
-    /// It is for machines on which time passes and SPEs reach all memory, such as a host. Elsewhere
-    /// a network that has gates fails before one of its processes has started, with
-    /// [`NetworkError::NoGate`].
+    /// Gates work on machines where time is not simulated and SPEs reach all memory, such as a
+    /// host. On other machines a network with gates fails with [`NetworkError::NoGate`] before any
+    /// of its processes has started.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -479,17 +483,17 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] if processes wait for each other for ever, one ended with an [error of its
-    /// own](ProcessError), panicked, or misused a named channel, or the local store of an SPE has
-    /// no room for the stacks of its processes or for an item, or if the caller is a process of a
-    /// network itself. When one of them fails, its ends are dropped, so that the others end as
-    /// their channels do.
+    /// [`NetworkError`] if processes wait for each other for ever; if a process ended with an
+    /// [error of its own](ProcessError), panicked, or misused a named channel; if the local store
+    /// of an SPE has no room for the stacks of its processes or for an item; or if the caller is
+    /// itself a process of a network. When a process fails, its ends are dropped. So channels end,
+    /// and with them the other processes.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
     }
 
-    /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what that
+    /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what `main`
     /// returned.
     ///
     /// # Errors
@@ -503,7 +507,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run_with`](Self::run_with), and says what its channels had to move.
+    /// As [`run_with`](Self::run_with). It also returns how much the channels had to move.
     ///
     /// # Errors
     ///
@@ -521,7 +525,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Compiled once for each machine, not once for each main process.
+    /// A function of its own, so that it is compiled once for each machine and not once for each
+    /// main process.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -606,8 +611,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// One program for each SPE: programs of one SPE run one after the other, and its processes
-    /// side by side.
+    /// One program for each SPE. An SPE runs its programs one after the other, and its processes
+    /// are to run at the same time.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -622,8 +627,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// The main process has ended: serves the others until they have, too. It waits in this file,
-/// because the report of a deadlock leaves out what waits here.
+/// Called when the main process has ended: serves the other processes until they have ended too. It
+/// waits in this file, because the report of a deadlock leaves out waits in this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -634,25 +639,28 @@ fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &E
     carrier.finish();
 }
 
-/// What reports call the process on the PPE.
+/// The name of the process on the PPE in reports.
 const MAIN: &str = "main";
 
-/// A network did not end as it should.
+/// Why a network has failed.
 ///
-/// Where several things went wrong, it is the first of them, as the others may follow from it: a
-/// process that fails drops its ends, and others that do not expect their channels to end fail,
-/// too. An error of a process's own counts from when it became a [`ProcessError`], a panic from
-/// when the process dropped the first of its ends, and if it had none left, from when it ended. So
-/// nothing is reported that another failure has brought about by closing channels.
+/// If several processes fail, the error is that of the first failure, because it may have caused
+/// the others: a process that fails drops its ends, and other processes may fail when their
+/// channels end.
+///
+/// The time of a failure is defined so that no process's failure can have caused an earlier one.
+/// The error of a process counts from when it became a [`ProcessError`]. A panic counts from when
+/// the process dropped the first of its ends; if it had no ends left, from when it ended.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// A process misused a named channel, whatever it made of the error.
+    /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of the processes of an SPE do not fit into its local store. None of them has run.
+    /// The stacks of the processes of an SPE do not fit into its local store. None of its processes
+    /// has run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -665,11 +673,11 @@ pub enum NetworkError {
         processes: usize,
         /// How many of them would have fitted.
         fit: usize,
-        /// What the machine says.
+        /// The machine's error.
         source: StackError,
     },
-    /// The local store of an SPE has no room for the stack of a process that another one
-    /// [started](Starter::start). It has not run.
+    /// The local store of an SPE has no room for the stack of a process that another process
+    /// [started](Starter::start). The new process has not run.
     #[error(
         "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
          `start_with_stack`: {source}",
@@ -678,22 +686,23 @@ pub enum NetworkError {
     NoRoomToStart {
         /// The process that was to be started.
         process: String,
-        /// What the machine says.
+        /// The machine's error.
         source: StackError,
     },
-    /// An item does not fit into a local store, where SPEs are confined to theirs.
-    #[error(transparent)]
-    NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory for its channels, where SPEs are confined to their local
+    /// An item does not fit into a local store, on a machine whose SPEs are confined to their local
     /// stores.
     #[error(transparent)]
+    NoRoomForItem(NoRoomForItem),
+    /// The machine has no main memory left for the channels. It needs some where SPEs are confined
+    /// to their local stores.
+    #[error(transparent)]
     NoMemory(AllocateError),
-    /// The network has a [gate](Network::gate), and its machine lets no OS thread take part that is
-    /// no processor of it. No process has run.
+    /// The network has a [gate](Network::gate), but on its machine no outside OS thread can take
+    /// part. No process has run.
     #[error(
-        "the network has the gate `{gate}`, and {machine} has none: threads outside take part where time is not \
-         simulated, and SPEs are not confined to their local stores; run the network on a host, or make a process \
-         of what the thread does"
+        "the network has the gate `{gate}`, but no OS thread outside of {machine} can take part in its networks, because \
+         its time is simulated or its SPEs are confined to their local stores; run the network on a host that is not \
+         strict, or do the work of the thread in a process"
     )]
     NoGate {
         /// The name of the gate.
@@ -718,19 +727,19 @@ pub enum NetworkError {
         process: String,
         /// Where it ran.
         at: Processor,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network was going to run another network, and to wait for its end. It would
-    /// have kept the other processes of its SPE from running, so nothing was run.
+    /// A process of a network tried to run another network and to wait for its end. That would have
+    /// stopped the other processes of its SPE, so the other network was not run.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
     )]
     Nested {
-        /// The call that was going to run the network.
+        /// The call that tried to run the network.
         at: &'static Location<'static>,
-        /// The call that has run the other one.
+        /// The call that runs the network of the process.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.
@@ -739,7 +748,7 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// What the network that `caller` has run failed with, if it did.
+    /// The error of the network that `caller` has run, if it has failed.
     fn of(
         result: Result<(), RunError>,
         shared: &NetworkState,
@@ -748,7 +757,7 @@ impl NetworkError {
         match (result, shared.take_failure()) {
             (_, Some(failure)) => Err(failure.into()),
             (Err(RunError::Deadlock { mut waits }), None) => {
-                // That the network waits for its processes is no news.
+                // The network itself waits for its processes, which the report leaves out.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
                 waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
@@ -759,12 +768,12 @@ impl NetworkError {
         }
     }
 
-    /// Goes on with the panic of a process, if it was one, as if it had happened here; else panics
-    /// with the error's text.
+    /// If the error is the panic of a process, resumes that panic. Any other error panics with its
+    /// text.
     ///
     /// # Panics
     ///
-    /// Always: that is what it is for.
+    /// Always.
     pub fn resume(self) -> ! {
         match self {
             Self::Panic { payload, .. } => resume_unwind(payload),
@@ -821,7 +830,7 @@ impl fmt::Debug for NetworkError {
     }
 }
 
-/// The text of a panic, where it has one.
+/// The text of a panic, if it has one.
 fn text_of(payload: &Payload) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());

@@ -1,4 +1,4 @@
-//! The place of a process that waits at a channel.
+//! The node of a process that waits at a channel.
 
 use std::ptr;
 
@@ -6,11 +6,11 @@ use crate::parcel::Parcel;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
-/// What has become of a process that may have to wait.
+/// The state of a process that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
-    /// It is in no queue, and was in none since its node was made.
+    /// The process is in no queue, and was in none since its node was made.
     Idle,
     Waits,
     Served,
@@ -18,23 +18,27 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The place of a process that may have to wait at a channel: a variable of the call that waits,
-/// and nothing else's part, so that there is no exclusive reference to it while others access it.
-// The process that serves it writes the item and the outcome, which should be one cache line.
+/// The node of a process that may have to wait at a channel. It is a variable of the call that
+/// waits, and not part of another value: so there is no exclusive reference to it while other
+/// processes access it.
+// The process that serves the node writes the item and the outcome, which should share a cache
+// line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. A word, so that one
-    /// store begins both.
+    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. It is a word so that one
+    /// store initialises it and the outcome.
     polls: AtomicU32,
-    /// The node that came after it, in a queue. Null while it waits in the word; accessed under the
+    /// The next node in the queue. Null while the process waits in the word. Accessed under the
     /// channel's lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The process's own, which lives for longer than a call: written before it waits, followed by
-    /// who serves it. A copy would cost a wait two loads and two stores of 16 bytes more.
+    /// The waker of the process, which lives longer than the call that waits. The pointer is
+    /// written before the wait, and read by the process that serves the node. A copy of the waker
+    /// would cost each wait two loads and two stores of 16 bytes.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item that a writer has brought, or that a reader is given: of the process that serves it
-    /// while it waits, the process's own before and after that.
+    /// The item that a writer has brought, or that a reader is given. While the process waits, it
+    /// belongs to the process that serves the node; before and after that, to the waiting process
+    /// itself.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -50,7 +54,8 @@ impl<T> Node<T> {
         }
     }
 
-    /// The node of a process that waits with what it brings, before anybody knows of it.
+    /// The node of a process that waits, with the item that it brings, before other processes know
+    /// the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
@@ -62,7 +67,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// Its parcel is the process's own if it was served.
+    /// The outcome. After `Served` the parcel belongs to the process of the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn outcome(&self) -> Outcome {
         match self.outcome.load(Ordering::Acquire) {
@@ -74,7 +79,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// Whether it has been served, or the channel has ended.
+    /// Whether the process has been served, or the channel has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
         self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
@@ -85,34 +90,35 @@ impl<T> Node<T> {
         self.outcome.store(outcome as u32, order);
     }
 
-    /// The item that it has when it was served: what was read, or what was not taken.
+    /// Takes the item out of the node: the item that was read, or one that was not taken.
     ///
     /// # Safety
     ///
-    /// The caller is the process, and no other process knows of the node.
+    /// The caller is the process of the node, and no other process knows the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         self.parcel.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Serves a process that waits: `exchange` gives it an item or takes its own, and then it goes
-    /// on. Returns the process to wake, and whether that polls: a copy with the flag in it would be
-    /// read back in other pieces than it was written, for which a processor waits.
+    /// Serves a process that waits: `exchange` gives it an item or takes its item, and then the
+    /// process goes on. Returns the process to wake, and whether that process polls. The flag is
+    /// separate from the waker for speed: a waker with the flag in it would be written and read
+    /// back in pieces of different sizes, which makes a CPU wait.
     ///
     /// # Safety
     ///
-    /// The node waits, and no other process finds it any more: it was taken out of the queue or the
-    /// word that it was in.
+    /// The process of the node waits, and no other process can find the node: it was taken out of
+    /// its queue or of the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve(
         node: *const Self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> (Waker, bool) {
-        // SAFETY: a node that waits is in its place, as its process does not go on before the
-        // outcome is stored: nothing of it is accessed after that. Until then its parcel is the
-        // caller's, and its waker is in its place, too.
+        // SAFETY: the node is in its place, because its process does not go on before the outcome
+        // is stored, and nothing of the node is accessed after that store. Until then the parcel
+        // belongs to the caller, and the waker is in its place too.
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));

@@ -1,4 +1,4 @@
-//! Networks whose processes are begun by programs that run already.
+//! Open networks, for programs that run already and become processes.
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -11,21 +11,19 @@ use crate::process::Process;
 use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
-/// A network without processes of its own: programs of a machine that run already, such as the
-/// tasks of a pool, become processes of it for as long as they [read and
-/// write](Self::process).
+/// A network without processes of its own. Programs of a machine that run already, such as the
+/// tasks of a pool, become processes of it for the time of a call: see [`process`](Self::process).
 ///
-/// It belongs to the run in which it was made. All that use a channel become processes of the same
-/// network, while their ends may be anywhere in that run: dropping one wakes the processes that
-/// wait for it.
+/// It belongs to the run in which it was made. All programs that use a channel must become
+/// processes of the same network. The ends may be anywhere in that run: dropping an end wakes the
+/// processes that wait for it.
 ///
-/// A process waits as everything else on its SPE does, so the other cooperative threads of the SPE
-/// run meanwhile. If every program of the machine waits, the run ends with
-/// [`RunError::Deadlock`](cellworks_machine::RunError), which names the processes that waited and
-/// their channels.
+/// While a process waits, the other cooperative threads of its SPE run. If every program of the
+/// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
+/// names the processes that waited and their channels.
 ///
-/// What such processes exchange takes no simulated time where time is simulated, also between two
-/// SPEs: a [`Network`](crate::Network) simulates what carries it.
+/// Communication in an open network takes no simulated time, even between two SPEs. A
+/// [`Network`](crate::Network) simulates it.
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};
@@ -66,7 +64,7 @@ pub struct OpenNetwork<'run> {
 }
 
 impl<'run> OpenNetwork<'run> {
-    /// A network for the run in which the caller is: `processor` is any processor of it.
+    /// A network for the run of the caller. `processor` is any processor of that run.
     #[track_caller]
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
@@ -80,17 +78,17 @@ impl<'run> OpenNetwork<'run> {
         }
     }
 
-    /// Runs `body` on the calling thread as a process of this network, and returns what it
-    /// returned. `spe` is where the caller runs, and `name` what reports call the process.
+    /// Runs `body` on the calling thread as a process of this network, and returns what `body`
+    /// returned. `spe` is the SPE of the caller, and `name` the name of the process in reports.
     ///
-    /// Only the calling thread can wait in the process. A thread that is to wait beside it begins a
+    /// Only the calling thread can wait in the process. Another thread that is to wait begins a
     /// process of its own.
     ///
     /// # Panics
     ///
-    /// If a process of this network has misused a [named channel](Process::create), with the text
-    /// of the [`NamedError`](crate::NamedError), when `body` has ended. If a process of another
-    /// network that runs uses the same channel, in the call that uses it second.
+    /// Panics when `body` has ended if a process of this network has misused a [named
+    /// channel](Process::create), with the text of the [`NamedError`](crate::NamedError). A read or
+    /// write panics if a process of another network that still runs uses the same channel.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

@@ -1,11 +1,12 @@
-//! OS threads outside of the machine that take part in a network, through the gates that they have.
+//! Outside threads: OS threads outside of the machine that take part in a network through gates.
 //!
-//! A thread outside performs the steps of the protocol as every process does. Only its waits are
-//! its own: it sleeps in the operating system, not in the machine. The process that wakes it knows
-//! that by the network of its [`Waker`]: see [`outside_of`].
+//! An outside thread performs the steps of the protocol as every process does. Only its waits
+//! differ: it sleeps in the operating system and not in the machine. A process that wakes it sees
+//! that from the network number in its [`Waker`]: see [`outside_of`].
 //!
-//! While it waits the machine does not count it. The process that wakes it has it counted again
-//! before it goes on. So the machine never sees all asleep while a thread is about to go on.
+//! While an outside thread waits, the machine does not count it. The process that wakes it counts
+//! it again before it goes on. So the machine never finds all threads asleep while an outside
+//! thread is about to go on.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// Not the models': none has a thread outside.
+// Not those of the models, which have no outside thread.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -23,17 +24,17 @@ use crate::waker::Waker;
 
 /// An OS thread outside of the machine, as the place of a process: see [`Gate::enter`](crate::Gate::enter).
 ///
-/// It has no processor of the machine; where one is asked for, it is the PPE. The machine does not
-/// wake it: what it waits for is done at channels, and its waits say false when the run is over.
+/// It has no processor of the machine; where one is asked for, it names the PPE. The machine does
+/// not wake it. It waits only for channels, and its waits return false when the run is over.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
     name: String,
-    /// Known when the thread has entered.
+    /// Set when the thread has entered.
     inside: OnceCell<Inside>,
 }
 
-/// What a thread needs that has entered a gate.
+/// The data of a thread that has entered a gate.
 struct Inside {
     run: Arc<Run>,
     waker: Waker,
@@ -60,8 +61,8 @@ enum Phase {
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
-    /// What the machine knows a thread outside by. It is the PPE, which no process finds on its
-    /// own core.
+    /// Stands for an outside thread in the machine. Its processor is the PPE, so that no process
+    /// takes it for a thread of its own core.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
@@ -69,14 +70,14 @@ struct Run {
 /// The thread of a gate.
 struct Seat {
     gate: String,
-    /// It is to look again at what it waits for.
+    /// Whether the thread is to check again what it waits for.
     is_notified: bool,
-    /// The machine does not count it: the process that notifies it has it counted again.
+    /// Whether the machine does not count the thread. The process that notifies it counts it again.
     is_dismissed: bool,
     notified: Arc<Condvar>,
 }
 
-/// A thread cannot enter a gate.
+/// Why a thread cannot enter a gate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The run of the network is over, so there is no process left to communicate with.
@@ -93,7 +94,8 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network, which could not go on while it waits outside.
+    /// The thread runs processes of a network, which could not go on while the thread waits at the
+    /// gate.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -104,15 +106,15 @@ pub enum GateError {
     },
 }
 
-/// The first number of a process outside: no network runs as many processes as are below it.
+/// The first number of an outside process. No network has that many other processes.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
-/// Whether a process of this number in its network is outside.
+/// Whether the process with this number in its network is an outside thread.
 pub(crate) fn is_outside(number: u32) -> bool {
     number >= FIRST_OUTSIDE
 }
 
-/// The gates of a network as the network has them: they are closed when this is dropped.
+/// The network's own handle to its gates. They are closed when it is dropped.
 pub(crate) struct OwnGates(Arc<Gates>);
 
 impl Default for OwnGates {
@@ -127,13 +129,13 @@ impl Default for OwnGates {
 }
 
 impl OwnGates {
-    /// The place of a thread that is to have a gate of this name.
+    /// The place of a thread for a gate with this name.
     pub(crate) fn place(&self, name: String) -> OutsidePlace {
         OutsidePlace::new(&self.0, name)
     }
 
-    /// The network runs, and its threads outside are counted. If they cannot take part, returns the
-    /// name of a gate.
+    /// Called when the network runs: counts its outside threads. If outside threads cannot take
+    /// part on this machine, returns the name of a gate.
     pub(crate) fn open(
         &self,
         core: &impl PpeCore,
@@ -181,7 +183,7 @@ impl Drop for OwnGates {
         for seat in state.seats.values() {
             seat.notified.notify_one();
         }
-        // What it holds may do anything when it is dropped.
+        // Dropped without the lock, because destructors of what it holds may run any code.
         drop(state);
         drop(before);
     }
@@ -192,7 +194,7 @@ impl Gates {
         locked(&self.0)
     }
 
-    /// Has a thread look again at what it waits for.
+    /// Makes a thread check again what it waits for.
     fn notify(&self, number: u32) {
         let mut state = self.state();
         let State { phase, seats, .. } = &mut *state;
@@ -210,7 +212,8 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // A network that runs for long may have more gates than there are numbers.
+        // A number may be used again: a network that runs for long may have more gates, one after
+        // the other, than there are numbers.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)
@@ -236,7 +239,7 @@ impl OutsidePlace {
         }
     }
 
-    /// The place of another thread, for a gate of the same name.
+    /// The place of another thread, for a gate with the same name.
     pub(crate) fn another(&self) -> Self {
         Self::new(&self.gates, self.name.clone())
     }
@@ -246,7 +249,7 @@ impl OutsidePlace {
         self.number
     }
 
-    /// The name of its gate.
+    /// The name of the thread's gate.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -284,7 +287,7 @@ impl OutsidePlace {
         }
     }
 
-    /// Whether the run of its network has ended.
+    /// Whether the run of the network has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.gates.state().phase, Phase::Over { .. })
     }
@@ -294,7 +297,7 @@ impl OutsidePlace {
         &inside.expect("a process outside has entered its gate").run
     }
 
-    /// What wakes the thread when it waits.
+    /// The handle by which processes wake the thread.
     pub(crate) fn waker(&self) -> &Waker {
         let inside = self.inside.get();
         &inside
@@ -302,8 +305,9 @@ impl OutsidePlace {
             .waker
     }
 
-    /// Waits until `ready` says true, or the deadline has come, or the run is over: then false.
-    /// `record` says what it waits for, should all others wait, too.
+    /// Waits until `ready` returns true. Returns false if the deadline has passed or the run is
+    /// over. `record` records what the thread waits for, for the report if all other threads wait
+    /// too.
     pub(crate) fn wait(
         &self,
         record: &dyn Fn(),
@@ -326,7 +330,8 @@ impl OutsidePlace {
         }
     }
 
-    /// Sleeps until the thread is notified or the deadline has come. Says false if the run is over.
+    /// Sleeps until the thread is notified or the deadline has passed. Returns false if the run is
+    /// over.
     fn sleep(&self, record: &dyn Fn(), deadline: Option<Time>) -> bool {
         let run = self.run();
         let mut state = self.gates.state();
@@ -352,7 +357,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // Until then it is counted, for it will go on by itself.
+            // With a deadline the thread stays counted, because it will go on by itself.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -361,7 +366,8 @@ impl OutsidePlace {
                 break;
             }
         }
-        // In a deadlock it goes on as processes unwind. What it waited for stays in the report.
+        // In a deadlock the thread goes on because processes unwind: then its wait stays in the
+        // report.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }
@@ -403,7 +409,8 @@ impl Wake for OutsidePlace {
         self.run().outside.notify(to);
     }
 
-    /// The machine does not know the thread, which is woken by channels alone: this is the PPE.
+    /// A sleeper of the PPE: the machine does not know the thread, which is woken only through
+    /// channels.
     fn sleeper(&self) -> Sleeper {
         self.run().sleeper
     }

@@ -1,24 +1,24 @@
-//! An item on its way.
+//! Parcels: items on their way through a channel.
 
 use std::num::NonZeroU32;
 
-/// An item with what the transport knows about where its bytes are.
+/// An item, and where the transport finds its bytes.
 pub(crate) struct Parcel<T> {
     pub item: T,
     pub origin: Origin,
 }
 
-/// Where an item waits to be fetched: the number that the transport of the network has given it, or
-/// 0 where processors share memory, and nothing has to be moved.
-// Kept as one more, so that whether there is a parcel takes no room of its own: the node of a
-// process that waits, with a word to be exchanged, is one cache line.
+/// Where the transport finds the bytes of an item: a number that it has given to the item. 0 where
+/// processors share memory, so that nothing has to be moved.
+// Stored plus one, so that an `Option` of a parcel needs no extra room: the node of a waiting
+// process with a one-word item then fits into one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
     /// # Panics
     ///
-    /// With the last number there is.
+    /// If the number is `u32::MAX`.
     pub(crate) fn new(number: u32) -> Self {
         let one_more = number.checked_add(1).and_then(NonZeroU32::new);
         Self(one_more.expect("a network carries fewer items than 2^32 - 1"))
@@ -36,7 +36,7 @@ impl Default for Origin {
     }
 }
 
-/// The item that a writer has brought.
+/// Takes the item that a writer has brought.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
     parcel.take().expect("a writer has an item")

@@ -1,4 +1,4 @@
-//! An alternation, as the channels that it lists see it.
+//! The party: what the channels that an alternation lists know of it.
 //!
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
@@ -9,11 +9,12 @@
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
-//! While it is active it alone decides, with the lock of the channel that it looks at. While it
-//! waits, each process that comes to one of its channels may take it, by one exchange of its state,
-//! to put an item into a guard or to take one out of it. The state has a number that changes with
-//! each wait: so a guard that was looked at before the exchange has not changed when it succeeds.
-//! No process waits for a lock, or for a party, while a party is taken.
+//! While the alternation is active, it alone decides which guard it performs, under the lock of
+//! that guard's channel. While it waits, any process that comes to one of its channels may take the
+//! party, by one compare-and-exchange of its state, to put an item into a guard or to take one out.
+//! The state contains a number that changes with each wait. So if the exchange succeeds, a guard
+//! that was read before it has not changed since. A process that has taken a party waits neither
+//! for a lock nor for another party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -33,35 +34,38 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 /// The state of an alternation.
 pub(crate) struct Party {
-    /// Of all alternations that there were in this program. An address could be that of another one
-    /// later.
+    /// The alternation's number, which no other alternation of this program has had. An address
+    /// could be used again.
     pub number: u64,
-    /// The number of the wait, the guard that was claimed, and what the alternation is doing.
+    /// Three numbers: that of the wait, that of the guard that was claimed, and the phase of the
+    /// alternation.
     state: AtomicU64,
-    /// Belongs to the alternation while it is active, to who has taken it while it is taken.
+    /// Belongs to the alternation while it is active, and to the process that has taken the party
+    /// while it is taken.
     waker: UnsafeCell<Option<Waker>>,
-    /// The channel of one of its guards has guards on its other side, too.
+    /// Whether the channel of one of its guards has guards on its other side too.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: `waker` is accessed by one at a time, see there; each change of the state from or to
+// SAFETY: one thread at a time accesses `waker`, as said there; each change of the state from or to
 // `TAKEN` or `WAITING` is a release or an acquire.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent anywhere.
 unsafe impl Send for Party {}
 
-/// What became of a wait.
+/// How a wait has ended, if it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Nothing yet.
+    /// It has not ended.
     Waiting,
     /// A guard may be ready.
     Poked,
-    /// This guard has been carried out by the other side.
+    /// A process on the other side has performed this guard.
     Claimed(usize),
 }
 
-/// A party that was taken out of its wait, and does not go on until this is ended.
+/// A party that was taken out of its wait. The alternation does not go on until [`end`](Self::end)
+/// is called.
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
     party: &'a Party,
@@ -79,23 +83,24 @@ impl Party {
         }
     }
 
-    /// Whether it may meet alternations at one of its channels.
+    /// Whether there may be another alternation on the other side of one of its channels.
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
 
-    /// Begins to wait: from here on it may be taken.
+    /// Begins to wait. From now on other processes may take the party.
     pub(crate) fn wait(&self, waker: Waker) {
-        // SAFETY: it is active, and this is the alternation.
+        // SAFETY: the alternation itself calls this, while it is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // In one order with the bits that say which guards are ready: either this alternation sees
-        // a bit when it looks after this, or who sets the bit sees it waiting.
+        // Sequentially consistent with the bits of ready guards: if a process sets such a bit,
+        // either this alternation sees it in its check after this store, or that process sees that
+        // the alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
 
-    /// What has become of the wait.
+    /// How the wait has ended, if it has.
     #[inline]
     pub(crate) fn outcome(&self) -> Outcome {
         let state = self.state.load(Ordering::Acquire);
@@ -106,7 +111,7 @@ impl Party {
         }
     }
 
-    /// Becomes active again, whatever has become of the wait: `Waiting` if nothing has.
+    /// Becomes active again, and returns how the wait had ended: `Waiting` if it had not.
     pub(crate) fn stop_waiting(&self) -> Outcome {
         let backoff = Backoff::new();
         loop {
@@ -126,7 +131,7 @@ impl Party {
                     }
                 }
                 tag => {
-                    // Others change the state of who waits only.
+                    // Other processes change the state only while it is `WAITING`.
                     self.state.store(active, Ordering::Relaxed);
                     return match tag {
                         CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
@@ -138,14 +143,14 @@ impl Party {
         }
     }
 
-    /// The present wait, if it waits.
+    /// The number of the present wait, if the alternation waits.
     #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
         (state & TAG_MASK == WAITING).then_some(state >> WAIT_SHIFT)
     }
 
-    /// Takes it out of a wait, if that has not ended.
+    /// Takes the party, if the wait with this number has not ended.
     #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
         let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
@@ -157,10 +162,10 @@ impl Party {
 }
 
 impl Taken<'_> {
-    /// Lets the alternation go on. Returns whom to wake.
+    /// Lets the alternation go on. Returns the process to wake.
     #[inline(always)]
     fn end(self, guard: u64, tag: u64) -> Waker {
-        // SAFETY: it is taken, by this.
+        // SAFETY: this has taken the party.
         let waker = self.party.waker.with_mut(|place| unsafe { *place });
         self.party.state.store(
             self.wait << WAIT_SHIFT | guard << TAG_BITS | tag,
@@ -170,28 +175,29 @@ impl Taken<'_> {
     }
 }
 
-/// A guard of an alternation, as its channel knows it.
+/// A guard of an alternation: the part of it that its channel knows.
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// Which guards of the alternation may be ready.
+    /// The bits of the guards that may be ready.
     ready: Arc<AtomicU64>,
-    /// This one's among them.
+    /// The bit of this guard.
     bit: u64,
-    /// Its pre-condition: changes only while the alternation is active.
+    /// The guard's pre-condition. It changes only while the alternation is active.
     enabled: AtomicBool,
-    /// What is offered to a reader, or was given by a writer. Belongs to the alternation while it
-    /// is active, to who has taken it while it is taken.
+    /// The item that is offered to a reader, or was given by a writer. It belongs to the
+    /// alternation while it is active, and to the process that has taken the party while it is
+    /// taken.
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// The guard of the same alternation in which the item lies that this one and others are
-    /// offered; or null. Accessed as `parcel` is.
+    /// If this guard and others of the same alternation are offered one item: the guard in which
+    /// that item lies. Otherwise null. Accessed as `parcel` is.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: `holder` and `parcel` are accessed by one at a time, see there; everything else is shared
-// by atomics.
+// SAFETY: one thread at a time accesses `holder` and `parcel`, as said there. Everything else is
+// atomic or does not change.
 unsafe impl<T: Send> Sync for Guard<T> {}
-// SAFETY: it owns a parcel, which may be sent if its item may.
+// SAFETY: it owns a parcel, which may be sent if its item may be sent.
 unsafe impl<T: Send> Send for Guard<T> {}
 
 impl<T> Guard<T> {
@@ -209,7 +215,7 @@ impl<T> Guard<T> {
         }
     }
 
-    /// The channel has guards on its other side, too.
+    /// Records that the channel has guards on its other side too.
     pub(crate) fn oppose(&self) {
         self.party.is_opposed.store(true, Ordering::SeqCst);
     }
@@ -219,11 +225,12 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Says that the guard may be ready, so that the alternation looks: takes it out of its wait,
-    /// if it waits for this guard. Returns whom to wake then.
+    /// Marks the guard as ready, so that the alternation checks it. If the alternation waits for
+    /// this guard, this ends the wait and returns the process to wake.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // The bit changes under the channel's lock.
+        // This check and the change need no atomic step, because the bit changes only under the
+        // channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -231,40 +238,41 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Says, under the channel's lock, that nothing is there: the process that changes that has the
-    /// lock, and marks the guard again.
+    /// Marks the guard as not ready, under the channel's lock. A process that changes that has the
+    /// lock too, and marks the guard as ready again.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// The wait in which this guard can be claimed.
+    /// The number of the wait in which this guard can be claimed, if it can.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
         self.enabled.load(Ordering::Acquire).then_some(wait)
     }
 
-    /// Whether its alternation waits for it.
+    /// Whether the alternation waits for this guard.
     pub(crate) fn is_waiting(&self) -> bool {
         self.open_wait().is_some()
     }
 
-    /// Gives a parcel to an alternation that waits to read, if it does. Returns whom to wake then.
+    /// If the alternation waits to read with this guard, gives it the parcel and returns the
+    /// process to wake.
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
-        // SAFETY: it is taken.
+        // SAFETY: this has taken the party.
         self.parcel
             .with_mut(|place| unsafe { *place = parcel.take() });
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Takes the parcel of an alternation that waits to write, if it does. Returns whom to wake
-    /// then.
+    /// If the alternation waits to write with this guard, takes its parcel and returns the process
+    /// to wake.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
-        // SAFETY: it is taken.
+        // SAFETY: this has taken the party.
         self.parcel
             .with_mut(|place| unsafe { *parcel = (*place).take() });
         if parcel.is_none() {
@@ -274,22 +282,23 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Which of two alternations takes the other when both wait: one rule for both, or each could
-    /// take the other.
+    /// Whether this alternation, and not `other`, is the one that goes on when both wait. Without
+    /// such a rule each could wait for the other to go on.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
 
-    /// Whether the two belong to one alternation, which cannot communicate with itself.
+    /// Whether both guards belong to one alternation, which cannot communicate with itself.
     pub(crate) fn is_of_same_party(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.party, &other.party)
     }
 
-    /// The item that this guard is offered, in this guard or in the one that holds it for several.
+    /// The item that this guard is offered. It lies in this guard, or in the guard that holds it
+    /// for several.
     ///
     /// # Safety
     ///
-    /// The caller is the alternation, and active, or has taken it.
+    /// The caller is the alternation while it is active, or has taken the party.
     #[cold]
     #[inline(never)]
     #[expect(
@@ -297,36 +306,37 @@ impl<T> Guard<T> {
         reason = "the caller sees to it that there is one at a time"
     )]
     pub(crate) unsafe fn offered(&self) -> &mut Option<Parcel<T>> {
-        // SAFETY: as the caller says, for all guards of the alternation. The holder is listed by it
-        // as long as this guard is, and neither is removed while the alternation waits.
+        // SAFETY: the caller's promise holds for all guards of the alternation. The alternation
+        // lists the holder as long as it lists this guard, and removes neither while it waits.
         unsafe {
             let holder = self.holder.with_mut(|holder| *holder);
             holder.as_ref().unwrap_or(self).parcel()
         }
     }
 
-    /// Says in which guard the item lies that this one is offered: `None` for this one.
+    /// Sets the guard in which the item lies that this guard is offered. `None` means this guard
+    /// itself.
     ///
     /// # Safety
     ///
-    /// The caller is the alternation, which lists both guards, and active.
+    /// The caller is the alternation while it is active, and it lists both guards.
     pub(crate) unsafe fn set_holder(&self, holder: Option<&Guard<T>>) {
         let holder = holder.map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         self.holder.with_mut(|place| unsafe { *place = holder });
     }
 
-    /// The parcel, for its alternation.
+    /// The parcel in this guard.
     ///
     /// # Safety
     ///
-    /// The caller is the alternation, and active.
+    /// The caller is the alternation while it is active, or has taken the party.
     #[expect(
         clippy::mut_from_ref,
         reason = "the caller sees to it that there is one at a time"
     )]
     pub(crate) unsafe fn parcel(&self) -> &mut Option<Parcel<T>> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         self.parcel.with_mut(|place| unsafe { &mut *place })
     }
 }

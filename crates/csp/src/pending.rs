@@ -1,11 +1,11 @@
-//! Whom dropped ends have to wake, and through whom.
+//! How a dropped end wakes the processes that wait for it.
 //!
-//! An end can be dropped anywhere, in a destructor that has no process at hand. So who runs
-//! processes on an OS thread says how a process is woken from there. The programs of an
-//! [open network](crate::OpenNetwork) say nothing of the kind, and threads outside, which have come
-//! through a [gate](crate::Gate), run no program: their networks say how a process is woken from
-//! any OS thread. An end of another network that is dropped on an OS thread which runs nothing of
-//! it wakes no process.
+//! An end can be dropped anywhere, in a destructor that has no process. So the code that runs
+//! processes on an OS thread registers how to wake processes from that thread. The programs of an
+//! [open network](crate::OpenNetwork) register nothing, and outside threads, which have entered a
+//! [gate](crate::Gate), run no program. For these, the network registers how to wake its processes
+//! from any OS thread. For all other networks, an end that is dropped on an OS thread that runs
+//! none of their programs wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,26 +17,28 @@ use crate::waker::{Waker, Woken};
 type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
-    /// For each program of a network that runs here, the network and how to wake its processes.
+    /// For each program of a network that runs on this OS thread: the network, and how to wake its
+    /// processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
 type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 
-/// What wakes the processes of each network that says so, by its number.
+/// How to wake processes from any OS thread, by the numbers of the networks that have registered
+/// it.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
-/// What has no other way to wake processes of this network does it by `wake` from now on.
+/// Registers `wake`, by which processes of this network can be woken from any OS thread.
 pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + 'static) {
     locked(&REMOTE).insert(network, Arc::new(wake));
 }
 
-/// The network has no processes any more.
+/// Called when the network has no processes any more.
 pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process in the way that its network says, if it does.
+/// Wakes a process in the way that its network has registered for any OS thread, if it has.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {
@@ -44,8 +46,8 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile, by any program,
-/// wake through `wake`.
+/// Runs a program of a network. While it runs, ends that are dropped on this OS thread, by any
+/// program, wake processes through `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
@@ -53,20 +55,21 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
             HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
         }
     }
-    // SAFETY: only the lifetime changes, and the pointer is forgotten before this returns or
-    // unwinds.
+    // SAFETY: only the lifetime changes, and the pointer is removed from the list before this
+    // returns or unwinds.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);
     program()
 }
 
-/// The network of which a program runs on this OS thread, the innermost one.
+/// The network of the program that runs on this OS thread. If programs are nested, that of the
+/// innermost one.
 pub(crate) fn network_here() -> Option<u32> {
     HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
 }
 
-/// Wakes those that a dropped end gave a reason to go on.
+/// Wakes the processes that can go on because an end was dropped.
 pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {
         let wake = HERE.try_with(|here| {
@@ -80,8 +83,8 @@ pub(crate) fn wake(woken: Woken) {
         let Ok(Some(wake)) = wake else {
             return wake_remote(waker);
         };
-        // SAFETY: the call of `with_wakes` that it was given to has not returned, as it is
-        // still listed.
+        // SAFETY: the pointer is still in the list, so the call of `with_wakes` that got it has not
+        // returned.
         unsafe { (*wake)(waker) };
     });
 }

@@ -1,4 +1,4 @@
-//! Where a process runs.
+//! Places: the processors that run processes.
 
 use std::fmt;
 
@@ -9,17 +9,18 @@ use crate::outside::OutsidePlace;
 /// A processor that runs processes: an SPE, the PPE as a [`PpePlace`], or an OS thread outside of
 /// the machine as an [`OutsidePlace`].
 pub trait Place: Wake {
-    /// Which it is.
+    /// The processor of this place.
     fn processor(&self) -> Processor;
 
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
 
-    /// As [`yield_now`](Self::yield_now), if one of them could run; otherwise it costs a look.
+    /// As [`yield_now`](Self::yield_now), if one of them is ready. If none is, this takes only a
+    /// check.
     fn yield_ready(&self);
 
-    /// This place, if it is outside. The compiler knows which it is, so that a process that is not
-    /// takes no look.
+    /// This place, if it is an outside thread. The compiler knows the type of the place, so other
+    /// places need no check at run time.
     #[doc(hidden)]
     #[inline(always)]
     fn outside(&self) -> Option<&OutsidePlace> {
@@ -43,7 +44,7 @@ impl<S: Spe> Place for S {
     }
 }
 
-/// The PPE as a place for one process: the main one of a network.
+/// The PPE as the place of one process: the main process of a network.
 pub struct PpePlace<'a, C>(pub(crate) &'a C);
 
 impl<C: PpeCore> Wait for PpePlace<'_, C> {

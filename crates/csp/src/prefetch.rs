@@ -1,7 +1,6 @@
-//! Cache lines that are asked for before they are needed. All of these are hints: they access
-//! nothing, whatever is at the address.
+//! Prefetches of cache lines. They are hints: they access nothing, so any address is allowed.
 
-/// Has the processor fetch what is there, to be read.
+/// Prefetches a cache line for reading.
 #[inline(always)]
 pub(crate) fn to_read<T>(at: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -14,7 +13,7 @@ pub(crate) fn to_read<T>(at: &T) {
     let _ = at;
 }
 
-/// Has the processor fetch what is at an address, to be written: away from other cores.
+/// Prefetches the cache line at an address for writing, which takes it away from other cores.
 #[inline(always)]
 pub(crate) fn to_write(address: usize) {
     #[cfg(target_arch = "x86_64")]

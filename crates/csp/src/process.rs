@@ -1,4 +1,4 @@
-//! A process, as its channels see it.
+//! Processes: what the ends of channels need of the process that uses them.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,50 +22,53 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process: what its program speaks to channels through.
+/// A process of a network. Its program passes it to every operation on a channel.
 ///
-/// It belongs to the processor that it runs on, its [`place`](Self::place), and can be neither sent
-/// to nor shared with others. A program may start further threads there, but none of them can wait
-/// in its process: what is to communicate on its own is a process of its own.
+/// It belongs to the processor on which it runs, its [`place`](Self::place), and can be neither
+/// sent to nor shared with other processors. Its program may start further threads on that
+/// processor, but they cannot wait in its process. A thread that has to communicate must be a
+/// process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     who: Who<'a>,
-    /// Where processors share no memory.
+    /// `Some` where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    // In a place of its own: nothing in a process changes then, so that the compiler need not load
-    // again what it has asked once.
+    // On the heap, so that the process itself never changes: then the compiler need not load its
+    // fields again.
     changing: Box<Changing>,
 }
 
-/// What changes in a process.
+/// The state of a process that changes.
 #[derive(Default)]
 struct Changing {
-    /// The present step has asked whom to wake later.
+    /// The present step has asked for the waker of this process.
     step_waits: Cell<bool>,
-    /// How often it has communicated where it may not have to wait.
+    /// How many communications the process has had that may not have had to wait.
     communications: Cell<usize>,
 }
 
-/// After this many communications for which it did not wait, a process lets the others of its core
+/// After this many communications without a wait, a process lets the other processes of its core
 /// run once. A power of two.
 pub(crate) const TURN: usize = 256;
 
-/// Which process of which network.
+/// The identity of a process: its name, its number and its network.
 pub(crate) struct Who<'a> {
     name: &'a str,
-    /// Of the thread that began it, which is the only one that may wait in it; and its number.
+    /// The process's number, and the handle of the thread that began the process. Only that thread
+    /// may wait in it.
     waker: Waker,
     shared: &'a NetworkState,
 }
 
 impl<'a> Who<'a> {
-    /// Which process it is, of all networks. The number of its network is above its own.
+    /// A number of the process that is unique among all networks: the number of its network in the
+    /// upper half, its own number in the lower half.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
     }
 
-    /// The number in its network of a process that [`user`](Self::user) says.
+    /// The number in its network of the process with this [`user`](Self::user) number.
     pub(crate) fn number_of(user: u64) -> u32 {
         user as u32
     }
@@ -89,7 +92,7 @@ impl<'a, P: Place> Process<'a, P> {
         Self::numbered(shared.next_number(), place, name, shared, carrier)
     }
 
-    /// As [`new`](Self::new), with a number that was chosen before.
+    /// As [`new`](Self::new), with a number that the caller has chosen.
     pub(crate) fn numbered(
         number: u32,
         place: &'a P,
@@ -116,12 +119,12 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// What it is called in its network.
+    /// The name of the process in its network.
     pub fn name(&self) -> &str {
         self.who.name
     }
 
-    /// Where it runs: an [`Spe`](cellworks_machine::Spe), or the PPE.
+    /// The processor on which the process runs: an [`Spe`](cellworks_machine::Spe), or the PPE.
     pub fn place(&self) -> &'a P {
         self.place
     }
@@ -139,8 +142,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// The process communicates, and may not have to wait: after a [`TURN`] of them it
-    /// [ends its turn](Self::end_turn).
+    /// Counts a communication that may not have to wait. After [`TURN`] of them the process [ends
+    /// its turn](Self::end_turn).
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -150,9 +153,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, and those that wait for others look.
-    /// Where processors share no memory it does nothing: others run whenever this one waits for
-    /// DMA.
+    /// Lets the other processes of this processor run once, including those that wait for other
+    /// processors. Where processors share no memory it does nothing: there the others run whenever
+    /// this process waits for DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -161,16 +164,16 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// An alternation has found no guard ready, and does not wait.
+    /// Called when an alternation has found no guard ready and does not wait.
     pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
             carrier.skip(self.asker());
         }
     }
 
-    /// Lets the other processes of this processor run once, if one of them could; otherwise it
-    /// costs a look, and on a Cell no switch. For loops that compute for long and do not
-    /// communicate (section 2.2.7).
+    /// Lets the other processes of this processor run once, if one of them is ready. If none is,
+    /// this takes only a check, and on a Cell no context switch. It is for loops that compute for
+    /// long and do not communicate (section 2.2.7).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -194,15 +197,15 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_ready();
     }
 
-    /// Waits until a time, counted as [`now`](Self::now) does. The other processes of this
-    /// processor run meanwhile, and the network is in no deadlock.
+    /// Waits until `time`, a time as [`now`](Self::now) returns it. The other processes of this
+    /// processor run meanwhile. While a process sleeps, its network is not in a deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
         self.place.wait_until_deadline(&why, time, &mut || false);
     }
 
-    /// What the processes of its network share.
+    /// The state that the processes of its network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
         self.who.shared
     }
@@ -222,7 +225,8 @@ impl<'a, P: Place> Process<'a, P> {
         &self.who
     }
 
-    /// Whom to wake when what the process waits for has come.
+    /// The handle by which other processes wake this one. A step asks for it if the process has to
+    /// wait.
     #[inline(always)]
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
@@ -238,7 +242,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// # Panics
     ///
-    /// If another thread is going to wait than that which began the process.
+    /// If the calling thread is not the one that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
         if !self.place.is_calling(self.who.waker.sleeper) {
@@ -249,23 +253,25 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // Who is unwound when a run was cancelled is nobody on some machines.
+        // On some machines a thread that is unwound because the run was cancelled is not recognised
+        // as the calling thread.
         assert!(
             panicking(),
-            "another thread was going to wait as the process `{}`, in which its own thread alone can wait; have the thread be \
-             a process of its own, on the same SPE",
+            "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
+             the work of the other thread in a process of its own, on the same SPE",
             self.who.name
         );
     }
 
-    /// Whether it is a thread outside, and its network has ended: it meets no process any more.
+    /// Whether the process is an outside thread whose network has ended: then no other process will
+    /// ever use its channels.
     #[inline(always)]
     pub(crate) fn is_left_alone(&self) -> bool {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Who it is, if it may use the buffers of channels without their locks: where all processors
-    /// share memory.
+    /// The identity of the process as a user of buffers without their locks. `None` where
+    /// processors share no memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -278,13 +284,13 @@ impl<'a, P: Place> Process<'a, P> {
         Asker {
             name: self.who.name,
             number: self.who.waker.process,
-            looks: false,
+            attempts: false,
         }
     }
 
-    /// Performs a step of the protocol at the channel that `what` names, and wakes whom it gave a
-    /// reason to go on. The step asks for the [waker](Self::waker) of this process if, and only if,
-    /// that has to wait.
+    /// Performs a step of the protocol at the channel that `what` names. Then it wakes the
+    /// processes that can go on after the step. The step asks for the [waker](Self::waker) of this
+    /// process if, and only if, this process has to wait.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -300,30 +306,30 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// As [`perform`](Self::perform), for the look of an alternation at one of its guards, which
-    /// says whether it has found anything to do.
+    /// As [`perform`](Self::perform), for a step in which an alternation checks one of its guards.
+    /// The step returns whether it has found anything to do.
     #[inline(always)]
-    pub(crate) fn look<'b>(
+    pub(crate) fn attempt<'b>(
         &self,
         what: impl FnOnce() -> Waiting<'b>,
         step: impl FnOnce(&mut Woken) -> bool,
     ) {
         match self.carrier {
             None => drop(self.step(step)),
-            Some(carrier) => self.look_by(carrier, &what(), step),
+            Some(carrier) => self.attempt_by(carrier, &what(), step),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn look_by(
+    fn attempt_by(
         &self,
         carrier: &dyn Carrier,
         what: &Waiting<'_>,
         step: impl FnOnce(&mut Woken) -> bool,
     ) {
         let asker = Asker {
-            looks: true,
+            attempts: true,
             ..self.asker()
         };
         let changes = Cell::new(false);
@@ -348,7 +354,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step here.
+    /// Performs a step on this processor.
     #[inline(always)]
     fn step<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         let mut woken = Woken::None;
@@ -358,14 +364,14 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Where processors share no memory: asks the program of another SPE to start the process that
-    /// was put down for it.
+    /// was queued for it.
     pub(crate) fn request_start(&self, at: SpeId) {
         if let Some(carrier) = self.carrier {
             carrier.start(at);
         }
     }
 
-    /// It has ended: its transport waits for it no more.
+    /// Called when the process has ended, so that the transport no longer waits for it.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
             carrier.end(self.who.waker.process);
@@ -380,13 +386,13 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Wakes a process that polls or not: see
-    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Says whether it is of this
-    /// core.
+    /// Wakes a process. `polls` says how it waits: see
+    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Returns whether it belongs to
+    /// this core.
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
-            // A core runs threads of one network.
+            // All threads of a core belong to one network.
             return true;
         }
         if waker.network != self.who.shared.network {
@@ -396,8 +402,8 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes a thread outside, as [`wake_one`](Self::wake_one).
-    // With numbers instead of a waker, which would take room in the frames of all callers.
+    /// As [`wake_one`](Self::wake_one), for an outside thread.
+    // It takes two numbers, because a waker would take room in the frames of all callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -421,7 +427,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_briefly()
     }
 
-    /// Makes an item ready to be written.
+    /// Packs an item to be written.
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
         let origin = match self.carrier {
@@ -431,7 +437,7 @@ impl<'a, P: Place> Process<'a, P> {
         Parcel { item, origin }
     }
 
-    /// Takes an item back that was not delivered.
+    /// Unpacks an item that was not delivered.
     #[inline]
     pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -440,7 +446,7 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    /// Brings an item that was read to this processor.
+    /// Moves an item that was read to this processor and unpacks it.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -460,7 +466,7 @@ impl<'a, P: Place> Process<'a, P> {
         carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
     }
 
-    /// Wakes those that a step has given a reason to go on.
+    /// Wakes the processes that can go on after a step.
     #[inline(always)]
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
@@ -471,24 +477,24 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Whether the process had better look again and again if it now waits at a channel with such a
-    /// lock, instead of being woken by name: see
+    /// Whether the process should poll if it now waits at a channel with a lock of type `L`: see
     /// [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll<L: Lock>(&self) -> bool {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits and polls again and again. Out of line: the core is idle, so a call costs nothing, and
-    /// in line it took the ring 0.9 ns more a message.
+    /// Waits by polling. It is not inlined: the core is idle, so the call costs nothing, and
+    /// inlined it took the ring 0.9 ns more for each message.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.place.wait_until(why, ready)
     }
 
-    /// Waits until `ready` says true, or `deadline` has come: then false. Without a deadline it is
-    /// false only in a destructor while the run is being cancelled.
+    /// Waits until `ready` returns true, or until `deadline`. Returns false if the deadline has
+    /// passed. Without a deadline it returns false only in a destructor while the run is being
+    /// cancelled.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -522,8 +528,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Has `perform` perform a step, which it knows as a function that is called once. Returns the
-/// step's result.
+/// Calls `perform` with a closure that performs `step`, which it calls once. Returns the step's
+/// result.
 fn once<R>(
     step: impl FnOnce(&mut Woken) -> R,
     perform: impl FnOnce(&mut dyn FnMut() -> Woken),
@@ -539,9 +545,9 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits: describes the wait for the machine,
-/// and if that is cancelled, records it for the report of a deadlock. A call that returns forgets
-/// this.
+/// A wait of a process, in the frame of the call that waits. It describes the wait to the machine.
+/// If the wait is cancelled, its destructor records the wait for the report of a deadlock; a call
+/// that returns forgets it.
 struct ProcessWaits<'a, W: Why> {
     who: &'a Who<'a>,
     why: W,

@@ -1,4 +1,4 @@
-//! How processes end before their work is done.
+//! Why processes end before their work is done.
 
 use std::error::Error;
 use std::fmt;
@@ -8,13 +8,13 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// Why a process ends before its work is done: a channel has [ended](Ended), or it has found
-/// something wrong.
+/// Why a process ends before its work is done: a channel has [ended](Ended), or the process has
+/// found an error.
 ///
-/// Bodies of processes return it, and the functions that they consist of. With `?` everything
-/// becomes one: how a channel ended, which is how networks are taken down and no error of the
-/// network; and any other error, which [the network fails with](crate::NetworkError::Failed), also
-/// a text or a boxed error.
+/// The bodies of processes and the functions that they call return it. `?` turns other errors into
+/// a `ProcessError`. The end of a channel is no error of the network, because networks are ended in
+/// this way. With any other error, which may also be a text or a boxed error, [the network
+/// fails](crate::NetworkError::Failed).
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -53,7 +53,8 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    /// And when it became one: its process has its ends still.
+    /// The process's own error, and when it became a `ProcessError`: at that moment the process
+    /// still had its ends.
     Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
@@ -66,8 +67,7 @@ impl ProcessError {
         }
     }
 
-    /// The error that is the process's own, and when it went wrong, if it is no channel that has
-    /// ended.
+    /// The process's own error and its moment, or `None` if a channel has ended.
     pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,
@@ -76,7 +76,8 @@ impl ProcessError {
     }
 }
 
-// That this is no `Error` itself, nor `Unsent`, is what lets the three of these be there.
+// The three conversions can exist together only because neither `ProcessError` nor `Unsent` is an
+// `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();
@@ -85,7 +86,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
         } else if let Some(guard) = error.downcast_ref::<GuardEnded>() {
             Some(guard.ended)
         } else {
-            // The network has failed with it already.
+            // The network has failed with this error already.
             error.is::<NamedError>().then_some(Ended::Poisoned)
         };
         Self(match ended {

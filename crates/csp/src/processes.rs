@@ -1,16 +1,17 @@
-//! The standard processes, of which networks are put together.
+//! Standard processes, from which networks can be built.
 //!
 //! ```text
 //!   prefix      ─► [first] ─►        identity    ─► [   ] ─►        delta,           ─►┬─►
 //!   tail        ─► [ -1  ] ─►        successor   ─► [ +1] ─►        parallel_delta     └─►
 //!
 //!   combine,    ─►┬─ [ f ] ─►        mux         ─►┬─►              tee              ─►┬─►
-//!   add         ─►┘                              ─►┘                                   └╌► as long as somebody reads
+//!   add         ─►┘                              ─►┘                                   └╌► while it is read
 //! ```
 //!
-//! Each runs on any processor and with ends of any kind, and goes on until one of its channels
-//! ends. If that was poisoned it [poisons](Process::spread_poison) all others, else it drops them,
-//! which closes them; what it held at that time is dropped.
+//! Each process runs on any processor and with ends of any kind, and goes on until one of its
+//! channels ends. If that channel was poisoned, it [poisons](Process::spread_poison) all its other
+//! channels; otherwise it drops their ends, which closes them. An item that it held at that time is
+//! dropped.
 //!
 //! The first four are Listing 1 of the paper, [`add`] is Listing 2. The numbers from 0 on, as a
 //! ring of three of them:
@@ -77,7 +78,7 @@ use crate::process_error::ProcessError;
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -86,7 +87,7 @@ pub fn identity<T: Item>(
     map(process, input, output, |item| item)
 }
 
-/// Writes `function` of each item.
+/// Reads items, and writes the result of `function` for each.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -107,7 +108,7 @@ pub fn identity<T: Item>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn map<T: Item, U: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -144,7 +145,7 @@ pub fn map<T: Item, U: Item>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn prefix<T: Item>(
     process: &Process<'_, impl Place>,
     first: T,
@@ -182,7 +183,7 @@ pub fn prefix<T: Item>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -218,7 +219,7 @@ pub fn tail<T: Item>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -227,7 +228,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     map(process, input, output, |number| number + T::from(1))
 }
 
-/// Writes each item to both outputs, to `first` first (the paper's `delta2`).
+/// Writes each item to both outputs, first to `first` (the paper's `delta2`).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -249,7 +250,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -265,7 +266,7 @@ pub fn delta<T: Item + Clone>(
     })
 }
 
-/// Writes each item to both outputs, in whichever order they are read.
+/// Writes each item to both outputs, in the order in which these are read.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -288,7 +289,7 @@ pub fn delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn parallel_delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -308,7 +309,8 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item of each input, in whichever order they come, and writes `function` of the two.
+/// Reads an item from each input, in the order in which they come, and writes the result of
+/// `function` for the two.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -331,7 +333,7 @@ pub fn parallel_delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn combine<A: Item, B: Item, T: Item>(
     process: &Process<'_, impl Place>,
     left: impl Input<A>,
@@ -356,8 +358,8 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number of each input, in whichever order they come, and writes their sum (Listing 2 of
-/// the paper).
+/// Reads a number from each input, in the order in which they come, and writes their sum (Listing 2
+/// of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -380,7 +382,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn add<T: Item + Add<Output = T>>(
     process: &Process<'_, impl Place>,
     left: impl Input<T>,
@@ -390,10 +392,11 @@ pub fn add<T: Item + Add<Output = T>>(
     combine(process, left, right, output, T::add)
 }
 
-/// Passes items on, and writes a copy of each to `side`, for as long as that does not end: for an
-/// observer that may go.
+/// Passes items on, and writes a copy of each to `side` until that channel ends: for an observer
+/// that may end before the others.
 ///
-/// It waits until the observer has read; with a [buffer](crate::Channel::buffered) it need not.
+/// It waits until the observer has read each copy, unless `side` has a
+/// [buffer](crate::Channel::buffered).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -418,7 +421,7 @@ pub fn add<T: Item + Add<Output = T>>(
 ///
 /// # Errors
 ///
-/// How the input or the output ended: always.
+/// Always: how the input or the output ended.
 pub fn tee<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -438,9 +441,11 @@ pub fn tee<T: Item + Clone>(
     })
 }
 
-/// Passes on the items of all inputs, fairly: an item waits for one of each other input at most.
+/// Passes on the items of all inputs, fairly: before an item at most one of each other input is
+/// passed on.
 ///
-/// An input that is closed is left out; the process ends when all are, or when one is poisoned.
+/// An input that is closed is left out. The process ends when all inputs are closed, or when one is
+/// poisoned.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
@@ -467,7 +472,7 @@ pub fn tee<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// How a channel ended: always.
+/// Always: how a channel ended.
 pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
@@ -497,11 +502,11 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time every `period`, counted from when it started. A time at which it still waited
-/// for its reader is left out.
+/// Writes the time every `period`, counted from the start of the process. A time at which it still
+/// waited for its reader is left out.
 ///
-/// It finds out that its reader is gone when it writes next, so it may outlive its reader by a
-/// period. A network with a timer that waits for its time is not in a deadlock.
+/// The process notices only at its next write that its reader is gone, so it may outlive its reader
+/// by a period. While a timer waits for its time, its network is not in a deadlock.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -527,7 +532,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Errors
 ///
-/// How the channel ended: always.
+/// Always: how the channel ended.
 pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,

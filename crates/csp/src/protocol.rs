@@ -2,22 +2,22 @@
 //! channel's lock.
 //!
 //! ```text
-//!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of who waits
+//!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of the process
 //!      guards that write ─┘         └─► guards that read         alternations that list the channel
 //! ```
 //!
-//! | who comes | is served by | or else |
+//! | process that comes | is served by | otherwise |
 //! |---|---|---|
 //! | writer | a reader that waits, a waiting alternation that reads, room in the buffer | waits |
 //! | reader | the buffer (then the first writer that waits fills it up), a writer that waits, a waiting alternation that writes | waits |
-//! | alternation, active | as the reader or writer that the guard is | looks at its next guard |
+//! | alternation, active | as a reader or writer, for each guard | checks its next guard |
 //!
-//! Readers wait only while the buffer is empty, writers only while it is full. A process that
-//! waits, and every item that becomes ready, is made known to the alternations on the other side.
+//! Readers wait only while the buffer is empty, writers only while it is full. When a process
+//! begins to wait, or an item becomes ready, the alternations on the other side are told.
 
-// Steps are inlined by force, as results on their way between functions go through memory. Without
-// optimisation that would only make frames too large for small stacks: there variables that are
-// inlined share no room.
+// Steps are always inlined in optimised builds, because results of functions go through memory.
+// Without optimisation, inlining would only make frames too large for small stacks, because inlined
+// variables do not share room there.
 
 use std::collections::VecDeque;
 
@@ -34,18 +34,19 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// What the lock protects. What is looked at in each step comes first, as two processors hand it to
-/// each other.
+/// The state of a channel, which its lock protects. The fields that each step reads come first,
+/// because their cache lines move between two processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// A rendezvous without guards that has not ended: nothing has to be looked at but who waits.
+    /// Whether this is a rendezvous channel without guards that has not ended: then a step depends
+    /// only on which processes wait.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Its capacity is not 0. Otherwise the buffer is another cache line to stay away from.
+    /// Whether the capacity is not 0. If it is 0, steps do not touch the cache line of the buffer.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
-    /// How many items it takes before somebody has to read one.
+    /// How many items the buffer holds.
     capacity: usize,
     buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
@@ -54,11 +55,11 @@ pub(crate) struct State<T> {
     writer_ends: usize,
 }
 
-/// What a reader or writer meets.
+/// The result of a step of a reader or writer.
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
-    /// No process is there to exchange one with now.
+    /// There is no process to exchange an item with now.
     NoPartner,
     Ended(Ended),
 }
@@ -94,13 +95,13 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether it has a buffer, for one item at least.
+    /// Whether the channel has a buffer, for at least one item.
     pub(crate) fn has_buffer(&self) -> bool {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first of some alternations that waits. It is the last one from
-    /// then on, so that none is always behind another.
+    /// Exchanges an item with the first of the alternations that waits. That one is moved to the
+    /// end of the list, so that none is always behind another.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -114,11 +115,11 @@ impl<T> State<T> {
         Some(waker)
     }
 
-    /// A writer, or an alternation that writes and is active, brings an item, which is taken if
-    /// a process wants it.
-    // What a step results in is small, or stays where it is: on its way through a value of several
-    // variants, an item would be copied in other pieces than it was written in, which the
-    // processor's store queue does not forward.
+    /// The step of a writer, or of an active alternation that writes. Takes the item out of
+    /// `parcel` if a reader or the buffer has taken it.
+    // The item is passed by reference and is not part of the result: in an enum it would be copied
+    // in pieces of other sizes than it was written in, which the store queue of a CPU does not
+    // forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -129,8 +130,8 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // An alternation may have begun to wait, and not have looked again: what came before this
-        // item goes first.
+        // A waiting alternation may not have checked the channel yet. Items that came before this
+        // one go first.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -144,14 +145,14 @@ impl<T> State<T> {
         Met::Done
     }
 
-    /// A reader, or an alternation that reads and is active, wants an item, which is put to `place`
-    /// if there is one.
+    /// The step of a reader, or of an active alternation that reads. Puts an item into `place` if
+    /// there is one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts nothing, not even from an alternation that has not looked
-            // since then.
+            // A closed channel accepts no item, not even from an alternation that waited before it
+            // was closed.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -169,9 +170,11 @@ impl<T> State<T> {
         }
     }
 
-    /// Has somebody who waits to write put an item into the buffer, where there is room now.
+    /// Called when the buffer has room again: moves the item of a process that waits to write into
+    /// it.
     fn refill(&mut self, woken: &mut Woken) {
-        // Before the writer goes on, who may then use a ring without the lock.
+        // The item is in the buffer before the writer goes on, which may then use the ring without
+        // the lock.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -186,26 +189,26 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Whether a reader may find something, if only that the channel has ended.
+    /// Whether a reader may find an item, or the end of the channel.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
     }
 
-    /// The buffer, if it is one that sides use without the lock.
+    /// The buffer, if it is a ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
     }
 
-    /// Whether no item is in the buffer.
+    /// Whether the buffer holds no item.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_drained(&self) -> bool {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// A process writes or reads, whatever the channel is like, or begins to wait at `node`, if it
-    /// meets no process.
+    /// The step of a process that writes or reads. If it finds no partner, it begins to wait at
+    /// `node`.
     ///
     /// # Safety
     ///
@@ -232,7 +235,7 @@ impl<T> State<T> {
         met
     }
 
-    /// A process writes or reads, whatever the channel is like, if it meets another one.
+    /// The step of a process that writes or reads, if it finds a partner.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -255,21 +258,21 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of somebody who waits to write. Returns whom to wake.
+    /// Takes the item of a process that waits to write. Returns the process to wake.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // As in `write`: readers that came before go first.
+        // As in `write`: readers that came before this one go first.
         if !self.readers.is_empty() {
             return None;
         }
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Whether nothing is there that an alternation could find, other than another alternation.
+    /// Whether an alternation could find nothing here but another alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -277,7 +280,7 @@ impl<T> State<T> {
             && self.writers.is_empty()
     }
 
-    /// Ends the channel. Returns, if it is poisoned, what nobody has read.
+    /// Ends the channel. If it is poisoned, returns the items in the buffer.
     pub(crate) fn end(&mut self, ended: Ended, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         self.turn_away(ended, woken);
         match ended {
@@ -286,8 +289,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Everybody who waits goes on with `ended`, and later operations do. What is in the buffer
-    /// stays.
+    /// All processes that wait go on with the result `ended`, and later operations return it too.
+    /// Items in the buffer stay there.
     fn turn_away(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
             return;
@@ -315,8 +318,9 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// One end less of a side. The last one closes the channel, and the last reader takes what
-    /// no process can read any more, to be dropped when the lock was given back.
+    /// One end less of a side. The last end of a side closes the channel. With the last reader end,
+    /// this returns the items that no process can read any more, to be dropped after the lock is
+    /// released.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -332,7 +336,7 @@ impl<T> State<T> {
         }
     }
 
-    /// What is in the buffer of a channel that has ended, so that both sides are excluded.
+    /// The items in the buffer of a channel that has ended, so that both sides are excluded.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -340,7 +344,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Has an alternation know when the channel may be ready for it.
+    /// Adds a guard, so that its alternation is told when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -356,12 +360,13 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// For an alternation that is about to wait with a guard at this channel: if one on the other
-    /// side waits too, one of the two has to look again. Says whether it is the caller; otherwise
-    /// the other one is told. One that does not wait looks here in turn before it does.
+    /// Called for an alternation that is about to wait with a guard at this channel. If an
+    /// alternation on the other side waits too, one of the two must check its guard again. Returns
+    /// true if that is the caller; otherwise the other one is told. An alternation on the other
+    /// side that does not wait yet will call this too before it waits.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
-            // Both know of it already, and look.
+            // Both alternations have been told already, and check their guards.
             return false;
         }
         for other in self.guards(side.other()).iter() {
@@ -377,7 +382,8 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets the sides use a ring without the lock, unless they have to serve or hear of somebody.
+    /// Lets each side use the ring without the lock, unless there are processes that it has to
+    /// serve or alternations that it has to tell.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -389,7 +395,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Has a side take the lock, if it could do without until now.
+    /// Makes a side take the lock. Returns whether the channel has a ring, so that the side may
+    /// have used it without the lock until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -401,8 +408,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// What the channel's word says when the lock is given back. It may take one that waits out of
-    /// its queue for that.
+    /// The channel's word for when the lock is released. This may move a process that waits from
+    /// its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -412,11 +419,11 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // Out of line: in line it cost an alternation, whose channels are not plain, a nanosecond a
-    // message.
+    // Not inlined: inlined, it cost a message of an alternation, whose channels are not plain, one
+    // nanosecond.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
-        // Never both wait.
+        // Processes never wait on both sides.
         for side in [Side::Reader, Side::Writer] {
             let queue = self.queue(side);
             if let Some(node) = queue.take_only() {

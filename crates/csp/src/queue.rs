@@ -4,9 +4,10 @@
 //!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
 //! ```
 //!
-//! Everything here is under the lock of the channel, but for the outcome, which who waits polls at
-//! without it, and for the node of one that waits alone in the channel's [word](crate::lock): that
-//! is whose who has taken it out of there.
+//! Everything here is accessed under the lock of the channel, with two exceptions. A waiting
+//! process reads the outcome in its own node without the lock. And a process that waits alone may
+//! be in the channel's [word](crate::lock) instead of a queue: then its node belongs to the process
+//! that takes it out of the word.
 
 use std::ptr;
 
@@ -34,11 +35,12 @@ impl<T> Queue<T> {
 
     /// # Safety
     ///
-    /// The node is idle, and it and the waker stay where they are until it is removed or served.
+    /// The node is idle. The node and the waker stay where they are until the node is removed or
+    /// served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: nobody else knows this node yet; the rest is the caller's promise.
+        // SAFETY: no other process knows this node yet; the rest is the caller's promise.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
             if let Some(parcel) = parcel {
@@ -50,22 +52,22 @@ impl<T> Queue<T> {
 
     /// # Safety
     ///
-    /// The node is [waiting](Node::waiting), in no queue, and it and its waker stay where they are
-    /// until it is removed or served.
+    /// The node is [waiting](Node::waiting) and in no queue. The node and its waker stay where they
+    /// are until the node is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn append(&mut self, node: *const Node<T>) {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed under the lock, which the caller has, as there is a `&mut`
-            // of what it protects; nodes in the queue are in their places.
+            // SAFETY: links are accessed only under the lock. The caller has it, because it has a
+            // `&mut` to what the lock protects. Nodes in the queue are in their places.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }
 
-    /// Takes out a node that was not served: rare, so each node knows the next one alone. Says
-    /// whether it was there.
+    /// Takes out a node that was not served. Returns whether it was in the queue. This is rare, so
+    /// a node has no link to the one before.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.
@@ -93,22 +95,22 @@ impl<T> Queue<T> {
         true
     }
 
-    /// Takes out the only node there is, if it is the only one. It has not been served.
+    /// If there is exactly one node, takes it out. It has not been served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_only(&mut self) -> Option<*const Node<T>> {
         let is_only = !self.is_empty() && ptr::eq(self.first, self.last);
         is_only.then(|| std::mem::replace(&mut self.first, ptr::null()))
     }
 
-    /// Takes the process that has waited longest, and [serves](Node::serve) it. Returns whom to
-    /// wake.
+    /// Takes out the process that has waited longest, and [serves](Node::serve) it. Returns the
+    /// process to wake.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, which is now.
+        // SAFETY: a node in the queue is in its place until it is removed, which happens here.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
@@ -126,18 +128,18 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_others_are_served_in_order() {
-        // Each set of those who leave, as bits, before the last one comes.
+        // Each set of processes that leave, as bits, before the last one comes.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {
-                // SAFETY: nobody is woken.
+                // SAFETY: no thread is woken by it.
                 sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                 process: number as u32,
                 network: 0,
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                // SAFETY: each is pushed once, and stays in its array as its waker does.
+                // SAFETY: each node is pushed once; node and waker stay in their arrays.
                 unsafe { queue.push(&nodes[number], &wakers[number], None) };
             };
             (0..3).for_each(|number| push(&mut queue, number));

@@ -1,4 +1,4 @@
-//! A channel, as its ends and the alternations that list it share it.
+//! The raw channel, which the ends of a channel and the alternations that list it share.
 
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -17,24 +17,25 @@ use crate::waiting::Waiting;
 use crate::way::ring::Ring;
 
 /// A channel.
-// What steps of the protocol change comes first, and begins a cache line.
+// The fields that steps of the protocol change come first, at the start of a cache line.
 #[repr(C, align(64))]
 pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
-    /// The processes that read and wrote last, as [`Who::user`] has them; or [`NONE`].
+    /// The processes that read and wrote last, as [`Who::user`] returns them; or [`NONE`].
     last_reader: AtomicU64,
     last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
-    /// The network whose processes use it, by its number; or [`NO_NETWORK`].
+    /// The number of the network whose processes use the channel; or [`NO_NETWORK`].
     network: AtomicU32,
-    /// What processes look it up by, if it was [created](crate::Process::create) in a network.
+    /// The id by which processes look the channel up, if it was [created](crate::Process::create)
+    /// in a network.
     pub(crate) id: OnceLock<u64>,
     key: Key,
     name: Option<String>,
     made_at: &'static Location<'static>,
 }
 
-/// No process is this one.
+/// No process has this number.
 const NONE: u64 = u64::MAX;
 
 /// No network has this number.
@@ -43,16 +44,16 @@ const NO_NETWORK: u32 = u32::MAX;
 /// How many channels were ever made.
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: the state is accessed under the lock alone, which is `Sync` only if it keeps others out.
-// Items, and pointers to nodes in frames of processes that wait, go from one process to another:
-// items may if they are `Send`, nodes are accessed under the lock, by the process that has taken
-// them out of the word, or as `Node` says. All else is `Sync`.
+// SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
+// threads. Items, and pointers to nodes in the frames of processes that wait, go from one process
+// to another. Items may do so if they are `Send`. Nodes are accessed under the lock, by the process
+// that has taken them out of the word, or as `Node` says. Everything else is `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 
 impl<T, L: Lock> RawChannel<T, L> {
-    /// `is_one_to_one` if there is never more than one end of a side.
+    /// `is_one_to_one` says that each side never has more than one end.
     pub(crate) fn new(
         capacity: usize,
         is_one_to_one: bool,
@@ -85,15 +86,16 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process uses an end of a side, before it does: a store that is not waited
-    /// for, also where another core has the line.
+    /// Records that a process is going to use an end of a side. It is a store, for which the CPU
+    /// need not wait even if another core has the cache line.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, who: &Who<'_>) {
         self.last_user(side).store(who.user(), Ordering::Relaxed);
     }
 
-    /// As [`record_user`](Self::record_user), by an alternation, which has the lock, so that a look
-    /// costs nothing. It has no end of its own to remember its network.
+    /// As [`record_user`](Self::record_user), for an alternation. It has the lock, so the load
+    /// costs nothing. It also records the network, because an alternation has no end that remembers
+    /// it.
     ///
     /// # Panics
     ///
@@ -118,7 +120,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     ///
     /// # Panics
     ///
-    /// If processes of another network use the channel, which runs at the same time.
+    /// If processes of another network use the channel, and that network runs at the same time.
     #[cold]
     #[inline(never)]
     pub(crate) fn join_network(&self, who: &Who<'_>) {
@@ -133,7 +135,7 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// What a process waits for that uses it from a side.
+    /// A description of what a process on this side waits for.
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
         match side {
             Side::Reader => Waiting::Read(self),
@@ -173,12 +175,12 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// A process that waited alone, as the word said, does so in a queue from now on.
+    /// Moves the process that waited in the word into a queue.
     #[inline(never)]
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: it waits, and is in no queue, as it was in the word.
+                // SAFETY: the node was in the word, so its process waits, and it is in no queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -210,13 +212,13 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     }
 }
 
-/// What an end has of its channel.
+/// The data of an end of a channel.
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
-    /// The channel's buffer, if this is the only end of its side, and so is the other one.
+    /// The channel's ring, if each side has only one end.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
-    /// The network of the processes that have used the end last; or [`NO_NETWORK`].
+    /// The number of the network whose processes have used the end last; or [`NO_NETWORK`].
     network: u32,
 }
 
@@ -231,9 +233,10 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// A process is going to use the end. The channel has one network at a time: while a process
-    /// of it runs, it stays the same. So an end that remembers it need not ask the channel, whose
-    /// line may be at another core. Local ends never leave the group that has made them.
+    /// Called when a process is going to use the end. A channel belongs to one network as long as
+    /// processes of that network run. So an end that remembers the network need not read it from
+    /// the channel, whose cache line another core may have. Local ends never leave the group that
+    /// has made them, so they need no check.
     ///
     /// # Panics
     ///

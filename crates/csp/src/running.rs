@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use crate::process::Who;
 use crate::sync::locked;
 
-/// Where in the source each was run, by its number.
+/// The line of the source that runs each network, by the number of the network.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
-/// A network runs as long as this lives.
+/// Records that a network runs, as long as this lives.
 pub(crate) struct Running(u32);
 
 impl Running {
@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// Where a network was run, if it runs still.
+/// The line of the source that runs a network, if the network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }
@@ -35,7 +35,7 @@ pub(crate) fn is_running(network: u32) -> bool {
     location_of(network).is_some()
 }
 
-/// Ends a process that was going to use a channel of another network.
+/// Panics in a process that tried to use a channel of another network.
 #[cold]
 pub(crate) fn refuse_second_network(who: &Who<'_>, channel: &str, other: u32) -> ! {
     let run_at = |network| match location_of(network) {

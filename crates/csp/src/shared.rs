@@ -1,4 +1,4 @@
-//! What the processes of a network share.
+//! The state that the processes of a network share.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,35 +16,35 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, of all that were run in this program; the next one is that of its
-    /// threads [outside](outside_of).
+    /// The number of the network, which is unique in this program. The next number stands for its
+    /// [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
-    /// Of a network whose processes start others.
+    /// Used if processes of the network start others.
     pub starting: Arc<Starting>,
-    /// Where processors share no memory.
+    /// Set where processors share no memory.
     pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
-/// The network in the [`Waker`](crate::waker::Waker)s of the threads that have come through the
-/// gates of a network: they are no threads of the machine.
+/// The network number in the [`Waker`](crate::waker::Waker)s of the outside threads of a network,
+/// which are no threads of the machine.
 pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }
 
-/// What went wrong first.
+/// Why a network has failed.
 pub(crate) enum Failure {
-    /// The stack of a process found no room: the group did not start.
+    /// There was no room for the stack of a process, so its group did not start.
     NoRoom {
         process: String,
         processes: usize,
         fit: usize,
         source: StackError,
     },
-    /// The stack of a process found no room that another process was going to start.
+    /// There was no room for the stack of a process that another process wanted to start.
     NoRoomToStart {
         process: String,
         source: StackError,
@@ -52,12 +52,12 @@ pub(crate) enum Failure {
     /// A named channel was misused.
     Named(NamedError),
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no gates.
+    /// Outside threads cannot take part on the machine.
     NoGate {
         gate: String,
         machine: String,
     },
-    /// There is no main memory for what channels need there.
+    /// There is not enough main memory for the channels.
     NoMemory(AllocateError),
     /// A process ended with an error of its own.
     Failed {
@@ -94,7 +94,7 @@ impl NetworkState {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Something went wrong. Only what did so first is remembered, as the rest may follow from it.
+    /// Records a failure. Only the earliest one is kept, because it may have caused the others.
     pub(crate) fn fail(&self, since: Moment, failure: Failure) {
         let mut first = locked(&self.failure);
         if first.as_ref().is_none_or(|(other, _)| since < *other) {

@@ -16,7 +16,7 @@ impl Side {
     }
 }
 
-/// A process that uses a side, and its OS thread: two zeros stand for none.
+/// A process that uses a side, and its OS thread. Both numbers are 0 if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub thread: usize,

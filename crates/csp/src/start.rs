@@ -6,11 +6,12 @@
 //!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
 //! ```
 //!
-//! The news that something is in the queue is a wake-up; between processors that share no memory it
-//! is a request to the PPE, which passes it on.
+//! A wake-up tells the program that something is in its queue. Between processors that share no
+//! memory it is a request to the PPE, which passes it on.
 //!
-//! Bodies keep the network's own lifetime in the queues and in the program, so no lifetime is
-//! hidden from the compiler here: a started process can borrow what the declared ones can.
+//! In the queues and in the program, bodies have the network's own lifetime, so the compiler checks
+//! all lifetimes here. A started process can borrow what processes can borrow that were declared
+//! before the run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -33,8 +34,8 @@ use crate::waker::{Waker, Woken};
 
 /// Starts processes of a network while it runs: see [`Network::starter`](crate::Network::starter).
 ///
-/// It is `Clone`, and a process that started can start others with a clone of its own. So networks
-/// grow as far as their work needs:
+/// It can be cloned, and a started process can start other processes with its own clone. So a
+/// network can grow with its work:
 ///
 /// ```
 /// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
@@ -80,29 +81,30 @@ pub struct Starter<'env, S: Spe> {
     starts: Arc<Starts<'env, S>>,
 }
 
-/// A process that was [started](Starter::start). It goes on if this is dropped.
+/// A handle to a process that was [started](Starter::start). The process goes on if the handle is
+/// dropped.
 #[derive(Debug)]
 pub struct Started<R> {
     result: Reader<R>,
 }
 
-/// What is to be started on the SPEs of a network.
+/// The processes that are to be started on the SPEs of a network.
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
-    /// The network, as long as it runs.
+    /// The number of the network while it runs.
     network: Option<u32>,
-    /// Of each of its SPEs.
+    /// A queue for each of its SPEs.
     of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
 }
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// Those of which the news is on its way between processors that share no memory.
+    /// Processes whose request is still on its way between processors that share no memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
-/// A process that is to be started.
+/// A process to be started.
 pub(crate) struct NewStarted<'env, S: Spe> {
     pub name: String,
     pub stack_bytes: Option<usize>,
@@ -117,30 +119,31 @@ impl<'env, S: Spe> Starter<'env, S> {
         Self { starts }
     }
 
-    /// Starts a process on an SPE of the network and returns at once: `process` is the process that
-    /// calls. The new one gets its first turn when the processes of its SPE let it.
+    /// Starts a process on an SPE of the network and returns at once. `process` is the calling
+    /// process. The new process runs for the first time when another process of its SPE waits or
+    /// yields.
     ///
-    /// It is a process as those that were declared before the network ran: the network ends when it
-    /// has ended, too, and fails if it panics or ends with an error of its own. That it ends
-    /// because a channel has [ended](Ended) is no error. [`Started::join`] waits for it and gives
-    /// what it returned; if the result of this call is dropped, the process goes on, and what it
-    /// returns is dropped.
+    /// The new process is like those that were declared before the run. The network does not end
+    /// before it, and fails if it panics or ends with an error of its own. If it ends because a
+    /// channel has [ended](Ended), that is no error. [`Started::join`] waits for the new process
+    /// and returns its result. If the `Started` is dropped, the process goes on and its result is
+    /// dropped.
     ///
-    /// What `body` borrows must outlive the network: it cannot borrow from the process that starts
-    /// it.
+    /// What `body` borrows must outlive the network. So it cannot borrow from the process that
+    /// starts it.
     ///
-    /// If the local store has no room for its stack, where stacks take local store, the process
-    /// does not run, its ends are dropped, and the network fails with
+    /// Where stacks take room in the local store, there may be no room for the new stack. Then the
+    /// process does not run, its ends are dropped, and the network fails with
     /// [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
-    /// On a simulated Cell, starting a process on the same SPE takes what the creation of a
-    /// cooperative thread takes, by another thread of that SPE. For another SPE a request goes to
-    /// the PPE and from there to that SPE.
+    /// On a simulated Cell another thread of the SPE starts the new process, which takes the time
+    /// of creating a cooperative thread. For another SPE, a request goes to the PPE and from there
+    /// to that SPE.
     ///
     /// # Panics
     ///
-    /// If `process` belongs to another network than this, or the network has no process on that SPE
-    /// and no [group](crate::Network::group), which may be empty.
+    /// If `process` belongs to another network than the starter, or if the network has neither a
+    /// process nor a [group](crate::Network::group) on that SPE. The group may be empty.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,
@@ -152,7 +155,7 @@ impl<'env, S: Spe> Starter<'env, S> {
         self.add(process, name.into(), at, None, body)
     }
 
-    /// As [`start`](Self::start), with a stack of its own size: see
+    /// As [`start`](Self::start), with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     ///
     /// # Panics
@@ -185,7 +188,7 @@ impl<'env, S: Spe> Starter<'env, S> {
             .one_to_one();
         let body = Box::new(move |process: &Process<'_, S>| match body(process) {
             Ok(returned) => {
-                // If no process is going to join it, what it returned is dropped.
+                // If the handle was dropped, the result is dropped here.
                 drop(value.write(process, returned));
                 Ok(())
             }
@@ -217,14 +220,14 @@ impl<'env, S: Spe> Starter<'env, S> {
 }
 
 impl<R: Item> Started<R> {
-    /// Waits for the process to end, and returns what it returned. The other processes of this
-    /// processor run meanwhile. `process` is the process that calls.
+    /// Waits for the process to end, and returns its result. The other processes of this processor
+    /// run meanwhile. `process` is the calling process.
     ///
     /// # Errors
     ///
-    /// If the process ended and returned nothing: [`Ended::Poisoned`] if a channel that was
-    /// poisoned ended it. Otherwise [`Ended::Closed`]: a channel that was closed ended it, or it
-    /// failed or panicked, which is the error of the network.
+    /// If the process has ended without a result. [`Ended::Poisoned`] if it ended because a channel
+    /// was poisoned. [`Ended::Closed`] if it ended because a channel was closed, or if it failed or
+    /// panicked, which is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
         self.result.read(process)
@@ -253,7 +256,7 @@ impl<S: Spe> Default for Starts<'_, S> {
 }
 
 impl<'env, S: Spe> Starts<'env, S> {
-    /// The network runs, on these SPEs.
+    /// Called when the network runs, on these SPEs.
     pub fn open(&self, network: u32, spes: impl IntoIterator<Item = SpeId>) {
         let mut queues = locked(&self.0);
         queues.network = Some(network);
@@ -269,18 +272,19 @@ impl<'env, S: Spe> Starts<'env, S> {
             .collect();
     }
 
-    /// The network has ended. What was not started, because it was cancelled, is dropped: it may
-    /// hold starters, which hold this.
+    /// Called when the network has ended. Processes that were not started, because the network was
+    /// cancelled, are dropped here: they may hold starters, which hold this value.
     pub fn close(&self) {
         let mut queues = locked(&self.0);
         queues.network = None;
         let of_spes = std::mem::take(&mut queues.of_spes);
-        // Destructors may do anything.
+        // Dropped without the lock, because destructors may run any code.
         drop(queues);
         drop(of_spes);
     }
 
-    /// Puts a process down to be started on `at`, for a process of the network `network`.
+    /// Queues a process to be started on `at`, at the request of a process of the network
+    /// `network`.
     #[track_caller]
     fn put(
         &self,
@@ -314,8 +318,8 @@ impl<'env, S: Spe> Starts<'env, S> {
         );
     }
 
-    /// Starts processes on `spe` by `start` until all processes of the network have ended: on the
-    /// thread of the SPE's program.
+    /// Starts processes on `spe` by `start` until all processes of the network have ended. The
+    /// thread of the SPE's program calls it.
     pub fn serve(
         &self,
         spe: &S,
@@ -324,7 +328,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers know what they wake by the numbers of processes.
+        // Carriers wake by process numbers, so this thread gets one.
         let number = shared.next_number();
         if let Some(carrier) = carrier {
             carrier.begin(number);
@@ -338,7 +342,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         let asker = Asker {
             name: "",
             number,
-            looks: false,
+            attempts: false,
         };
         let why = "a process to start, or the last one to end";
         loop {

@@ -1,8 +1,8 @@
-//! Which programs of a network start processes while it runs, and how many processes there are
-//! that could ask them to.
+//! The programs that start processes of a network while it runs, and the number of processes that
+//! could ask for it.
 //!
-//! What is started is in [`crate::start`], which knows its type. This is the part that carriers and
-//! processes need.
+//! The processes to start are in [`crate::start`], which knows their types. This module has what
+//! carriers and processes need.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,25 +18,25 @@ use crate::waker::{Waker, Woken};
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
     programs: Mutex<BTreeMap<SpeId, Program>>,
-    /// Processes that have not ended, also those that have not begun.
+    /// The number of processes that have not ended, including those that have not begun.
     living: AtomicUsize,
 }
 
 /// The program of an SPE.
 #[derive(Debug, Default)]
 struct Program {
-    /// Its thread that starts processes, once that is ready to.
+    /// The thread of the program that starts processes, once it is ready.
     waker: Option<Waker>,
-    /// Requests that have come from other processors and were not taken.
+    /// How many requests have come from other processors and were not taken.
     delivered: usize,
 }
 
-/// A process of the network has not ended as long as this lives.
+/// Counts a process of the network as not ended, as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Living(Arc<Starting>);
 
 impl Living {
-    /// One more process.
+    /// Counts one more process.
     pub fn new(starting: &Arc<Starting>) -> Self {
         starting.living.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(starting))
@@ -45,7 +45,8 @@ impl Living {
 
 impl Drop for Living {
     fn drop(&mut self) {
-        // The thread that sees the count at 0 sees what all processes did before.
+        // Acquire and release: a thread that reads 0 also sees everything that the processes did
+        // before.
         if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
@@ -64,20 +65,21 @@ impl Starting {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// The program of `spe` starts processes from now on, by the thread that `waker` wakes.
+    /// Records that the program of `spe` starts processes from now on, with the thread that `waker`
+    /// wakes.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
 
-    /// What wakes the thread that starts the processes of `spe`. That thread looks for requests
-    /// before it waits for the first time, so `None` means that it need not be woken.
+    /// The handle that wakes the thread that starts the processes of `spe`. `None` means that it
+    /// need not be woken: that thread checks for requests before it waits for the first time.
     pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
         let programs = locked(&self.programs);
         programs.get(&spe).and_then(|program| program.waker)
     }
 
-    /// A request of another processor has come to `spe`. Returns what wakes the thread that takes
-    /// it.
+    /// Called when a request of another processor has come to `spe`. Returns the handle that wakes
+    /// the thread that takes it.
     pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -93,7 +95,7 @@ impl Starting {
             .is_some_and(|program| program.delivered > 0)
     }
 
-    /// Takes a request that has come to `spe`. Says whether there was one.
+    /// Takes a request that has come to `spe`. Returns whether there was one.
     pub fn take_delivered(&self, spe: SpeId) -> bool {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -102,7 +104,7 @@ impl Starting {
         is_there
     }
 
-    /// Whether a thread, as the machine's reports name it, starts the processes of an SPE.
+    /// Whether this thread starts the processes of an SPE. `thread` is as in the machine's reports.
     pub fn is_thread(&self, thread: (usize, u64)) -> bool {
         let programs = locked(&self.programs);
         let mut wakers = programs.values().filter_map(|program| program.waker);

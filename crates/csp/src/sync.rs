@@ -1,5 +1,5 @@
-//! The one place from which this crate takes what threads share: std's, or loom's or shuttle's when
-//! it is model-checked.
+//! The types that threads share: those of std, or those of loom or shuttle when the crate is
+//! model-checked. The crate takes them only from here.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
@@ -13,8 +13,8 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std's, also one that a process had locked when it panicked: what such a mutex
-/// protects here is whole all the same.
+/// Locks a mutex of std, even one that a process had locked when it panicked: the data of the
+/// mutexes of this crate is valid all the same.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -29,12 +29,13 @@ mod real {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 
-    /// Lets who is in the middle of a few instructions finish them.
+    /// A pause, in which another thread can finish a few instructions.
     pub(crate) fn spin() {
         std::hint::spin_loop();
     }
 
-    /// A number that no other OS thread has as long as this one lives; not 0.
+    /// The number of this OS thread: not 0, and different from that of every other OS thread that
+    /// lives.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -46,7 +47,7 @@ mod real {
 
 #[cfg(not(loom))]
 mod cell {
-    /// As std's, with the interface of loom's, which sees who accesses it.
+    /// As std's, with the interface of loom's, which records accesses.
     #[derive(Debug, Default)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -63,8 +64,8 @@ mod cell {
     }
 }
 
-/// The barrier between a side of a ring and who excludes it. A model may leave a half of it out, to
-/// show that it fails then.
+/// The barrier between a side of a ring and the process that excludes it. A model may leave out one
+/// half of the barrier, to show that the model then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -125,13 +126,13 @@ mod modelled {
     use modeller::sync::atomic;
     pub(crate) use modeller::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-    /// Lets the others run.
+    /// Lets the other threads run.
     pub(crate) fn spin() {
         modeller::thread::yield_now();
     }
 
-    /// A number that no other thread of a model has; not 0. The threads of a model stand for OS
-    /// threads.
+    /// The number of this thread of a model: not 0, and different from that of every other thread.
+    /// The threads of a model stand for OS threads.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {
@@ -140,7 +141,7 @@ mod modelled {
         NUMBER.with(|number| *number)
     }
 
-    /// Lets the others run.
+    /// Lets the other threads run.
     pub(crate) struct Backoff;
 
     impl Backoff {
@@ -153,9 +154,9 @@ mod modelled {
         }
     }
 
-    /// loom knows sequential consistency of fences only. So here a store that is said to be
-    /// sequentially consistent has one behind it, which orders it before the loads that follow.
-    /// Those of others need none then: as on x86-64.
+    /// Loom models sequential consistency only for fences. So a sequentially consistent store is
+    /// followed by a fence here, which orders it before later loads. Sequentially consistent loads
+    /// then need no fence, as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {
             atomic::fence(Ordering::SeqCst);

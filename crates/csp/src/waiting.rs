@@ -1,4 +1,4 @@
-//! What a process waits for.
+//! Descriptions of what a process waits for.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::link::Link;
 /// Calls a closure with what each guard of an alternation waits for.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
-/// What a process waits for.
+/// Descriptions of what a process waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
@@ -16,12 +16,13 @@ pub(crate) enum Waiting<'a> {
     Alternation(&'a EachGuard<'a>),
     /// A channel with this name to be created.
     Creation(&'a dyn fmt::Display),
-    /// A process that is to be started here: no process waits for it, but the program of an SPE.
+    /// A process to start. The program of an SPE waits for it, not a process.
     Start,
 }
 
-/// Something to wait for.
-// Many kinds, as each wait has it on the stack: the less to write there, the better.
+/// A reason to wait.
+// Several types implement it, because each wait has one on its stack, and the smaller types need
+// fewer stores.
 pub(crate) trait Why {
     fn waiting(&self) -> Waiting<'_>;
 }
@@ -32,10 +33,10 @@ impl Why for Waiting<'_> {
     }
 }
 
-/// To read from a channel.
+/// Waits to read from a channel.
 pub(crate) struct ToRead<'a, C>(pub &'a C);
 
-/// To write to one.
+/// Waits to write to a channel.
 pub(crate) struct ToWrite<'a, C>(pub &'a C);
 
 impl<C: Link> Why for ToRead<'_, C> {

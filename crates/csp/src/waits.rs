@@ -1,8 +1,8 @@
-//! What processes waited for when they were cancelled, for the report of a deadlock.
+//! Records of what processes waited for when they were cancelled, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in the call that waits, and this call records what it waited
-//! for, with the thread it was on. The machine's report names the same thread: so each of its waits
-//! is known to be that of a process, or of something else.
+//! A deadlock cancels each process in the call that waits, and that call records here what it
+//! waited for and its thread. The machine's report names the threads that waited too. So each wait
+//! in that report can be recognised as that of a process or of another thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -21,11 +21,11 @@ pub(crate) struct Waits(Mutex<Known>);
 /// What is known when a run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// Those that were cancelled while they waited, by their numbers.
+    /// The processes that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// Which processes had which ends when they were cancelled.
+    /// The processes that had each end when they were cancelled.
     pub holders: BTreeMap<Held, Vec<u32>>,
-    /// Those that had ended before.
+    /// The processes that had ended before.
     pub ended: BTreeSet<u32>,
 }
 
@@ -39,12 +39,13 @@ pub(crate) struct Entry {
     pub at: &'static Location<'static>,
 }
 
-/// An operation that a process waits to be able to carry out.
+/// An operation that a process waits to perform.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
-    /// Such as "to read the channel `a`".
+    /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that somebody else would have to use, unless it waits for a channel to be created.
+    /// The end that another process would have to use. `None` if the process waits for a channel to
+    /// be created.
     pub wants: Option<Held>,
     /// The process that used that end last.
     pub last_user: Option<u32>,
@@ -56,7 +57,8 @@ impl Known {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No process held it that was cancelled: it is borrowed from outside, perhaps.
+            // No cancelled process held the end. Perhaps it is borrowed from outside of the
+            // processes.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -67,8 +69,8 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// A process was cancelled while it waited. It may catch that and wait again, but what counts
-    /// is what it waited for first.
+    /// Records what a process waited for when it was cancelled. If the process catches that and
+    /// waits again, only the first wait counts.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -87,17 +89,18 @@ impl Waits {
         });
     }
 
-    /// A thread outside goes on, which records what it waits for before it sleeps.
+    /// Removes the wait of an outside thread that goes on: such a thread records its wait before it
+    /// sleeps.
     pub(crate) fn forget(&self, number: u32) {
         self.known().entries.remove(&number);
     }
 
-    /// The process has ended.
+    /// Records that a process has ended.
     pub(crate) fn ended(&self, number: u32) {
         self.known().ended.insert(number);
     }
 
-    /// The process was cancelled, with these ends.
+    /// Records that a cancelled process had these ends.
     pub(crate) fn had(&self, number: u32, ends: Vec<Held>) {
         let mut known = self.known();
         for end in ends {

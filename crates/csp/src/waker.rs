@@ -1,20 +1,20 @@
-//! Whom a step of the protocol has to wake.
+//! The processes that a step of the protocol has to wake.
 
 use cellworks_machine::Sleeper;
 
-/// A process that waits, as those who wake it know it.
-// With room for vectors: it is copied whenever a process waits.
+/// A handle to a process, by which other processes wake it.
+// Its fields fill whole vector registers, because it is copied whenever a process waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,
-    /// Its number in the network.
+    /// The number of the process in its network.
     pub process: u32,
-    /// The number of its network.
+    /// The number of the network.
     pub network: u32,
 }
 
 impl Waker {
-    /// The same process, for a wait in which it polls or not: see
+    /// The same process. `polls` says how it waits: see
     /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn polling(self, polls: bool) -> Self {
@@ -25,8 +25,7 @@ impl Waker {
     }
 }
 
-/// The processes that a step has given a reason to go on. They are woken when the channel is no
-/// longer locked.
+/// The processes that can go on after a step. They are woken when the channel is no longer locked.
 #[derive(Debug, Default)]
 #[must_use = "who is not woken waits for ever"]
 pub(crate) enum Woken {

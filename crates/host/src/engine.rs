@@ -1,11 +1,11 @@
-//! Performing MFC commands: there is no DMA engine on a host, so the thread that issues a command
-//! performs it, on its own thread.
+//! Engines, which perform MFC commands. A host has no DMA hardware, so the thread that issues a
+//! command performs it.
 //!
 //! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
-//! exceptions, which stay there with what is ordered after them: a list that stopped at an element
-//! with stall-and-notify, until it is acknowledged, and a put to an inbound mailbox that is full,
-//! until there is room and its owner asks again. The PPE asks for all proxy queues whenever it
-//! waits.
+//! exceptions. A list that stopped at an element with stall-and-notify stays in the queue until it
+//! is acknowledged. A put to an inbound mailbox that is full stays there until there is room and
+//! the owner of the queue tries again. The commands that are ordered after these two stay too. The
+//! PPE tries again for all proxy queues whenever it waits.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -21,22 +21,23 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// One of the two command queues of an SPE's MFC, with whoever fills it as its engine.
+/// One of the two command queues of an SPE's MFC. The processor that fills the queue also performs
+/// its commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
-    /// What its owner calls it in a panic, such as `the MFC queue`.
+    /// The name of the queue in a panic, such as `the MFC queue`.
     name: &'static str,
     pub(crate) local_store: LocalStore,
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
-    /// Whether there are any: whoever waits for anything asks.
+    /// Whether there are unsent words. Every wait checks this.
     has_unsent: Cell<bool>,
     /// How far each list in the queue has come.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
 
-/// Bytes to move, in what is all of a command or an element of a list.
+/// Bytes to move, of a command or of an element of a list.
 #[derive(Clone, Copy)]
 struct Move {
     operation: Operation,
@@ -46,19 +47,19 @@ struct Move {
     bytes: usize,
 }
 
-/// What became of a command that was performed.
+/// The result of performing a command.
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The inbound mailbox of this SPE, to which it puts a word, is full. A list goes on at the
-    /// element that puts it.
+    /// The command puts a word into the inbound mailbox of this SPE, which is full. A list goes on
+    /// at the element with that put.
     NoRoom(SpeId, Option<ListCursor>),
 }
 
 /// A started command that waits for room in an inbound mailbox.
 struct Unsent {
     entry: EntryId,
-    /// Whose mailbox. Its reader was told that somebody waits.
+    /// The SPE of the mailbox. It was told that a writer waits.
     to: SpeId,
     cursor: Option<ListCursor>,
 }
@@ -102,7 +103,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.has_unsent.get()
     }
 
-    /// Performs what can be performed now of what waited for room in a mailbox.
+    /// Performs the commands that waited for room in a mailbox, as far as there is room now.
     #[track_caller]
     pub(crate) fn advance(&self) {
         if self.has_unsent() {
@@ -151,7 +152,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store, whoever has it reserved.
+    /// Stores a line of the local store, even if a processor has it reserved.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -301,9 +302,9 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs what may start in the queue, until nothing is left but stalled lists, puts to full
-    /// mailboxes, and what waits for them. The first fault is returned; the command that caused it
-    /// is gone.
+    /// Performs commands of the queue that may start, until only stalled lists, puts to full
+    /// mailboxes, and commands that wait for them are left. Returns the first fault. The command
+    /// that caused the fault is removed.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -329,7 +330,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Books what became of a started command. `told` is the SPE whose mailbox it waited for.
+    /// Records the result of a started command. `told` is the SPE for whose mailbox the command
+    /// waited.
     fn settle(
         &self,
         entry: EntryId,
@@ -342,7 +344,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // A reader that has not heard of this may have made room meanwhile: another look.
+            // The SPE may have made room before it could see this announcement, so the put is tried
+            // again.
             self.run.words(to).want_room();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
@@ -371,8 +374,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// What no call can return as an error: the call that found it did not cause it. Who unwinds
-    /// already is not told.
+    /// Drains the queue, and panics with a fault: the calling method cannot return it, because it
+    /// did not cause it. A thread that unwinds already does not panic again.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

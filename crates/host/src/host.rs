@@ -1,4 +1,4 @@
-//! How a host is made of the CPUs and the memory that are there.
+//! Building a host from the CPUs and the memory of the computer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,28 +17,29 @@ use crate::pin::Pinned;
 
 /// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
-/// Several hosts may exist and run at the same time; they share the CPUs then.
+/// Several hosts may exist and run at the same time. They share the CPUs.
 ///
-/// During a run the calling thread stays on one CPU, and so does every thread of `std` that it
-/// starts meanwhile, because threads inherit that. Afterwards it may go where it could before.
+/// During a run the calling thread is pinned to one CPU. Every thread of `std` that it starts
+/// meanwhile inherits that. After the run it may use the same CPUs as before.
 ///
 /// # Other computers
 ///
-/// If the environment variable `CELLWORKS_FSROOT` names a folder, the host has the CPUs, caches,
-/// memory modules and name of the computer whose files lie there, in the folders `sys` and `proc`,
-/// so that plans for that computer can be made on this one. (hwloc's variable `HWLOC_FSROOT` does
-/// the same.) All of its CPUs are used that are online and that its cpuset allows. Programs run on
-/// the CPUs that are here: an SPE with a CPU that this computer does not have is not pinned, and
-/// memory goes where the system puts it.
+/// The environment variable `CELLWORKS_FSROOT` may name a folder with the files of another
+/// computer, in the folders `sys` and `proc`. Then the host has the CPUs, caches, memory modules
+/// and name of that computer, so that plans for it can be made on this one. (hwloc's variable
+/// `HWLOC_FSROOT` does the same.) All CPUs of that computer are used that are online and that its
+/// cpuset allows. Programs still run on this computer: an SPE with a CPU that this computer does
+/// not have is not pinned, and the system places memory as it likes.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
-    /// What the threads of this host used, by seat.
+    /// The CPU time that the threads of this host have used, by seat.
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
-    /// The operating system's numbers of the memory modules: of the nodes that can be used.
+    /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
     pub(crate) nodes: Vec<u32>,
-    /// Whether regions can be placed: not with one node, nor where the system forbids it.
+    /// Whether regions can be placed on a node: not if there is one node, or if the system forbids
+    /// it.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -47,7 +48,7 @@ pub struct Host {
     pub(crate) warnings: Vec<String>,
 }
 
-/// How a [`Host`] is to be.
+/// A builder of a [`Host`].
 #[derive(Clone, Debug)]
 pub struct HostBuilder {
     spes: Option<usize>,
@@ -57,20 +58,20 @@ pub struct HostBuilder {
     stack_bytes: usize,
 }
 
-/// A host could not be made.
+/// Why a host could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
     Cpus(#[from] CpusError),
-    /// `CELLWORKS_FSROOT` names something that does not hold a computer's files.
+    /// `CELLWORKS_FSROOT` does not name a folder with a computer's files.
     #[error(
         "{FSROOT} names {}, {lack}; have it name a folder with the `sys` and `proc` of a computer, \
          or unset it to use this computer",
         root.display()
     )]
     NoComputer {
-        /// What the variable names.
+        /// The value of the variable.
         root: PathBuf,
         /// What is missing, such as "which does not exist".
         lack: String,
@@ -84,7 +85,7 @@ pub enum HostError {
         #[source]
         cause: CpusError,
     },
-    /// A number of SPEs that no host has.
+    /// The number of SPEs is outside of the allowed range.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
     /// A CPU was chosen that the process may not use, or that is not there.
@@ -107,13 +108,13 @@ pub enum HostError {
         /// What was chosen.
         chosen: Vec<u32>,
     },
-    /// A size that no local store has.
+    /// The size of local stores is outside of the allowed range.
     #[error(
         "local stores of {0} bytes were asked for; one has 4096 bytes to 1 GiB, in multiples of \
          4096, for example {LOCAL_STORE_BYTES}"
     )]
     LocalStoreBytes(usize),
-    /// A size that no stack has.
+    /// The size of stacks is outside of the allowed range.
     #[error(
         "stacks of {0} bytes were asked for; one has 16 KiB to 1 GiB, for example 262144 bytes"
     )]
@@ -124,11 +125,11 @@ pub enum HostError {
          fewer SPEs or smaller local stores"
     )]
     LocalStore {
-        /// Whose local store.
+        /// The SPE of the local store.
         spe: SpeId,
         /// The bytes asked for.
         bytes: usize,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -146,8 +147,8 @@ impl Default for HostBuilder {
 }
 
 impl HostBuilder {
-    /// How many SPEs the host has, 1 to 4,096; as many as CPUs may be used at once if this is not
-    /// called. With more SPEs than CPUs, several share an OS thread.
+    /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that may be used at
+    /// once. With more SPEs than CPUs, several SPEs share an OS thread.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
@@ -179,23 +180,23 @@ impl HostBuilder {
         self
     }
 
-    /// Has typed staging copy through the local stores, as a Cell does, and refuse what does not
-    /// fit.
+    /// Makes the host strict: typed staging copies data to local stores, as on a Cell, and refuses
+    /// data that does not fit.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// The size of each local store: 256 KB if this is not called, as on a Cell.
+    /// Sets the size of each local store. The default is 256 KB, as on a Cell.
     #[must_use]
     pub fn local_store_bytes(mut self, bytes: usize) -> Self {
         self.local_store_bytes = bytes;
         self
     }
 
-    /// The size of the stack of each program and cooperative thread, 16 KiB to 1 GiB: 256 KiB if
-    /// this is not called. Only what is touched takes memory.
+    /// Sets the size of the stack of each program and cooperative thread, 16 KiB to 1 GiB. The
+    /// default is 256 KiB. Only pages that are touched take memory.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
@@ -206,7 +207,7 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// [`HostError`] if a number is out of its range, or the system does not say what it has.
+    /// [`HostError`] if a number is out of its range, or the system does not show its CPUs.
     pub fn build(self) -> Result<Host, HostError> {
         if let Some(spes) = self.spes
             && !(1..=SPES_MAX).contains(&spes)
@@ -229,12 +230,12 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`HostError`] if the system does not say what it has.
+    /// [`HostError`] if the system does not show its CPUs.
     pub fn new() -> Result<Self, HostError> {
         Self::builder().build()
     }
 
-    /// A host with other properties than those of [`new`](Self::new).
+    /// A builder, by which the properties of the host can be chosen.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
@@ -268,7 +269,8 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds: better here than in a program's first message.
+        // milliseconds. It is made here, so that the first message of a program does not take that
+        // time.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -340,13 +342,13 @@ impl Host {
     }
 
     /// The folder that `CELLWORKS_FSROOT` names, if this host has the CPUs and memory modules that
-    /// are described there. Whatever is measured on it is about the computer that it runs on
-    /// instead.
+    /// are described there. Measurements on such a host still are about the computer on which it
+    /// runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
 
-    /// What about this host may make measurements worse, in sentences for people.
+    /// Properties of this host that may make measurements worse, as sentences for users.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -382,8 +384,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Finds out on which of the usable nodes `place` can place memory: the others are not usable. If
-/// it can on none, all stay as they are, and the error says why.
+/// Tries on which of the usable nodes `place` can place memory, and marks the others as not usable.
+/// If it can on none, nothing is changed, and the error is returned.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,
@@ -405,7 +407,7 @@ fn try_nodes(
     None
 }
 
-/// A sentence for each node that has CPUs of the host, but no memory for it.
+/// A sentence for each node that has CPUs of the host, but no memory that the host can use.
 fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
     let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();
@@ -464,7 +466,7 @@ mod tests {
         let mut some = nodes(&[true, true, true, false]);
         assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
         assert_eq!(usable(&some), [false, true, false, false]);
-        // A sandbox that forbids it altogether says nothing about the nodes.
+        // If a sandbox forbids placing memory altogether, that says nothing about single nodes.
         let mut none = nodes(&[true, true, true, false]);
         let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
         assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
@@ -494,7 +496,7 @@ mod tests {
     #[test]
     fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {
         let mut cpus = cpus::read(&Source::this_computer(), None).unwrap();
-        // A CPU that this computer has not is one that it may not pin to.
+        // A CPU that does not exist here is one to which a thread cannot be pinned.
         for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
             cpu.os_index = os_index;
         }

@@ -1,20 +1,21 @@
-//! Which CPU each SPE gets, and which memory module is next to it.
+//! The layout: which CPU each SPE gets, and which memory module is next to it.
 //!
 //! SPEs take the CPUs that were chosen for them, or all CPUs in the order of [`Cpus::spe_order`]:
-//! Cell by Cell, in ascending order, SMT siblings last. The PPE takes the last of the first hardware
-//! threads of the first Cell that was not chosen for an SPE, because a PPE that talks to SPE 0 should
-//! not share a CPU with it. Where there are more SPEs than CPUs, the SPEs go round again, and those
-//! that meet on a CPU share one OS thread.
+//! Cell by Cell, in ascending order, SMT siblings last. The PPE takes the last CPU among the first
+//! hardware threads of the first Cell that was not chosen for an SPE, because a PPE that
+//! communicates with SPE 0 should not share a CPU with it. If there are more SPEs than CPUs, the
+//! order begins again, and SPEs on the same CPU share one OS thread.
 //!
-//! The modules are the NUMA nodes of which the process can have memory, and an SPE has that of its
-//! CPU, or the nearest. The CPUs of a Cell may be of several nodes, because a last-level cache lies
-//! over those of sub-NUMA clustering, and over those that a hypervisor makes up.
+//! The memory modules are the NUMA nodes of which the process can have memory. The module of an SPE
+//! is the node of its CPU, or the nearest one. The CPUs of a Cell may belong to several nodes: a
+//! last-level cache may span the nodes of sub-NUMA clustering, or nodes that a hypervisor has
+//! invented.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
 use crate::cpus::{Cpus, SPES_MAX};
 
-/// Who runs where.
+/// Where the PPE and each SPE run.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
@@ -35,12 +36,13 @@ pub(crate) struct WorkerLayout {
 }
 
 impl Layout {
-    /// Lays out `spes` SPEs, at most [`SPES_MAX`]; as many as CPUs can run at once, if `None`.
-    /// `chosen` are the CPUs of the SPEs, by their places in `cpus`, if they were chosen.
+    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. With `None` there are as many SPEs as CPUs
+    /// that can run at once. `chosen` are the CPUs of the SPEs, by their places in `cpus`, if the
+    /// program has chosen them.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<Vec<usize>>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // More OS threads than the quota pays for would only take turns.
+        // More OS threads than the quota allows to run at once would only take turns.
         let paid = cpus
             .quota
             .as_ref()

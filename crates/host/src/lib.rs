@@ -7,36 +7,37 @@
 //!     │                              └─ Spe::threads: more threads
 //!     │  words: mailboxes, signals   SPE n: as long as there are fewer CPUs than SPEs
 //!     └───────────────────────────► │
-//!   parking: who sleeps, who wakes whom, and whether everybody does
+//!   parking: sleeping, waking, and detecting that all sleep
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache, a memory module a NUMA node of which
-//!   the process can have memory.
-//! - Waiting spins for some microseconds, lets other cooperative threads of the core run, then
-//!   parks the OS thread.
-//! - Staging is zero-copy: a view is the memory itself, prefetched. A *strict* host
-//!   ([`HostBuilder::strict`]) copies through local stores of a bounded size instead, to find
+//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node of
+//!   which the process can have memory.
+//! - While a thread waits, other cooperative threads of the core run. If none is ready, the OS
+//!   thread spins for some microseconds and then sleeps.
+//! - Staging copies nothing: a view is the memory itself, which is prefetched. A *strict* host
+//!   ([`HostBuilder::strict`]) copies data to local stores of a limited size instead, to find
 //!   programs that would not fit on a Cell.
 //! - When every program and the PPE wait, the run ends with
 //!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
 //!
 //! # What the host cannot see
 //!
-//! A program that blocks its OS thread by other means than `Spe` (a lock of `std` that is held
-//! across a yield and taken by another thread of the same core, `recv` on a channel of `std`, a
-//! loop on an atomic that does not yield) keeps all other threads of its core from running. If it
-//! is certain that no OS thread of the process can ever run again, a watchdog names the programs
-//! that have not ended and aborts the process; it cannot unwind a thread that the kernel holds.
+//! A program must not block its OS thread by other means than `Spe`: by a lock of `std` that
+//! another thread of the same core holds across a yield, by `recv` on a channel of `std`, or by a
+//! loop on an atomic that does not yield. It would keep all other threads of its core from running.
+//! If it is certain that no OS thread of the process can ever run again, a watchdog names the
+//! programs that have not ended and aborts the process. It cannot unwind a thread that is blocked
+//! in the kernel.
 //!
-//! If every OS thread waits without a time limit and it is not certain that none can go on, the
-//! watchdog names the programs once on standard error, with the reason why it is not certain, and
-//! the process goes on. That is so in a process that has a handler of a signal, such as Ctrl-C, or
-//! memory that it shares with other processes. If one thread waits with a time limit, or for
-//! anything but another thread, such as input, the watchdog says nothing.
+//! Every OS thread may wait without a time limit although it is not certain that none can go on:
+//! for example if the process has a handler of a signal, such as Ctrl-C, or shares memory with
+//! other processes. Then the watchdog names the programs once on standard error, with the reason
+//! why it is not certain, and the process goes on. If one thread waits with a time limit, or for
+//! something other than a thread, such as input, the watchdog writes nothing.
 //!
-//! The other way round, a condition that comes true by a clock or by a plain OS thread is not
-//! waited for by [`Wait::wait_until`](cellworks_machine::Wait::wait_until): when all others wait,
-//! the host takes it for a deadlock. Ask for it in a loop that yields.
+//! Conversely, do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition
+//! that a clock or a plain OS thread makes true: when all other threads wait, the host reports a
+//! deadlock. Check such a condition in a loop that yields.
 //!
 //! ```
 //! use cellworks_host::Host;

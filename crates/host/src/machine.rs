@@ -19,8 +19,7 @@ use crate::spe::HostSpe;
 use crate::watchdog;
 use crate::worker::OWNER;
 
-// SAFETY: `run` returns only after every worker, and with it every program, has ended, also
-// when it unwinds.
+// SAFETY: `run` returns or unwinds only after every worker, and with it every program, has ended.
 unsafe impl Machine for Host {
     type Spe = HostSpe;
     type Core = HostPpe;
@@ -110,7 +109,8 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // Memory is this computer's, and the modules are another's.
+        // Memory lies in modules of this computer, and the modules of this host are those of
+        // another computer.
         if !self.source.is_this_computer() {
             return None;
         }
@@ -122,7 +122,8 @@ impl CellMachine for Host {
 
 type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
 
-/// Runs `main` on `host`; see [`Machine::run`]. Compiled once, not once for each main program.
+/// Runs `main` on `host`: see [`Machine::run`]. A function of its own, so that it is compiled once
+/// and not once for each main program.
 #[track_caller]
 fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();
@@ -138,7 +139,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     run.parking.admit();
     run.parking.sit(PPE_SEAT);
     watchdog::watch(&run);
-    // A host that may not pin has said so when it was built.
+    // If pinning is not allowed, the host has reported that when it was built.
     let pinned = Pinned::to(host.layout.ppe_cpu).ok();
     let before_ns = cpu_time_of_this_thread();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
@@ -149,7 +150,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
             ppe.core().wait_for_programs(caller);
         })
     }));
-    // Asked before others fail because the PPE did.
+    // Read before programs fail because the PPE did.
     let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
     if main.is_err() {
@@ -164,7 +165,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     }
 
     let mut waits = run.take_waits();
-    // By SPE: "SPE 10" comes after "SPE 2", and the PPE last.
+    // Sorted by SPE number: "SPE 10" comes after "SPE 2", and the PPE comes last.
     waits.sort_by_key(|wait| {
         let words = wait.who.split(|c: char| !c.is_ascii_digit());
         let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();

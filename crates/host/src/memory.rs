@@ -11,11 +11,11 @@ use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// What regions are rounded up to: a multiple of every page and line.
+/// Sizes of regions are rounded up to a multiple of this, which is a multiple of pages and lines.
 const PAGE_BYTES: usize = 4096;
 
-/// From this size on, memory is asked for in huge pages: translation misses cost more than half
-/// of the time of random accesses to large memory otherwise.
+/// From this size on, memory is allocated in huge pages. Otherwise TLB misses would take more than
+/// half of the time of random accesses to large memory.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
 /// Zeroed pages, unmapped when dropped.
@@ -24,14 +24,15 @@ pub(crate) struct Pages {
     bytes: usize,
 }
 
-// SAFETY: the pages belong to the process, not to a thread; `Pages` only gives their address away.
+// SAFETY: the pages belong to the process, not to a thread, and `Pages` only hands out their
+// address.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
 // SAFETY: `base` is the start of a private mapping of `bytes` bytes, readable and writable, zeroed
-// by the kernel, aligned to a page, which is unmapped only when the value is dropped. Nobody else
-// is given the address.
+// by the kernel, aligned to a page, which is unmapped only when the value is dropped. No other code
+// gets the address.
 unsafe impl Backing for Pages {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -60,7 +61,7 @@ impl Pages {
             // SAFETY: the range is a mapping of ours; the advice changes no contents.
             let advised =
                 unsafe { madvise(pages.base.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
-            // A kernel without huge pages serves small ones, which is only slower.
+            // A kernel without huge pages uses small ones, which is only slower.
             let _ = advised;
         }
         if let Some(node) = node {
@@ -88,7 +89,8 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// The `bytes` bytes of twice as many that cross no multiple of 4 GiB; gives the rest back.
+    /// Of a mapping of twice `bytes` bytes, keeps `bytes` bytes that cross no multiple of 4 GiB,
+    /// and unmaps the rest.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -105,7 +107,7 @@ impl Pages {
         part(skip, skip + bytes)
     }
 
-    /// Has the kernel place the pages, none of which was touched yet, on a node.
+    /// Makes the kernel place the pages on a node. None of them was touched yet.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
@@ -185,8 +187,8 @@ impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
     }
 }
 
-/// The NUMA node that holds the page of an address, as the operating system numbers it. The kernel
-/// does not say for a page that was never written, nor in a sandbox that forbids the question.
+/// The operating system's number of the NUMA node that holds the page of an address. The kernel
+/// does not tell it for a page that was never written, or in a sandbox that forbids the call.
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
@@ -212,7 +214,7 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody uses it any more.
+        // SAFETY: the mapping is ours, and it is not used any more.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
     }

@@ -1,5 +1,5 @@
-//! The MFC of a host's SPE, as its program uses it. Its commands are performed by an [`Engine`], on
-//! the SPE's own thread.
+//! The MFC of a host's SPE, as its program uses it. An [`Engine`] performs its commands, on the
+//! SPE's own thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,14 +41,14 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Whether commands wait for room in a mailbox: then the thread that waits has to
+    /// Whether commands wait for room in a mailbox. Then a thread that waits has to
     /// [`advance`](Self::advance) them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()
     }
 
-    /// Lets commands go on: on a Cell they need nobody to ask for them.
+    /// Tries commands again that wait for room. On a Cell they go on by themselves.
     #[track_caller]
     pub(crate) fn advance(&self) {
         self.engine.advance();
@@ -73,7 +73,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // Results are looked at in place: moving them out costs as much as all the rest.
+        // Results are used in place: moving them costs as much as everything else here.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

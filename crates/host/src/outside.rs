@@ -1,4 +1,4 @@
-//! OS threads that run no program of a run, and yet wake its threads.
+//! Outside threads: OS threads that run no program of a run, but wake its threads.
 
 use cellworks_machine::{Outside, Processor, Time};
 

@@ -1,27 +1,29 @@
-//! How OS threads sleep until there is something to do, and how the last one to fall asleep knows
-//! that nobody will ever wake it.
+//! How OS threads sleep until there is something to do, and how the last one to fall asleep detects
+//! that no other thread will ever wake it.
 //!
 //! ```text
-//!   sleeper (one to a seat)                  whoever gives it something to do
+//!   sleeper (one to a seat)                  the thread that gives it something to do
 //!   running                                  makes the condition true
 //!   prepare: state = waiting                 notify:
 //!   heavy barrier                              light barrier
-//!   looks at its conditions once more          state is waiting?
+//!   checks its conditions once more            state is waiting?
 //!     something to do ─► resume                  active += 1
 //!     nothing ─► park: active -= 1                waiting ─► notified, unpark
-//!       was it 1? everybody sleeps                (if it was taken back: active -= 1)
+//!       was it 1? all sleep                       (if it was taken back: active -= 1)
 //!       else sleep until notified
 //! ```
 //!
-//! Either the sleeper's last look sees the condition, or `notify` sees that it is waiting.
+//! Either the last check of the sleeping thread sees the condition, or `notify` sees that the
+//! thread waits.
 //!
 //! `active` counts the threads that run, and those that were notified and have not woken yet. Only
-//! a running thread notifies, and it raises the count before it wakes another. So the count falls
-//! to 0 only when all sleep and nobody is about to wake: then all of them wait for each other.
+//! a running thread notifies, and it raises the count before it wakes another one. So the count
+//! falls to 0 only when all threads sleep and none is about to wake: then all of them wait for each
+//! other.
 //!
-//! A thread outside, which has no seat, is counted as well while it may notify (`outside.rs`). It
-//! is [dismissed](Parking::dismiss_unless_last) before it waits for a thread with a seat, and
-//! admitted by that one again.
+//! An outside thread, which has no seat, is counted too while it may notify (`outside.rs`). Before
+//! it waits for a thread with a seat it is [dismissed](Parking::dismiss_unless_last), and that
+//! thread admits it again.
 
 use std::sync::OnceLock;
 
@@ -38,7 +40,8 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// How many were notified and have not gone on yet: to be woken takes the system a while.
+    /// How many threads were notified and have not gone on yet, because the system takes a while to
+    /// wake them.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -51,14 +54,14 @@ struct Seat {
 /// Why [`Parking::park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// Somebody notified this seat.
+    /// Another thread has notified this seat.
     Notified,
     /// This was the last thread awake, so it did not go to sleep.
-    EverybodySleeps,
+    AllSleep,
 }
 
 impl Parking {
-    /// `seats` seats that nobody has taken.
+    /// `seats` seats that no thread has taken.
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
@@ -73,19 +76,19 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A thread that runs calls this for the one that it
-    /// starts, before it starts it.
+    /// Counts one more thread as running. A running thread calls this before it starts another
+    /// thread.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one thread less, because it was not started after all, or has ended.
+    /// Counts one thread less, because it was not started after all or has ended.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// As [`dismiss`](Self::dismiss), of a thread that others may wait for: if all others sleep, it
-    /// says false, and the thread is still counted.
+    /// As [`dismiss`](Self::dismiss), for a thread that others may wait for. If all other threads
+    /// sleep, returns false, and the thread is still counted.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -94,14 +97,14 @@ impl Parking {
         !is_last
     }
 
-    /// Takes a seat for the calling thread, which was admitted.
+    /// Takes a seat for the calling thread, which was admitted before.
     pub(crate) fn sit(&self, seat: usize) {
         let taken = self.seats[seat].thread.set(current());
         assert!(taken.is_ok(), "seat {seat} was taken before");
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Whether the thread of a seat runs just now, or is about to: a hint.
+    /// A hint: whether the thread of a seat runs now, or is about to run.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -109,13 +112,13 @@ impl Parking {
         )
     }
 
-    /// Whether somebody is on the way from sleep to work: a hint.
-    pub(crate) fn wakes_somebody(&self) -> bool {
+    /// A hint: whether a thread is being woken.
+    pub(crate) fn wakes_some(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
 
-    /// Announces that this thread is about to sleep. It must then look at its conditions once
-    /// more, and [`resume`](Self::resume) or [`park`](Self::park).
+    /// Announces that this thread is about to sleep. It must then check its conditions once more,
+    /// and call [`resume`](Self::resume) or [`park`](Self::park).
     pub(crate) fn prepare(&self, seat: usize) {
         self.seats[seat].state.store(WAITING, Ordering::SeqCst);
         barrier::heavy();
@@ -134,7 +137,7 @@ impl Parking {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
             state.store(RUNNING, Ordering::Relaxed);
-            return Woken::EverybodySleeps;
+            return Woken::AllSleep;
         }
         while state.load(Ordering::Acquire) != NOTIFIED {
             park();
@@ -144,8 +147,8 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until another thread notifies this seat, but no longer than `time`. Meanwhile it
-    /// counts as running, for it will go on by itself.
+    /// Sleeps until another thread notifies this seat, but no longer than `time`. Meanwhile the
+    /// thread counts as running, because it will go on by itself.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
@@ -158,8 +161,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if it sleeps or is about to. The caller has made true what the
-    /// sleeper waits for, and is itself awake.
+    /// Wakes the thread of a seat if it sleeps or is about to sleep. The caller is awake, and has
+    /// made the condition true that the thread waits for.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -185,7 +188,7 @@ impl Parking {
         }
     }
 
-    /// Wakes everybody.
+    /// Wakes all threads.
     pub(crate) fn notify_all(&self) {
         for seat in 0..self.seats.len() {
             self.notify(seat);
@@ -201,7 +204,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag as everybody in this crate does. Says whether it was the last one awake.
+    /// Waits for a flag as all code in this crate waits. Returns whether it was the last thread
+    /// awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -212,7 +216,7 @@ mod models {
                 parking.resume(seat);
                 return false;
             }
-            if parking.park(seat) == Woken::EverybodySleeps {
+            if parking.park(seat) == Woken::AllSleep {
                 return true;
             }
         }
@@ -241,7 +245,7 @@ mod models {
             flag.store(true, Ordering::Release);
             parking.notify(1);
             sleeper.join().unwrap();
-            assert!(!parking.wakes_somebody());
+            assert!(!parking.wakes_some());
         });
     }
 
@@ -264,7 +268,7 @@ mod models {
             parking.notify(1);
             assert!(!wait(&parking, 0, &flags[0]));
             other.join().unwrap();
-            assert!(!parking.wakes_somebody());
+            assert!(!parking.wakes_some());
         });
     }
 
@@ -287,9 +291,10 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both may: the second only after the first has woken it for nothing.
+            // Both may notice it. The second notices it only after the first has woken it without a
+            // reason.
             assert!(noticed | other.join().unwrap());
-            assert!(!parking.wakes_somebody());
+            assert!(!parking.wakes_some());
         });
     }
 
@@ -310,7 +315,7 @@ mod models {
                 cancelled.store(true, Ordering::Release);
                 parking.notify_all();
             }
-            // One of the two is the last, and only one.
+            // Exactly one of the two is the last.
             assert_eq!(sleeper.join().unwrap(), was_dismissed);
         });
     }
@@ -336,7 +341,7 @@ mod models {
             for other in others {
                 other.join().unwrap();
             }
-            assert!(!parking.wakes_somebody());
+            assert!(!parking.wakes_some());
         });
     }
 }

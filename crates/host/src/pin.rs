@@ -4,8 +4,8 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The calling thread stays on one CPU until this is dropped; then it may go where it could
-/// before.
+/// Pins the calling thread to one CPU until this is dropped. After that the thread may use the same
+/// CPUs as before.
 pub(crate) struct Pinned {
     before: CpuSet,
 }
@@ -22,7 +22,7 @@ impl Pinned {
         Ok(Self { before })
     }
 
-    /// Stays there for good.
+    /// Leaves the thread pinned for ever.
     pub(crate) fn for_good(self) {
         std::mem::forget(self);
     }
@@ -30,8 +30,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // The mask was the thread's own a moment ago; where the system has taken those CPUs away
-        // since, it has moved the thread itself.
+        // An error is ignored. The thread had this mask before; if the system has taken those CPUs
+        // away since, it has moved the thread already.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

@@ -26,7 +26,7 @@ use crate::serve;
 use crate::spe::{HostSpe, fetch_update};
 use crate::worker::{OWNER, Spin};
 
-/// What a host does for its PPE.
+/// The PPE of a host.
 pub struct HostPpe {
     run: Arc<Run>,
     programs: Arc<Programs>,
@@ -39,11 +39,11 @@ pub struct HostPpe {
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     /// The SPEs whose proxy queues were made.
     with_proxy: RefCell<Vec<SpeId>>,
-    /// In a wait: conditions must not wait themselves.
+    /// Whether the PPE waits now. Conditions of waits must not wait themselves.
     waiting: Cell<bool>,
-    /// For how long the end of the main program is waited for, once the run was cancelled.
+    /// Counts how long the run has waited for the end of the main program since it was cancelled.
     patience: Patience,
-    /// The seat of the worker that has the same CPU, if one has.
+    /// The seat of the worker on the same CPU, if there is one.
     neighbour: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ impl HostPpe {
         })
     }
 
-    /// Lets the commands in the proxy queues go on: on a Cell they need nobody to ask for them.
+    /// Tries commands in the proxy queues again. On a Cell they go on by themselves.
     fn advance_proxies(&self) {
         for &spe in &*self.with_proxy.borrow() {
             self.proxy(spe).advance();
@@ -93,7 +93,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the workers, which were told that the run has ended, are gone.
+    /// Waits until the OS threads of the workers have ended. The workers were told that the run has
+    /// ended.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -101,7 +102,7 @@ impl HostPpe {
             .iter_mut()
             .filter_map(Option::take)
         {
-            // A worker's thread reports its panic to the run, and does nothing after that.
+            // The result is not needed: a worker's thread reports its panic to the run.
             let _ = worker.join();
         }
     }
@@ -121,8 +122,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // Before the look: programs that were cancelled may make it come true by what they
-            // drop, and the main program would go on as if all were well.
+            // This check comes before `ready` is called: cancelled programs may make the condition
+            // true by what they drop, and the main program must not go on then.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {
@@ -150,13 +151,14 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may take what it finds, so it must not be asked again once it has said yes.
+            // `ready` may take what it finds, so it must not be called again once it has returned
+            // true.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
             } else if let Some(left) = left {
                 prepared.sleep_for(left);
-            } else if prepared.sleep() == Woken::EverybodySleeps {
+            } else if prepared.sleep() == Woken::AllSleep {
                 run.end_in_deadlock();
             }
             run.ppe_waits(None);
@@ -168,7 +170,7 @@ impl HostPpe {
     }
 }
 
-/// The PPE is in a wait as long as this lives.
+/// Marks the PPE as waiting, as long as this lives.
 struct Waits<'a>(&'a Cell<bool>);
 
 impl<'a> Waits<'a> {
@@ -187,8 +189,8 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The PPE has announced that it is about to sleep, and takes that back when this is dropped: the
-/// last look may panic.
+/// The announcement that the PPE is about to sleep. It is taken back when this is dropped, because
+/// the last check may panic.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {
@@ -235,7 +237,7 @@ impl Wake for HostPpe {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: the PPE is no cooperative thread; it is told apart by its processor alone.
+        // SAFETY: the PPE is no cooperative thread; it is identified by its processor alone.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
     }
 

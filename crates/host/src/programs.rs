@@ -1,5 +1,5 @@
-//! The programs that wait for their SPE, from the PPE that spawns them to the worker that runs
-//! them.
+//! The queues of programs that were spawned and have not begun. The PPE adds programs, and the
+//! workers take and run them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -26,33 +26,33 @@ pub(crate) const fn seat_of(worker: usize) -> usize {
     PPE_SEAT + 1 + worker
 }
 
-/// What everybody in a run shares.
+/// The state that all threads of a run share.
 pub(crate) struct Run {
     pub(crate) topology: Topology,
     pub(crate) words: Vec<Words>,
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
-    /// Threads that were woken from outside of their worker, by the seat of that. The PPE has one
-    /// thread, which looks whenever it is notified.
+    /// The threads that were woken from outside of their worker, by the seat of the worker. The PPE
+    /// has one thread, which checks its condition whenever it is notified.
     woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
     pub(crate) stack_bytes: usize,
-    /// What the threads of all runs of this host used, by seat.
+    /// The CPU time that the threads of all runs of this host have used, by seat.
     pub(crate) cpu_time: Arc<CpuTime>,
-    /// Everybody is to unwind.
+    /// Whether the run was cancelled, so that all threads unwind.
     cancelled: AtomicBool,
-    /// No program will come any more.
+    /// Whether no more programs will be spawned.
     ended: AtomicBool,
     /// Programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
-    /// What runs on each SPE now, for the watchdog.
+    /// The program that runs on each SPE now, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
     /// What the PPE waits for, while it sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
-    /// Who waited for what when everybody slept.
+    /// The threads that waited when all slept, and what each waited for.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
     started: Instant,
@@ -119,18 +119,18 @@ impl Run {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Has everybody unwind.
+    /// Cancels the run: all threads unwind.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.parking.notify_all();
     }
 
-    /// Says what the PPE waits for, before it sleeps.
+    /// Records what the PPE waits for, before it sleeps.
     pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Called by the last thread awake: everybody waits for somebody else.
+    /// Called by the last thread awake, when all threads wait for each other.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);
@@ -151,8 +151,8 @@ impl Run {
     /// Wakes a thread from outside of its worker, or of the PPE.
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // As words, which go in registers. A sleeper goes by its address, so that the caller would
-        // keep a copy in its frame, and a wake-up on the own core would take 3 ns more.
+        // Passed as words, in registers. A sleeper would be passed by address: then the caller
+        // would keep a copy in its frame, and a wake-up on its own core would take 3 ns more.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }
@@ -166,7 +166,7 @@ impl Run {
         self.parking.notify(seat);
     }
 
-    /// For the worker at a seat: its threads that were woken from outside.
+    /// The threads of the worker at a seat that were woken from outside.
     #[inline]
     pub(crate) fn woken(&self, seat: usize) -> &WokenThreads {
         &self.woken[seat]
@@ -188,7 +188,7 @@ impl Run {
         self.of_spe(&self.words, spe)
     }
 
-    /// What belongs to an SPE, which must exist.
+    /// The element of an SPE, which must exist.
     #[track_caller]
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
@@ -207,7 +207,8 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // Only a run that was cancelled cancels: a program may panic with any payload.
+        // The payload counts as a cancellation only if the run was cancelled: a program may panic
+        // with any payload.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -227,7 +228,7 @@ impl Run {
     }
 
     /// Called by the OS thread of a worker when it ends, with the payload of its panic if it
-    /// panicked: then the worker has failed, and the run with it.
+    /// panicked. In that case the run has failed.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
         if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
@@ -248,23 +249,23 @@ impl Run {
         spes.filter_map(of).collect()
     }
 
-    /// Says what runs on an SPE now.
+    /// Records the program that runs on an SPE now.
     pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {
         *lock(&self.running[at.index()]) = program;
     }
 
-    /// Says that no program will come any more.
+    /// Records that no more programs will be spawned.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.parking.notify_all();
     }
 
-    /// Takes what the threads waited for when all of them slept.
+    /// Takes the waits that were recorded when all threads slept.
     pub(crate) fn take_waits(&self) -> Vec<Waiting> {
         std::mem::take(&mut *lock(&self.waits))
     }
 
-    /// The first panic that nobody joined.
+    /// The first panic of a program that was not joined.
     pub(crate) fn first_panic(&self) -> Option<RunError> {
         lock(&self.failures).iter().find_map(|failure| {
             Some(RunError::Panic {
@@ -276,13 +277,13 @@ impl Run {
     }
 }
 
-/// Whether a payload is only what unwinds a cancelled program.
+/// Whether a payload is that of a cancellation.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }
 
-/// A writer waits for room in an inbound mailbox as long as this lives. If it is leaked, readers
-/// look more often than they need to.
+/// Announces that a writer waits for room in an inbound mailbox, as long as this lives. If it is
+/// leaked, the SPE that reads only checks more often than it needs to.
 struct RoomWanted<'a>(&'a Words);
 
 impl<'a> RoomWanted<'a> {
@@ -298,7 +299,7 @@ impl Drop for RoomWanted<'_> {
     }
 }
 
-/// Words that processors of the run send each other.
+/// Methods for the words that processors of the run send each other.
 impl Run {
     #[inline]
     pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {

@@ -16,7 +16,7 @@ use crate::worker::{NO_PROGRAM, OWNER, Worker};
 /// The life of a worker's OS thread: serves the SPEs until the run ends.
 pub(crate) fn live(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
-    // A host that may not pin has said so when it was built.
+    // If pinning is not allowed, the host has reported that when it was built.
     let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
     run.parking.sit(seat);
     let config = threads::Config {
@@ -34,7 +34,7 @@ pub(crate) fn live(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) 
             }
         });
     });
-    // Which thread was cancelled, and why, is for the run to report.
+    // The run reports which thread was cancelled, and why.
     drop(served);
     if is_pinned {
         run.cpu_time.add(seat, 0);

@@ -25,14 +25,14 @@ use crate::worker::{OWNER, Worker};
 /// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// How much of a slice is prefetched when it is staged; the hardware goes on from there.
+/// How many bytes of a slice are prefetched when it is staged. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
 /// The alignment of stacks in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// What `stage_out` puts into a strict local store, so that a program which reads what it has not
-/// written shows: not a number, as a float.
+/// The byte with which `stage_out` fills a strict local store, so that a program that reads bytes
+/// it has not written gets wrong results. As floats these bytes are not a number.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
@@ -60,20 +60,20 @@ pub struct HostSpe {
     local_store: LocalStore,
     mfc: HostMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views on a strict host. They have the addresses that they reserved in
-    /// the local store, but memory of their own: nobody can reach it by DMA.
+    /// The bytes of typed views on a strict host. Views reserve addresses in the local store, but
+    /// their bytes lie here, where they cannot be reached by DMA.
     views: Option<Pages>,
 }
 
-/// What keeps a view's room in a strict local store; nothing elsewhere.
+/// Keeps a view's room in a strict local store. On other hosts it holds nothing.
 #[derive(Debug)]
 pub struct HostHold(
-    /// In a box, so that moving a view moves little.
+    /// Boxed, so that moving a view moves few bytes.
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict there is nothing to give back, and a look-up has no time to find
-// that out by a call.
+// On a host that is not strict there is nothing to free, and a call to find that out would slow
+// down short look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -87,7 +87,7 @@ impl Drop for HostHold {
     }
 }
 
-/// One instruction, or a locked step where somebody holds a reservation.
+/// One instruction, or a step under a lock if a processor has reserved the line.
 #[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
@@ -123,8 +123,8 @@ impl HostSpe {
         }
     }
 
-    /// Whether a program left nothing behind that the next one would meet: no reserved local
-    /// store, no command, no reservation.
+    /// Whether the program that has ended has left nothing behind: no reserved local store, no
+    /// command, no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -133,8 +133,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// What `hold` does on a strict host: out of line, and with the request in registers, for the
-    /// sake of look-ups on others, which have no time to write it to memory.
+    /// `hold` on a strict host. It is not inlined and gets the request in registers: so short
+    /// look-ups on other hosts need not write the request to memory.
     ///
     /// # Safety
     ///
@@ -156,8 +156,8 @@ impl HostSpe {
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
         // large as the local store.
         let local = unsafe { views.base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local`
-        // for writes, see above; a buffer of ours overlaps nobody's memory.
+        // SAFETY: `memory` is valid for reads of `bytes` bytes by the caller's promise, and `local`
+        // for writes, see above. The buffer overlaps no other memory.
         unsafe {
             if fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -168,7 +168,7 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
-    /// [`SpeCore::hold_until_arrived`], of a thread that does not take turns.
+    /// [`SpeCore::hold_until_arrived`] for a thread that does not take turns.
     ///
     /// # Safety
     ///
@@ -198,14 +198,15 @@ impl HostSpe {
         Ok(held)
     }
 
-    /// [`SpeCore::arrived`], of a thread that does not take turns.
+    /// [`SpeCore::arrived`] for a thread that does not take turns.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way; here cache lines are.
+        // On a Cell the data would still be on its way. Here cache lines are on their way, so other
+        // threads run.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // The same, in a place of its own: so the compiler knows after the switch above that
-            // there is nothing to give back, and keeps nothing for that.
+            // On a separate branch, so that the compiler knows that there is nothing to free after
+            // the switch above, and keeps no value for it.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -236,7 +237,7 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
-    // Each return after a switch of stacks is predicted wrongly: the fewer calls, the better.
+    // Inlined, because the CPU mispredicts each return after a switch of stacks.
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -338,10 +339,11 @@ impl Wake for HostSpe {
     }
 }
 
-// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed, or,
-// on a strict host, a part of `views` that the local store has reserved for this hold alone; the
-// pages live as long as the SPE, which views borrow. Both are initialised: memory because the
-// caller says so, `views` by the kernel. The bytes are copied during the calls.
+// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed; or, on
+// a strict host, a part of `views` that the local store has reserved for this hold alone. The pages
+// of `views` live as long as the SPE, which views borrow. Both are initialised: the memory by the
+// caller's promise, `views` by the kernel. Bytes are copied only during the calls. `run_threads`
+// runs a scope, which returns or unwinds only when all its threads have ended.
 unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 
@@ -395,8 +397,9 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. So one question answers whether this is
-        // one, whether there is anybody to wait for, and how. SAFETY: a prefetch calls nothing.
+        // The threads of a strict host do not take turns. So this one check tells that the host is
+        // not strict, and whether there is another thread to switch to. SAFETY: a prefetch calls
+        // nothing of that crate.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -560,8 +563,8 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// After how long interleaved work that is alone looks whether threads that waited are ready, and
-/// if there are none, whether the run has been cancelled.
+/// How long interleaved work may run without a look outside, if the SPE has other threads that
+/// wait.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

@@ -1,27 +1,27 @@
 //! The threads of a worker that were woken from outside.
 //!
-//! A thread that is woken from another core is waited for, so a hand-over should move one cache
-//! line, and the worker, which looks all the time while it has nothing else to do, should find
-//! everything in the line at which it looks.
+//! Another core has just given something to a thread that it wakes, so the wake-up should be fast:
+//! it should move one cache line. The worker polls while it has nothing else to do, and should find
+//! everything in the line that it polls.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Backoff, Ordering};
 
-/// A thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) names it.
+/// A thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) returns it.
 pub(crate) type Name = (usize, u64);
 
-/// The names that lie in the line itself.
+/// How many names lie in the line itself.
 const IN_LINE: usize = 3;
 
-/// In the state: the line is being changed.
+/// A bit of the state: the line is being changed.
 const LOCKED: u32 = 1 << 8;
-/// In the state: there are more names than fit into the line.
+/// A bit of the state: there are more names than fit into the line.
 const MORE: u32 = 1 << 9;
 
-/// The threads of one worker that were woken from outside, in their order. Any OS thread adds some,
-/// the worker takes them.
+/// The threads of one worker that were woken from outside, in order. Any OS thread may add threads,
+/// and the worker takes them.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
@@ -33,7 +33,8 @@ pub(crate) struct WokenThreads {
 }
 
 impl WokenThreads {
-    /// Whether a thread was woken, or is being woken. A look costs nothing while none was.
+    /// Whether a thread was woken, or is being woken. The check costs almost nothing while none
+    /// was.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         self.state.load(Ordering::Acquire) != 0

@@ -1,7 +1,7 @@
-//! The words between one SPE and everybody else: its mailboxes and signal registers.
+//! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
-//! A message between two cores costs what the cache lines that it touches cost, so the lines are
-//! laid out by direction: an exchange moves one line to the SPE and one back.
+//! The cost of a message between two cores is the cost of the cache lines that it touches. So the
+//! lines are laid out by direction: an exchange moves one line to the SPE and one line back.
 //!
 //! ```text
 //!   inward:   4 inbound slots, words read from each outbound mailbox    others write, the SPE reads
@@ -10,8 +10,9 @@
 //!   signal 1, signal 2                                                  a line each
 //! ```
 //!
-//! A slot holds a word with its number, counted from 1, so the reader needs no second look to know
-//! that it is new. Numbers wrap after 2^32 words; no slot is that far behind.
+//! A slot holds a word together with its number, counted from 1. So one load tells the reader
+//! whether the word is new. Numbers wrap after 2^32 words, but a slot never lags behind by that
+//! many.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -40,17 +41,17 @@ struct Outward {
 }
 
 struct Writers {
-    /// Words that were given a slot.
+    /// How many words have got a slot.
     written: AtomicU32,
-    /// What `in_read` was at some time: so a writer need not look at the line which the SPE writes
-    /// at each read.
+    /// An old value of `in_read`. With it a writer need not load the line that the SPE writes at
+    /// each read.
     in_read_seen: AtomicU32,
 }
 
 struct Signal {
-    /// The word, and above it whether there is one.
+    /// The word in the lower half, and a flag in the upper half that says whether there is one.
     word: AtomicU64,
-    /// 1 in OR mode.
+    /// 1 in OR mode, otherwise 0.
     or_mode: AtomicU32,
 }
 
@@ -90,7 +91,8 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox; false if it is full. Anybody may.
+    /// Puts a word into the inbound mailbox. Returns false if it is full. Every processor may call
+    /// this.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -99,10 +101,11 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // An older value that overwrites a newer one only makes a writer look again.
+                // If an older value overwrites a newer one, a writer only has to load `in_read`
+                // again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
-                    // Unless `written` is old news, the mailbox is full.
+                    // The mailbox is full, unless `written` has changed since it was loaded.
                     if writers.written.load(Ordering::Acquire) == written {
                         return false;
                     }
@@ -124,25 +127,25 @@ impl Words {
         }
     }
 
-    /// Announces that the caller is going to sleep until there is room in the inbound mailbox. A
-    /// reader does not look who sleeps at each word; it looks whether anybody wants to know.
+    /// Announces that the caller is going to sleep until there is room in the inbound mailbox.
+    /// After each word, the SPE that reads checks this count, not which threads sleep.
     pub(crate) fn want_room(&self) {
         self.outward.room_wanted.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes such an announcement back.
+    /// Takes back the announcement of [`want_room`](Self::want_room).
     pub(crate) fn stop_wanting_room(&self) {
         self.outward.room_wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the word that was just read made room for which somebody waits.
+    /// Whether a writer waits for the room of the word that was just read.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
         barrier::light();
         self.outward.room_wanted.load(Ordering::Relaxed) != 0
     }
 
-    /// Takes the oldest word of the inbound mailbox. Only the SPE itself may.
+    /// Takes the oldest word of the inbound mailbox. Only the SPE itself may call this.
     #[inline]
     pub(crate) fn read_in(&self) -> Option<u32> {
         let read = self.outward.in_read.load(Ordering::Relaxed);
@@ -166,7 +169,8 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox; false if it is full. Only the SPE itself may.
+    /// Puts a word into an outbound mailbox. Returns false if it is full. Only the SPE itself may
+    /// call this.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -178,7 +182,7 @@ impl Words {
         true
     }
 
-    /// Takes the word of an outbound mailbox. Only the PPE may.
+    /// Takes the word of an outbound mailbox. Only the PPE may call this.
     #[inline]
     pub(crate) fn read_out(&self, mailbox: Outbound) -> Option<u32> {
         let found = self.outward.slots[mailbox.index()].load(Ordering::Acquire);
@@ -190,7 +194,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal. Anybody may.
+    /// Sends a signal. Every processor may call this.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
@@ -202,11 +206,11 @@ impl Words {
         }
     }
 
-    /// Takes what a signal register holds. Only the SPE itself may.
+    /// Takes the word of a signal register. Only the SPE itself may call this.
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // Looking before taking leaves the line shared while there is nothing.
+        // A load first: it leaves the line shared while there is no signal.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }
@@ -279,7 +283,7 @@ mod models {
             for word in 0..INBOUND_WORDS as u32 {
                 assert!(words.write_in(word));
             }
-            // The reader takes no seat, because it never sleeps, but it counts as awake.
+            // The reader takes no seat, because it never sleeps. It counts as awake.
             parking.admit();
             parking.admit();
             let writer = {

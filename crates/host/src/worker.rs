@@ -1,19 +1,20 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for something from outside parks. When no thread of the worker is ready,
-//! [`Idle::idle`] lets all that are parked look again, in three stages:
+//! A thread that waits for something from outside of the worker parks. When no thread of the worker
+//! is ready, [`Idle::idle`] lets the parked threads that poll check their conditions again, in
+//! three stages:
 //!
 //! ```text
-//!   busy ──► spinning, for some microseconds ──► prepared to sleep, one last look ──► asleep
+//!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
 //!     ▲                    │                                │                          │
 //!     └──── a waiter found what it waited for ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! So what others do to an SPE need not know its threads: it changes a word and notifies the
-//! worker. While other threads of the worker run, waiters get a look now and then.
+//! So another processor need not know which thread waits: it changes a word and notifies the
+//! worker. While other threads of the worker run, the polling threads check only from time to time.
 //!
-//! A thread that knows which other thread it gives something wakes that one alone: at once on the
-//! same worker, by a queue on another one. Threads that wait for this do not look.
+//! A thread may also know which other thread waits. Then it wakes only that thread: directly on the
+//! same worker, and by a queue on another worker. Threads that wait in this way do not poll.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -27,45 +28,45 @@ use crate::run::{PPE_SEAT, Run};
 use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
-/// The right to the cooperative threads of hosts.
-// SAFETY: it is used on cores that workers begin with it, and programs cannot reach it.
+/// The owner of the cooperative threads of hosts.
+// SAFETY: it is used only on cores that workers begin with it, and programs cannot reach it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// How long to spin before the OS thread sleeps: about what being woken costs, so that no wait
-/// takes more than twice what it would with hindsight.
+/// How long to spin before the OS thread sleeps. It is about the cost of a wake-up, so that no wait
+/// costs more than twice as much as the better of the two choices.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// How long to spin at most while others are on the way from sleep: several times what being woken
-/// costs, for another thread may have their CPU.
+/// How long to spin at most while other threads are being woken. It is several times the cost of a
+/// wake-up, because a third thread may have their CPU.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
-/// Looks between two readings of the clock while spinning.
-const LOOKS_PER_CLOCK: u32 = 16;
+/// How many polls to make between two readings of the clock while spinning.
+const POLLS_PER_CLOCK: u32 = 16;
 
-/// Looks of a waiting thread before it parks, in half a microsecond: as long as no other thread of
-/// its core is ready, looks too, or was woken.
-const LOOKS_BEFORE_PARK: u32 = 32;
+/// How many polls a waiting thread makes before it parks, in half a microsecond. It polls only as
+/// long as no other thread of its core is ready, polls too, or was woken.
+const POLLS_BEFORE_PARK: u32 = 32;
 
-/// Waits of threads between two moments at which those go on that were woken from outside. Until
-/// then they wait for their neighbours, each of which may have its turn again and again.
+/// After this many waits of threads, threads that were woken from outside may go on. Until then the
+/// threads of this worker run, which may wait for and wake each other many times.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The most threads that look often. The look of a thread takes a switch of about 10 ns, and a
-/// wake-up by name takes half as long again as a message between two cores.
-const LOOKERS: usize = 6;
+/// The most threads that poll often. A poll of a thread takes a switch of about 10 ns, and waking a
+/// thread by its queue takes half as long again as a message between two cores.
+const POLLERS: usize = 6;
 
-/// Yields between two looks of the waiters.
-const YIELDS_PER_LOOK: u32 = 16;
+/// How many yields there are between two polls of the waiting threads.
+const YIELDS_PER_POLL: u32 = 16;
 
-/// What a thread that serves an SPE waits for when it has no program; not reported.
+/// What a thread that serves an SPE waits for when it has no program. It is not reported.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// Bounded spinning.
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
-    /// When it is over, counted from its beginning.
+    /// How long to spin, counted from the beginning.
     limit: Cell<Duration>,
-    looks: Cell<u32>,
+    polls: Cell<u32>,
     /// The seat of another thread that has the same CPU.
     neighbour: Option<usize>,
 }
@@ -75,25 +76,26 @@ impl Spin {
         Self {
             since: Cell::new(None),
             limit: Cell::new(SPIN),
-            looks: Cell::new(0),
+            polls: Cell::new(0),
             neighbour,
         }
     }
 
-    /// Whether a thread that may be the one waited for wants the same CPU just now.
+    /// Whether the other thread on the same CPU is ready now: it may be the one that this thread
+    /// waits for.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
 
-    /// Waits a moment, unless the time for spinning is over.
+    /// Waits a moment and returns true, or returns false if the time for spinning is over.
     pub(crate) fn again(&self, parking: &Parking) -> bool {
-        let looks = self.looks.get().wrapping_add(1);
-        self.looks.set(looks);
+        let polls = self.polls.get().wrapping_add(1);
+        self.polls.set(polls);
         if self.is_crowded(parking) {
             std::thread::yield_now();
         } else {
             std::hint::spin_loop();
-            if !looks.is_multiple_of(LOOKS_PER_CLOCK) {
+            if !polls.is_multiple_of(POLLS_PER_CLOCK) {
                 return true;
             }
         }
@@ -103,23 +105,25 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // Who is being woken may be the one waited for, and cannot answer yet: its time begins when
-        // it goes on. Who fell asleep meanwhile would have to be woken in its turn.
-        if parking.wakes_somebody() {
+        // A thread that is being woken may be the one that this thread waits for, and it cannot
+        // answer yet. So the time for spinning begins when it goes on: if this thread slept
+        // meanwhile, it would have to be woken too.
+        if parking.wakes_some() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
         spun < self.limit.get()
     }
 
-    /// The next wait spins anew.
+    /// Makes the next wait spin from the beginning.
     pub(crate) fn reset(&self) {
         self.since.set(None);
     }
 }
 
-/// Lets a moment pass between two looks at a line that another core is about to change: 15 ns on a
-/// Zen 5. With no pause the line is taken from the CPU that is changing it: a rendezvous between
-/// two cores takes 20 ns more; with the processor's own, of 26 ns, 5 more (docs/performance.md).
+/// A pause between two polls of a cache line that another core is about to change: 15 ns on a Zen
+/// 5. Without a pause the polls take the line from the core that is changing it, and a rendezvous
+/// between two cores takes 20 ns more. With the CPU's own pause instruction, of 26 ns, it takes 5
+/// ns more (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -131,28 +135,28 @@ fn pause_for_a_line() {
     std::hint::spin_loop();
 }
 
-/// What the threads of a worker share.
+/// The state that the threads of a worker share.
 pub(crate) struct Worker {
     pub(crate) run: Arc<Run>,
     seat: usize,
-    /// The earliest time until which one of them waits.
+    /// The earliest deadline of a waiting thread.
     deadline: Cell<Option<Time>>,
-    /// Nobody was ready when it was last asked, and nobody has found what it waited for since.
+    /// Whether no thread was ready at the last check, and none has found its condition true since.
     is_idle: Cell<bool>,
-    /// Prepared to sleep; idle, then.
+    /// Whether the worker is prepared to sleep. It is idle too then.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// Waits, modulo 256; whenever it is 0 all those threads look that do. Threads that wait for
-    /// each other may keep a worker busy for ever, and a look of many should cost little, spread
-    /// over the waits.
+    /// The number of waits, modulo 256. Whenever it is 0, all polling threads check their
+    /// conditions: threads that wait for each other may keep a worker busy for ever. A check of
+    /// many threads takes time, which is spread over that many waits.
     waits: Cell<u8>,
-    /// Threads that look whether they may go on; perhaps some that have looked since.
-    lookers: RefCell<Vec<Thread>>,
+    /// The threads that poll. Some of them may have gone on since.
+    pollers: RefCell<Vec<Thread>>,
 }
 
 impl Worker {
-    /// The worker at a seat of a run, on the OS thread that calls this.
+    /// The worker at a seat of a run, on the calling OS thread.
     pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
         Rc::new(Self {
             run,
@@ -163,35 +167,35 @@ impl Worker {
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
             yields: Cell::new(0),
             waits: Cell::new(0),
-            lookers: RefCell::default(),
+            pollers: RefCell::default(),
         })
     }
 
-    /// Lets a thread wait for something from outside: until it is woken or, if it looks, until the
-    /// next look.
+    /// Parks the calling thread until it is woken or, if it polls, until its next poll.
     #[track_caller]
-    fn sleep(&self, why: &dyn fmt::Display, looks: bool) {
+    fn sleep(&self, why: &dyn fmt::Display, polls: bool) {
         self.count_wait();
-        if looks {
-            self.will_look();
+        if polls {
+            self.will_poll();
         }
         OWNER.park(why);
     }
 
-    /// The calling thread is about to park, and looks again when the worker lets threads look.
-    fn will_look(&self) {
-        self.lookers.borrow_mut().push(OWNER.current());
+    /// Adds the calling thread, which is about to park, to the threads that poll.
+    fn will_poll(&self) {
+        self.pollers.borrow_mut().push(OWNER.current());
     }
 
-    /// Lets threads look that do, and lets those go on that were woken from outside.
+    /// Lets the polling threads check their conditions, and lets threads go on that were woken from
+    /// outside.
     fn unpark(&self) {
-        for thread in self.lookers.borrow_mut().drain(..) {
+        for thread in self.pollers.borrow_mut().drain(..) {
             OWNER.unpark_parked(thread);
         }
         self.unpark_woken();
     }
 
-    /// Lets those threads go on that were woken from outside.
+    /// Lets the threads go on that were woken from outside.
     #[inline]
     fn unpark_woken(&self) {
         self.run.woken(self.seat).take(|thread| {
@@ -200,32 +204,33 @@ impl Worker {
         });
     }
 
-    /// Now and then, others get a look.
+    /// Counts a wait. From time to time, other threads may go on or check their conditions.
     #[inline(always)]
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
         if waits.is_multiple_of(WAITS_PER_WAKE) {
-            self.wake_or_look(waits);
+            self.wake_or_poll(waits);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn wake_or_look(&self, waits: u8) {
-        if waits == 0 || self.few_look() {
+    fn wake_or_poll(&self, waits: u8) {
+        if waits == 0 || self.few_poll() {
             self.look_outside();
         } else {
             self.unpark_woken();
         }
     }
 
-    /// Whether a look of all threads that do takes little time.
-    fn few_look(&self) -> bool {
-        self.lookers.borrow().len() <= LOOKERS
+    /// Whether the threads that poll are so few that checking them takes little time.
+    fn few_poll(&self) -> bool {
+        self.pollers.borrow().len() <= POLLERS
     }
 
-    /// Lets threads go on that something outside may concern, and obeys if the run was cancelled.
+    /// Lets threads go on that something outside may concern, and cancels the threads of this
+    /// worker if the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn look_outside(&self) {
@@ -271,13 +276,13 @@ impl Worker {
             self.deadline.set(Some(earliest));
             self.sleep(why, true);
             if threads::is_cancelled() {
-                // Only a thread that unwinds gets here: its destructor is not kept waiting.
+                // Only a thread that unwinds gets here. Its destructor must not wait.
                 return ready();
             }
         }
     }
 
-    /// Somebody found what it waited for.
+    /// Called when a thread has found its condition true.
     #[inline(always)]
     fn progress(&self) {
         if self.is_idle.get() {
@@ -294,11 +299,11 @@ impl Worker {
         }
     }
 
-    /// Yields, with an eye on what happens outside.
+    /// Yields, and from time to time polls outside.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
-        if yields.is_multiple_of(YIELDS_PER_LOOK) {
+        if yields.is_multiple_of(YIELDS_PER_POLL) {
             self.look_outside();
             if !threads::others_ready() && self.spin.is_crowded(&self.run.parking) {
                 std::thread::yield_now();
@@ -326,11 +331,11 @@ impl Worker {
     }
 }
 
-/// A thread looks whether it may go on. If the look panics the worker goes on all the same: whoever
-/// looked in vain before must be asked again.
-struct Look<'a>(&'a Worker);
+/// A check of a thread's condition. If the condition panics, the destructor records progress: the
+/// thread goes on by unwinding, so the worker must check the other threads again.
+struct Check<'a>(&'a Worker);
 
-impl Drop for Look<'_> {
+impl Drop for Check<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.progress();
@@ -338,56 +343,57 @@ impl Drop for Look<'_> {
 }
 
 impl Worker {
-    /// Asks a thread's condition.
+    /// Calls a thread's condition.
     #[inline(always)]
-    fn look(&self, ready: &mut dyn FnMut() -> bool) -> bool {
-        let look = Look(self);
+    fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let check = Check(self);
         let is_ready = ready();
         if !is_ready {
-            std::mem::forget(look);
+            std::mem::forget(check);
         }
         is_ready
     }
 
-    /// Waits until `ready` says true, or the run is cancelled: no other thread of the worker wants
-    /// to run, or this one was woken for nothing.
+    /// Goes on waiting until `ready` returns true or the run is cancelled, when no other thread of
+    /// the worker is ready or this one was woken too early.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(
         &self,
         why: &dyn fmt::Display,
-        looks: bool,
+        polls: bool,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        if !threads::others_ready() && self.look_again(ready) {
+        if !threads::others_ready() && self.poll_again(ready) {
             return true;
         }
         loop {
-            self.sleep(why, looks);
-            let is_ready = self.look(ready);
-            // If it is cancelled, only a thread that unwinds gets here: its destructor is not kept
-            // waiting.
+            self.sleep(why, polls);
+            let is_ready = self.check(ready);
+            // In a cancelled run only a thread that unwinds gets here. Its destructor must not
+            // wait.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }
         }
     }
 
-    /// Waits until `ready` says true. A thread that does not look asks when it is woken by name.
+    /// Waits until `ready` returns true. A thread that does not poll calls `ready` again only when
+    /// it is woken.
     #[track_caller]
     #[inline(always)]
-    fn wait(&self, why: &dyn fmt::Display, looks: bool, ready: &mut dyn FnMut() -> bool) -> bool {
-        if self.look(ready) {
+    fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
+        if self.check(ready) {
             return true;
         }
         self.count_wait();
-        if looks && threads::others_ready() {
-            self.will_look();
+        if polls && threads::others_ready() {
+            self.will_poll();
         }
-        if OWNER.try_park(why) && self.look(ready) {
+        if OWNER.try_park(why) && self.check(ready) {
             return true;
         }
-        self.wait_longer(why, looks, ready)
+        self.wait_longer(why, polls, ready)
     }
 
     /// See [`Wake::wait_until_woken`](cellworks_machine::Wake::wait_until_woken).
@@ -404,16 +410,16 @@ impl Worker {
     /// See [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll(&self) -> bool {
-        !threads::others_ready() && self.few_look()
+        !threads::others_ready() && self.few_poll()
     }
 
-    /// Waits actively for a moment, while no other thread of the worker wants to run.
-    fn look_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
-        for _ in 1..LOOKS_BEFORE_PARK {
+    /// Polls for a moment, as long as no other thread of the worker is ready.
+    fn poll_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        for _ in 1..POLLS_BEFORE_PARK {
             if !self.wait_briefly() {
                 return false;
             }
-            if self.look(ready) {
+            if self.check(ready) {
                 return true;
             }
         }
@@ -424,7 +430,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
         let is_alone = !threads::others_ready()
-            && self.lookers.borrow().is_empty()
+            && self.pollers.borrow().is_empty()
             && !self.run.woken(self.seat).has_some()
             && !self.spin.is_crowded(&self.run.parking);
         if is_alone {
@@ -452,7 +458,7 @@ impl Idle for Worker {
             } else if let Some(deadline) = self.deadline.take() {
                 let left = deadline.since(run.now());
                 run.parking.park_for(self.seat, left.into());
-            } else if run.parking.park(self.seat) == Woken::EverybodySleeps {
+            } else if run.parking.park(self.seat) == Woken::AllSleep {
                 run.end_in_deadlock();
             }
             self.spin.reset();
@@ -462,7 +468,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // Before anybody looks again: what others do while they unwind is no answer to a wait.
+            // This comes before any thread checks its condition again: what other threads do while
+            // they unwind must not end a wait.
             self.cancel();
         }
         self.unpark();

@@ -252,7 +252,7 @@ fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     assert_went_on_with_one_warning(child, "wait_for_another_process", &why);
 }
 
-/// The first word of a file, in memory that is shared with all who call this.
+/// The first word of a file, in memory that is shared with all processes that call this.
 fn shared_word(path: &Path) -> &'static AtomicU32 {
     let file: File = OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! A store-load barrier whose cost falls on one side.
+//! A store-load barrier for two threads that is cheap for one of them and expensive for the other.
 //!
 //! Assume that each of two threads writes a word of its own and then reads the word of the other.
 //! Each needs a full barrier between its write and its read: without barriers both may miss the

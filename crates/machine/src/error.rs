@@ -7,7 +7,7 @@ use std::panic::Location;
 use crate::id::Processor;
 use crate::time::{Span, Time};
 
-/// What a panic carries.
+/// The payload of a panic: what it carries to the code that catches it.
 pub type Payload = Box<dyn Any + Send>;
 
 /// The payload of the panic that unwinds a cancelled program. Programs are cancelled when their run
@@ -26,7 +26,7 @@ pub enum RunError {
         at: Processor,
         /// Which program.
         program: String,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
     /// All programs waited, and none of them could wake another. They were cancelled by unwinding.
@@ -92,11 +92,11 @@ pub struct RunEnd<R> {
     pub main_was_cancelled: bool,
     /// Whether this run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// A [`RunError::Panic`] with the first panic before the main program ended, of a program that
-    /// was not joined.
+    /// The first panic of a program that was not joined, if the program panicked before the main
+    /// program ended: a [`RunError::Panic`].
     pub panic_before: Option<RunError>,
-    /// A [`RunError::Panic`] with the first such panic after the main program ended. Its only cause
-    /// may be that the programs were cancelled.
+    /// The first panic of such a program after the main program ended: a [`RunError::Panic`]. Its
+    /// only cause may be that the programs were cancelled.
     pub panic_after: Option<RunError>,
     /// Why the machine has cancelled the programs, if it has: a deadlock, or the limit of simulated
     /// time.
@@ -115,7 +115,7 @@ impl<R> RunEnd<R> {
     ///
     /// # Panics
     ///
-    /// Resumes the unwinding if not this run was cancelled but one around it.
+    /// If not this run but a run around it was cancelled, resumes the unwinding.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);

@@ -317,7 +317,7 @@ struct Flow<'a, S, I, R, F, K> {
     result: PhantomData<fn() -> R>,
 }
 
-/// Where inputs come from and results go.
+/// The source of inputs and the sink of results.
 struct Ends<I, K> {
     inputs: I,
     sink: K,

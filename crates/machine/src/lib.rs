@@ -1,5 +1,5 @@
-//! The vocabulary of machines made of *cells*: cores with a small local store of their own that
-//! move data on purpose, by DMA, mailboxes and signals.
+//! The interface of machines made of *cells*: cores that each have a small local store, and that
+//! move data explicitly, by DMA, mailboxes and signals.
 //!
 //! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`]. There are
 //! two levels:

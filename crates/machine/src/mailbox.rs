@@ -32,7 +32,7 @@ impl Outbound {
         self as usize
     }
 
-    /// What the architecture calls it.
+    /// The architecture's name of the mailbox.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "outbound mailbox",

@@ -1,9 +1,9 @@
-//! A placement as other tools are told it.
+//! Bindings: placements in the notations of other tools.
 
 use crate::{Place, Placement};
 
-/// The CPU of each task, by the number that the operating system gives it, and how other tools are
-/// told to bind tasks to CPUs.
+/// The CPU of each task, as the operating system numbers CPUs. Its methods write this in the
+/// notations of tools that bind tasks to CPUs.
 ///
 /// ```
 /// use cellworks_mapping::{Binding, Costs, Problem, Volumes};
@@ -25,7 +25,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds tasks to CPUs: each place is a CPU, and the function says which.
+    /// Binds tasks to CPUs: each place is a CPU, and `cpu_of` returns its number.
     pub fn new(placement: &Placement, cpu_of: impl Fn(Place) -> usize) -> Self {
         Self {
             cpus: placement
@@ -46,10 +46,10 @@ impl Binding {
         &self.cpus
     }
 
-    /// All CPUs that have a task, in ascending order, as in `0-3,8`: what `taskset --cpu-list` and
-    /// `numactl --physcpubind` take. Both confine a process, with all its threads, to these CPUs;
-    /// they do not say which thread is where. A process for each task is bound to the task's CPU,
-    /// one of [`cpus`](Self::cpus).
+    /// All CPUs that have a task, in ascending order, as in `0-3,8`, for `taskset --cpu-list` and
+    /// `numactl --physcpubind`. Both tools confine a process, with all its threads, to these CPUs;
+    /// they do not choose a CPU for each thread. If each task is a process, bind each process to
+    /// its own CPU, one of [`cpus`](Self::cpus).
     ///
     /// Source: the manual pages taskset(1) of util-linux and numactl(8).
     pub fn cpu_list(&self) -> String {
@@ -83,8 +83,8 @@ impl Binding {
         format!("map_cpu:{}", self.joined(usize::to_string))
     }
 
-    /// The cpuset of each task, that of task 0 first, as in `0x00000040`: what `hwloc-bind` takes
-    /// and hwloc's XML has.
+    /// The cpuset of each task, that of task 0 first, as in `0x00000040`, for `hwloc-bind` and
+    /// hwloc's XML.
     ///
     /// Source: `hwloc_bitmap_snprintf` in the manual of hwloc 2.
     pub fn hwloc(&self) -> Vec<String> {

@@ -1,20 +1,20 @@
-//! What each placement costs at least.
+//! A lower bound of the cost of all placements.
 
 use crate::Problem;
 use crate::slots::Slots;
 
-/// By which part of it a bound that is a sum of fractions is lowered, because such sums are
-/// rounded.
+/// A bound that is a sum of fractions is lowered by this fraction, because such sums are rounded.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
-    /// A cost that no placement is below: the bound of Gilmore and Lawler (P.C. Gilmore, Optimal
-    /// and suboptimal algorithms for the quadratic assignment problem, SIAM Journal 10, 1962; E.L.
-    /// Lawler, The quadratic assignment problem, Management Science 9, 1963).
+    /// A lower bound of the cost of all placements: the bound of Gilmore and Lawler (P.C. Gilmore,
+    /// Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM Journal 10,
+    /// 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9, 1963).
     ///
-    /// If a task is at a place, its largest volumes meet at best the lowest costs of that place.
-    /// That is what the task costs there at least; and the best assignment of tasks to places by
-    /// these costs is a linear problem, which is solved.
+    /// If a task is at a place, then at best its largest volumes meet the lowest costs of that
+    /// place. This gives a lower bound of the cost of the task at that place. The bound of the
+    /// whole cost is the best assignment of tasks to places by these costs, which is a linear
+    /// problem.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
@@ -43,7 +43,7 @@ impl Problem {
     }
 }
 
-/// What the cheapest assignment of rows to columns costs.
+/// The cost of the cheapest assignment of rows to columns.
 fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
     let (rows, chosen) = lsap::solve(rows, columns, costs, false)
         .expect("costs are finite, and there is a column for each row");
@@ -54,7 +54,7 @@ fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
 }
 
 impl Slots {
-    /// What an item sends to the others, the largest volumes first, without those of 0.
+    /// The volumes that an item sends to the others, the largest first, without those of 0.
     fn volumes_from(&self, item: usize) -> Vec<f64> {
         let row = item * self.n..(item + 1) * self.n;
         let mut volumes: Vec<f64> = match &self.skew {
@@ -73,7 +73,7 @@ impl Slots {
         volumes
     }
 
-    /// What a unit of volume costs from a slot to the others, the lowest costs first.
+    /// The costs of a unit of volume from a slot to the others, the lowest first.
     fn costs_from(&self, slot: usize) -> Vec<f64> {
         let others = (0..self.n).filter(|other| *other != slot);
         let mut costs: Vec<f64> = others

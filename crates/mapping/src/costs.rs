@@ -1,13 +1,14 @@
-//! What communication costs between places.
+//! Costs of communication between places.
 
 use crate::ProblemError;
 use crate::ids::Place;
 use crate::volumes::square;
 
-/// What a unit of volume costs from each place to each place, in any one unit: nanoseconds, hops.
+/// The cost of a unit of volume from each place to each place, in one unit of the caller's choice,
+/// such as nanoseconds or hops.
 ///
-/// The cost from a place to itself counts for tasks that share the place, and for what a task
-/// sends to itself.
+/// The cost from a place to itself is used for tasks that share the place, and for volumes that a
+/// task sends to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,
@@ -20,14 +21,15 @@ impl Costs {
     ///
     /// # Errors
     ///
-    /// A matrix that is not square, or a cost that is negative or not finite. A hole of a
+    /// If the matrix is not square, or a cost is negative or not finite. A missing element of a
     /// measured matrix is a NaN, and so an error.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
     }
 
-    /// The costs that a function gives, from its first to its second argument.
+    /// The costs that a function returns, from the place of its first argument to that of its
+    /// second.
     ///
     /// # Errors
     ///
@@ -54,7 +56,7 @@ impl Costs {
         self.places
     }
 
-    /// What a unit of volume costs.
+    /// The cost of a unit of volume.
     ///
     /// # Panics
     ///

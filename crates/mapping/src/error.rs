@@ -1,8 +1,8 @@
-//! What can be wrong with a problem or a placement.
+//! Errors of problems and placements.
 
 use crate::{Place, Task};
 
-/// Why there is no such problem or placement.
+/// Why a problem or a placement is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// There is nothing to place.
@@ -24,14 +24,14 @@ pub enum ProblemError {
         /// How many there are.
         places: usize,
     },
-    /// A number of tasks that a pattern does not have.
+    /// The pattern is not defined for this number of tasks.
     #[error("the pattern {pattern} with {tasks} tasks: it takes {rule}")]
     Pattern {
         /// The name of the pattern.
         pattern: &'static str,
         /// How many tasks it should have.
         tasks: usize,
-        /// What it takes.
+        /// The numbers of tasks for which it is defined.
         rule: &'static str,
     },
     /// A volume that is negative, infinite or not a number.
@@ -44,7 +44,7 @@ pub enum ProblemError {
         from: Task,
         /// The receiving task.
         to: Task,
-        /// What was given.
+        /// The value that was given.
         volume: f64,
     },
     /// A cost that is negative, infinite or not a number.
@@ -53,14 +53,14 @@ pub enum ProblemError {
          one; measure what is missing, or forbid a place"
     )]
     Cost {
-        /// From where.
+        /// The place at which the communication starts.
         from: Place,
-        /// To where.
+        /// The place at which the communication ends.
         to: Place,
-        /// What was given.
+        /// The value that was given.
         cost: f64,
     },
-    /// A matrix whose rows are not as long as there are rows.
+    /// A matrix that is not square.
     #[error(
         "the matrix of {matrix} has {rows} rows, but the length of row {row}, counted from 0, is {length}: make it square"
     )]
@@ -84,9 +84,9 @@ pub enum ProblemError {
         tasks: usize,
         /// How many places.
         places: usize,
-        /// How many of them take no task.
+        /// How many of the places take no task.
         forbidden: usize,
-        /// How many tasks each other one takes.
+        /// How many tasks each of the other places takes.
         capacity: usize,
     },
     /// A task that is fixed to two places.
@@ -97,14 +97,14 @@ pub enum ProblemError {
         /// The places.
         places: [Place; 2],
     },
-    /// A task at a place that is to stay empty.
+    /// A task at a place that must stay empty.
     #[error(
         "{task} is at {place}, which takes no task: choose another place, or do not forbid this one"
     )]
     Forbidden {
         /// Which task.
         task: Task,
-        /// Where it is.
+        /// The place of the task.
         place: Place,
     },
     /// More tasks at a place than it takes.
@@ -117,7 +117,7 @@ pub enum ProblemError {
         place: Place,
         /// How many tasks it takes.
         capacity: usize,
-        /// The tasks that are there, up to the first that is one too many.
+        /// The tasks at this place, up to the first one for which it has no room.
         tasks: Vec<Task>,
     },
     /// A placement for another number of tasks.
@@ -133,9 +133,9 @@ pub enum ProblemError {
     Moved {
         /// Which task.
         task: Task,
-        /// Where it is.
+        /// The place of the task.
         place: Place,
-        /// Where it has to be.
+        /// The place at which it is fixed.
         fixed: Place,
     },
 }

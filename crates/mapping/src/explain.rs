@@ -1,8 +1,8 @@
-//! What two placements differ in.
+//! Comparing two placements.
 
 use crate::{Place, Placement, Problem, Task};
 
-/// What one task sends to another, and what that costs with each of two placements.
+/// The volume that one task sends to another, and its cost with each of two placements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCosts {
     /// The task that sends.
@@ -11,20 +11,20 @@ pub struct PairCosts {
     pub to: Task,
     /// How much it sends.
     pub volume: f64,
-    /// Volume times cost, with the first and with the second placement.
+    /// Volume times cost: with the first placement, and with the second.
     pub costs: [f64; 2],
 }
 
 impl PairCosts {
-    /// How much more it costs with the second placement.
+    /// How much more the pair costs with the second placement.
     pub fn difference(&self) -> f64 {
         self.costs[1] - self.costs[0]
     }
 }
 
 impl Problem {
-    /// What each pair of tasks that communicates costs with two placements: first those pairs of
-    /// which the costs differ most. Together they cost what [`cost`](Self::cost) says.
+    /// The costs of each pair of communicating tasks with two placements. The pairs whose costs
+    /// differ most come first. The sum over all pairs is the [`cost`](Self::cost) of a placement.
     ///
     /// ```
     /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
@@ -62,13 +62,12 @@ impl Problem {
         pairs
     }
 
-    /// How much each of some links carries with a placement: the sum of the volumes of all pairs
-    /// whose way has the link. `way` names the links from one place to another as indices below
-    /// `links`.
+    /// The load of each link with a placement: the sum of the volumes of all pairs that use the
+    /// link. `way` returns the links from one place to another, as indices below `links`.
     ///
     /// # Panics
     ///
-    /// As [`cost`](Self::cost), and if a way has another link.
+    /// As [`cost`](Self::cost). Also if `way` returns an index that is not below `links`.
     pub fn loads<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,

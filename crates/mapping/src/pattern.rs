@@ -5,11 +5,12 @@ use crate::{ProblemError, Volumes};
 /// Which tasks communicate. Each of them sends a volume of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Each task sends to the next and to the one before; the last and the first are neighbours.
+    /// Each task sends to the next task and to the one before. The last and the first task are
+    /// neighbours.
     Ring,
-    /// Tasks 0 and 1 send to each other, tasks 2 and 3, and so on.
+    /// Tasks 0 and 1 send to each other, tasks 2 and 3 send to each other, and so on.
     Pairs,
-    /// Each task sends to each other one.
+    /// Each task sends to every other task.
     AllToAll,
     /// Tasks on a grid, row after row, send to those above, below, left and right of them. The grid
     /// is as near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
@@ -32,7 +33,7 @@ impl Pattern {
         Self::Butterfly,
     ];
 
-    /// What it is called: `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
+    /// The name of the pattern: `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ring => "ring",
@@ -59,7 +60,8 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// Pairs of an odd number of tasks, and a butterfly of a number that is no power of two.
+    /// If the pattern is pairs and the number of tasks is odd, or it is a butterfly and the number
+    /// is no power of two.
     pub fn volumes(self, tasks: usize) -> Result<Volumes, ProblemError> {
         let refused = |rule| ProblemError::Pattern {
             pattern: self.name(),

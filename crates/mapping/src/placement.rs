@@ -1,21 +1,21 @@
-//! Where tasks are.
+//! Placements: the place of each task.
 
 use crate::{Place, Task};
 
-/// The place of each task. [`Problem::placement`](crate::Problem::placement) checks one against
-/// its problem, and the search returns one.
+/// The place of each task. [`Problem::placement`](crate::Problem::placement) makes one and checks
+/// it against the problem. The search returns one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     places: Vec<Place>,
 }
 
 impl Placement {
-    /// Of places that are known to fit a problem.
+    /// A placement from places that are known to fit a problem.
     pub(crate) fn new(places: Vec<Place>) -> Self {
         Self { places }
     }
 
-    /// Where a task is.
+    /// The place of a task.
     ///
     /// # Panics
     ///

@@ -1,19 +1,20 @@
-//! Tasks, places, and which task may be where.
+//! Problems: tasks, places, and constraints on the places of tasks.
 
 use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
 
-/// Tasks to be given places so that the sum of volume times cost is least.
+/// A problem: each task needs a place, so that the sum of volume times cost is least.
 #[derive(Clone, Debug)]
 pub struct Problem {
     volumes: Volumes,
     costs: Costs,
     /// How many tasks each place takes, 0 where it is forbidden.
     capacities: Vec<usize>,
-    /// Where each task has to be, if it is fixed.
+    /// The place at which each task is fixed, if it is fixed.
     fixed: Vec<Option<Place>>,
 }
 
-/// Says what a [`Problem`] has besides volumes and costs. Made by [`Problem::builder`].
+/// A builder for the properties of a [`Problem`] besides volumes and costs. [`Problem::builder`]
+/// makes it.
 #[derive(Clone, Debug)]
 pub struct ProblemBuilder {
     volumes: Volumes,
@@ -24,14 +25,14 @@ pub struct ProblemBuilder {
 }
 
 impl ProblemBuilder {
-    /// Lets each place take up to this number of tasks. Without this it is one.
+    /// Sets how many tasks each place can take. The default is 1.
     #[must_use]
     pub fn capacity(mut self, tasks: usize) -> Self {
         self.capacity = tasks;
         self
     }
 
-    /// Leaves a place empty.
+    /// Forbids a place: it stays empty.
     #[must_use]
     pub fn forbid(mut self, place: Place) -> Self {
         self.forbidden.push(place);
@@ -45,7 +46,7 @@ impl ProblemBuilder {
         self
     }
 
-    /// The problem, if it has a solution.
+    /// Makes the problem and checks that it has a solution.
     ///
     /// # Errors
     ///
@@ -110,8 +111,8 @@ impl ProblemBuilder {
 }
 
 impl Problem {
-    /// A problem with one task a place, where no task is fixed and no place forbidden, unless the
-    /// builder is told otherwise.
+    /// A builder of a problem. Unless its methods change that, each place takes one task, no task
+    /// is fixed and no place is forbidden.
     pub fn builder(volumes: Volumes, costs: Costs) -> ProblemBuilder {
         ProblemBuilder {
             volumes,
@@ -122,12 +123,12 @@ impl Problem {
         }
     }
 
-    /// How much the tasks communicate.
+    /// The volumes between the tasks.
     pub fn volumes(&self) -> &Volumes {
         &self.volumes
     }
 
-    /// What that costs between places.
+    /// The costs between the places.
     pub fn costs(&self) -> &Costs {
         &self.costs
     }
@@ -141,7 +142,7 @@ impl Problem {
         self.capacities[place.0]
     }
 
-    /// Where a task is fixed, if it is.
+    /// The place at which a task is fixed, if it is fixed.
     ///
     /// # Panics
     ///
@@ -190,9 +191,8 @@ impl Problem {
         Ok(Placement::new(places))
     }
 
-    /// What a placement costs: the sum of volume times cost over all pairs of tasks, each
-    /// direction by itself. It is exact if volumes and costs are whole numbers and the sum is
-    /// below 2^53.
+    /// The cost of a placement: the sum of volume times cost over all pairs of tasks, for each
+    /// direction. It is exact if volumes and costs are whole numbers and the sum is below 2^53.
     ///
     /// # Panics
     ///

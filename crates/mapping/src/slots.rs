@@ -1,4 +1,5 @@
-//! A problem as one of permutations: as many items as slots, each item in a slot of its own.
+//! A problem as a problem of permutations: there are as many items as slots, and each item is in a
+//! slot of its own.
 //!
 //! A place that takes several tasks has several slots, a fixed task leaves one slot less, and
 //! items without any volume stand for the room that stays free. What free tasks communicate with
@@ -24,15 +25,15 @@ pub(crate) struct Slots {
     pub costs: Vec<f64>,
     /// H and B, if neither is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
-    /// What item i costs in slot t by itself.
+    /// The cost of item i in slot t by itself.
     pub linear: Vec<f64>,
     /// The place of each slot.
     pub places: Vec<Place>,
-    /// What the fixed tasks cost among themselves.
+    /// The cost of the fixed tasks among themselves.
     pub constant: f64,
-    /// The task of each item that is one.
+    /// The task of each item that is a task.
     free: Vec<Task>,
-    /// Where each task is fixed.
+    /// The place at which each task is fixed, if it is fixed.
     fixed: Vec<Option<Place>>,
 }
 
@@ -128,7 +129,7 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// What the next item costs in a slot by itself and with the items before it.
+    /// The cost of the next item in a slot, by itself and with the items before it.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -142,14 +143,14 @@ impl Slots {
         cost
     }
 
-    /// What an assignment costs.
+    /// The cost of an assignment.
     pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
         let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
         self.constant + costs.sum::<f64>()
     }
 
-    /// What all assignments cost on average. What is skew takes no part: there and back it adds up
-    /// to nothing.
+    /// The average cost of all assignments. The skew matrices contribute nothing, because their
+    /// products for the two directions add up to 0.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;

@@ -1,9 +1,10 @@
-//! How much tasks communicate.
+//! Volumes: how much tasks communicate.
 
 use crate::ProblemError;
 use crate::ids::Task;
 
-/// How much each task sends to each other task, in any one unit: bytes, packets, messages.
+/// How much each task sends to each other task, in one unit of the caller's choice: bytes, packets
+/// or messages.
 ///
 /// Only pairs that communicate are stored, so a sparse graph of thousands of tasks is small.
 #[derive(Clone, Debug, PartialEq)]

@@ -70,7 +70,8 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     text + "  </distances2>\n</topology>\n"
 }
 
-/// Elements with some of the numbers each. hwloc wants to know how long their texts are.
+/// XML elements with a part of the numbers each. hwloc's format states the length of the text in
+/// each element.
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
     for numbers in numbers.chunks(ON_A_LINE) {
         let mut content = String::new();

@@ -1,6 +1,6 @@
-//! That a task uses a block of its phase.
+//! Uses of blocks by tasks.
 
-/// That a task uses a block.
+/// A use of a block by a task.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockUse {
     /// The address of the slice whose block it is.

@@ -1,9 +1,10 @@
 //! Blocks of a slice that tasks of one phase use one after the other.
 //!
-//! A slice is borrowed by one task. Where tasks use the same data in an order that they
-//! [declare](crate::Task::after), the phase borrows the slice and tasks name its blocks. The phase
-//! checks each use when the task is submitted: a task that changes a block comes after all that
-//! have used it before, and a task that reads it comes after the one that has changed it last.
+//! Only one task can borrow a slice. If tasks use the same data in an order that they
+//! [declare](crate::Task::after), the phase borrows the slice and the tasks use blocks of it. The
+//! phase checks each use when a task is submitted: a task that changes a block must come after all
+//! tasks that have used it before, and a task that reads a block must come after the task that has
+//! changed it last.
 
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
@@ -29,7 +30,7 @@ pub struct Blocks<'d, T> {
     pub(crate) borrow: PhantomData<&'d mut [T]>,
 }
 
-// SAFETY: it gives access to nothing; tasks get it as the phase allows.
+// SAFETY: it gives no access to the slice itself; tasks get access only as the phase allows.
 unsafe impl<T: Send> Send for Blocks<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Blocks<'_, T> {}
@@ -81,16 +82,16 @@ impl<'d, T: Pod> Blocks<'d, T> {
 
 /// The tasks that use the blocks of a phase.
 pub(crate) struct Users<S: Spe> {
-    /// By slice and block.
+    /// The users by slice and block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The tasks that each task was said to come after, by number, also of those that have ended:
-    /// whether an order was declared does not depend on how fast tasks run.
+    /// The tasks after which each task comes, by number, as declared. Ended tasks stay here, so
+    /// that the check of an order does not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 
 struct UsersOfBlock<S: Spe> {
     changed_by: Option<Arc<Node<S>>>,
-    /// Since it was changed.
+    /// The tasks that have read the block since it was changed.
     read_by: Vec<Arc<Node<S>>>,
 }
 
@@ -102,14 +103,13 @@ impl<S: Spe> Users<S> {
         }
     }
 
-    /// The tasks that a task was said to come after.
+    /// Records the tasks after which a task comes.
     pub(crate) fn declare(&mut self, task: &Node<S>, before: &[Arc<Node<S>>]) {
         let before = before.iter().map(|other| other.number).collect();
         self.before.insert(task.number, before);
     }
 
-    /// Whether a task comes after another one, perhaps because it comes after a third one that
-    /// does.
+    /// Whether a task comes after another one, directly or through other tasks.
     fn is_ordered(&self, task: &Node<S>, other: &Node<S>) -> bool {
         let mut to_visit = vec![task.number];
         let mut seen = HashSet::new();
@@ -119,7 +119,7 @@ impl<S: Spe> Users<S> {
                 if before == other.number {
                     return true;
                 }
-                // Tasks come after those alone that were submitted before them.
+                // A task can only come after tasks that were submitted before it.
                 if before > other.number && seen.insert(before) {
                     to_visit.push(before);
                 }
@@ -128,11 +128,11 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Admits what a task uses, if it comes after the tasks that it has to.
+    /// Records the blocks that a task uses, if it comes after the tasks after which it has to come.
     ///
     /// # Errors
     ///
-    /// [`TaskError`]; nothing is admitted then.
+    /// [`TaskError`] if it does not. Nothing is recorded then.
     pub(crate) fn admit(
         &mut self,
         phase: usize,
@@ -159,7 +159,7 @@ impl<S: Spe> Users<S> {
             let Some(users) = self.of_blocks.get(&(usage.slice, block)) else {
                 continue;
             };
-            // What reads it comes after what has changed it.
+            // A task that reads the block must come after the task that has changed it.
             let before: Vec<_> = match (&users.changed_by, changes && !users.read_by.is_empty()) {
                 (_, true) => users.read_by.iter().map(|reader| (reader, false)).collect(),
                 (writer, false) => writer.iter().map(|writer| (writer, true)).collect(),

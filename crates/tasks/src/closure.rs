@@ -1,8 +1,8 @@
-//! A closure in a queue, in place if it is small.
+//! Closures in a queue. A small closure is stored in place.
 //!
-//! A box for each would cost more than a small closure runs, above all if another worker frees it.
-//! Crates that keep trait objects in place cannot call an `FnOnce`, or need another call to drop
-//! what has run.
+//! A box for each closure would take longer than a small closure runs, above all if another worker
+//! frees it. Crates that keep trait objects in place cannot call an `FnOnce`, or need another call
+//! to drop a closure that has run.
 
 use std::mem::MaybeUninit;
 
@@ -10,12 +10,12 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// Room for what a small closure owns: some references.
+/// Room for the data of a small closure: some references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once, or is [discarded](Self::discard). It has no destructor: with one, each
-/// copy on its way into the queue and out of it stays in memory for the case of a panic, and waits
-/// for the stores of the copy before.
+/// A closure that runs once, or is [discarded](Self::discard). It has no destructor, for speed:
+/// with one, each copy on the way into the queue and out of it would have to stay in memory in case
+/// of a panic.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
     /// Takes the closure out of the words, and runs or drops it.

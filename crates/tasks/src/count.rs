@@ -1,9 +1,9 @@
 //! How many tasks of a scope have not ended.
 //!
-//! Tasks are started by the scope's owner and by other workers, and end on all of them. A locked
-//! instruction for each would cost more than a small task, above all if two cores take the same
-//! line from each other. So the owner counts what it starts in a plain number, and hands that over
-//! only when it begins to wait; and workers hand in what has ended in batches
+//! The scope's owner and other workers start tasks, which end on any worker. A locked instruction
+//! for each task would cost more than a small task, above all if two cores take the cache line from
+//! each other. So the owner counts the tasks that it starts in a plain number, and adds that to the
+//! shared number only when it begins to wait. Workers count ended tasks in batches
 //! (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
@@ -15,14 +15,14 @@ const OWNER_WAITS: isize = 1 << (isize::BITS - 3);
 
 /// How many tasks of a scope have not ended.
 pub(crate) struct Count {
-    /// Tasks that the owner has started and not handed over.
+    /// Tasks that the owner has started and not added to `shared`.
     by_owner: Cell<isize>,
     owner_waits: Cell<bool>,
-    /// Tasks that others have started, less those that have ended, wherever they were started.
+    /// Tasks that other workers have started, minus all tasks that have ended.
     shared: AtomicIsize,
 }
 
-// SAFETY: the cells are used by the methods that only the owner's core may call.
+// SAFETY: only methods that must be called on the owner's core use the cells.
 unsafe impl Sync for Count {}
 
 impl Count {
@@ -34,13 +34,13 @@ impl Count {
         }
     }
 
-    /// A task is about to be started by a worker that is not the owner's.
+    /// Counts a task that another worker than the owner is about to start.
     pub(crate) fn start(&self) {
-        // A worker learns of the task through the queue, and not through this.
+        // `Relaxed` is enough: a worker gets the task through the queue, not through this number.
         self.shared.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A task is about to be started by the owner's core.
+    /// Counts a task that the owner's core is about to start.
     ///
     /// # Safety
     ///
@@ -54,16 +54,17 @@ impl Count {
         }
     }
 
-    /// Tasks have ended. True if they were the last ones and the owner waits for that: then the
-    /// caller wakes it. The scope may be gone right after, and with it this.
+    /// Counts tasks that have ended. Returns true if they were the last ones and the owner waits:
+    /// then the caller wakes the owner. The scope, and with it this value, may be freed right after
+    /// the call.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
-        // What the tasks wrote, the owner sees.
+        // A release, so that the owner sees what the tasks wrote.
         let before = self.shared.fetch_sub(tasks, Ordering::Release);
         before - tasks == OWNER_WAITS
     }
 
-    /// The owner begins to wait. True if there is nothing to wait for.
+    /// Called when the owner begins to wait. Returns true if there is nothing to wait for.
     ///
     /// # Safety
     ///

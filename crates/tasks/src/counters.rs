@@ -1,62 +1,63 @@
-//! What the workers of a pool have done, in numbers.
+//! Counts of what the workers of a pool have done.
 
 use std::cell::Cell;
 
 use cellworks_machine::Span;
 
-/// What the workers of a pool have done: see [`Pool::run_counted`](crate::Pool::run_counted).
+/// Counts of what the workers of a pool have done: see
+/// [`Pool::run_counted`](crate::Pool::run_counted).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Of each worker, in the order of their SPEs.
+    /// The counts of each worker, in the order of their SPEs.
     pub workers: Vec<WorkerCounters>,
-    /// Of the queues in main memory: all 0 with [`Scheduler::Stealing`](crate::Scheduler).
+    /// The counts of the queues in main memory: all 0 with
+    /// [`Scheduler::Stealing`](crate::Scheduler).
     pub scheduler: SchedulerCounters,
 }
 
-/// What happened at the queues in main memory, with another [`Scheduler`](crate::Scheduler) than
-/// the one that steals.
+/// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
     /// Tasks that the PPE's scheduler has taken from the prefilter to the reorder buffer.
     pub imported: u64,
-    /// Times that a worker looked for tasks in main memory.
+    /// How often a worker checked for tasks in main memory.
     pub check_outs: u64,
-    /// Those of them that found none.
+    /// How many of these checks found no task.
     pub empty_check_outs: u64,
-    /// Times that a processor looked at a lock that another one had.
+    /// How often a processor polled a lock that another one had.
     pub lock_polls: u64,
     /// Tasks that the PPE's scheduler has diced.
     pub diced: u64,
-    /// Parts that came of them.
+    /// The parts that dicing has made.
     pub parts: u64,
-    /// Times that it would have diced a task that cannot be.
+    /// How often the PPE's scheduler would have diced a task that cannot be diced.
     pub undiced: u64,
     /// Tasks that filters have dropped.
     pub dropped: u64,
 }
 
-/// What a worker has done.
+/// Counts of what a worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// Tasks of phases that it has run, each part of a diced task by itself.
+    /// Tasks of phases that it has run. Each part of a diced task counts.
     pub tasks: u64,
-    /// Times that it took work from another worker.
+    /// How often it took work from another worker.
     pub steals: u64,
-    /// Halves of `join` that it has offered to others.
+    /// Halves of `join` that it has offered to other workers.
     pub offers: u64,
     /// Tasks that it has diced.
     pub diced: u64,
-    /// Parts that came of them.
+    /// The parts that dicing has made.
     pub parts: u64,
     /// Tasks that it put aside because another one had their lock.
     pub deferred: u64,
     /// Tasks whose data it began to get while another task ran.
     pub staged_ahead: u64,
-    /// Those of them whose data was got in vain, because the room was needed.
+    /// How many of these tasks were staged in vain, because their room was needed.
     pub wasted: u64,
-    /// How long it ran nothing: it had no task, or all that it had waited for other tasks or for
-    /// room in a queue. A task that waits for something else, such as its data or a word of another
-    /// program, counts as one that runs.
+    /// How long it ran no task: it had none, or all its tasks waited for other tasks or for room in
+    /// a queue. A task that waits for something else, such as its data or a word of another
+    /// program, counts as running.
     pub idle: Span,
 }
 

@@ -1,4 +1,5 @@
-//! What a task reads and writes: declared as a value, so that the pool can stage it.
+//! The data of tasks. A task declares the data that it reads and writes, so that the pool can stage
+//! them.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -9,13 +10,13 @@ use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut}
 
 use crate::block_use::BlockUse;
 
-/// What the body of a task is handed for data that was declared as this type.
+/// The type that the body of a task gets for data of this type.
 pub trait Viewed {
     /// A slice in the local store, or a copy.
     type View<'v>;
 }
 
-/// What a task reads and writes: one of these kinds, or several in a tuple.
+/// Data that a task reads or writes: one of these kinds, or several in a tuple.
 ///
 /// | kind | the body is handed | before the body runs | after it |
 /// |---|---|---|---|
@@ -26,21 +27,21 @@ pub trait Viewed {
 /// | [`Value`] | a copy | | |
 /// | a tuple of these | a tuple | | |
 ///
-/// Slices are borrowed as long as the task may run, shared for [`Read`] and exclusively for the
-/// others. So tasks that run at once cannot reach each other's data. Tasks that use the same data
-/// one after the other name it by [blocks](crate::Blocks).
+/// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for the
+/// others. So tasks that run at the same time cannot change each other's data. Tasks that use the
+/// same data one after the other use [blocks](crate::Blocks).
 ///
 /// # Safety
 ///
-/// Of two values of which each says that it is part of the same data ([`part`](Self::part), of
-/// ranges that do not overlap), nothing that is written is in both.
+/// If two values are parts of the same data ([`part`](Self::part), with ranges that do not
+/// overlap), then nothing that is written is in both.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// Transfers that have begun.
     #[doc(hidden)]
     type Ahead<'s, S: Spe>
     where
         Self: 's;
-    /// What has arrived. Written data is put back when it is dropped.
+    /// Data that has arrived. Written data is put back when this is dropped.
     #[doc(hidden)]
     type Staged<'s, S: Spe>
     where
@@ -49,43 +50,43 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// Bytes of local store that it takes.
     fn bytes(&self) -> usize;
 
-    /// Names the number of pieces that it can be split into: rows, elements or numbers. Nothing if
-    /// each part of a task needs all of it.
+    /// Calls `named` with the number of pieces into which the data can be split: rows, elements or
+    /// numbers. Does not call it if each part of a task needs all of the data.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// The part that has these pieces, or all of it if each part needs all.
+    /// The part with these pieces, or all of the data if each part needs all.
     ///
     /// # Safety
     ///
-    /// Of this value and of parts of it, those that are used at once do not overlap.
+    /// If this value and parts of it are used at the same time, those that are used do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
-    /// The same once more.
+    /// A second value for the same data.
     ///
     /// # Safety
     ///
-    /// One of the two is not used any more.
+    /// One of the two values is not used any more.
     #[doc(hidden)]
     unsafe fn whole(&self) -> Self;
 
-    /// Begins to get what is read.
+    /// Starts the gets of the data that is read.
     ///
     /// # Safety
     ///
-    /// It is called once, or again after what it returned was dropped, and while no other task uses
-    /// what it writes.
+    /// It is called once, or again after its result was dropped. Meanwhile no other task uses the
+    /// data that is written.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
         Self: 's;
 
-    /// Waits until all has arrived.
+    /// Waits until all data has arrived.
     #[doc(hidden)]
     fn arrive<'s, S: Spe>(ahead: Self::Ahead<'s, S>) -> Self::Staged<'s, S>
     where
         Self: 's;
 
-    /// What the body is handed.
+    /// The view that the body gets.
     #[doc(hidden)]
     fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
     where
@@ -101,9 +102,9 @@ pub unsafe trait Data: Viewed + Send + Sized {
 /// A pointer, because tasks that use a block one after the other exist at once.
 struct Rows<T> {
     slice: NonNull<[T]>,
-    /// Elements of a row, which is not split.
+    /// The elements of a row. Rows are not split.
     row: usize,
-    /// If it is a block.
+    /// `Some` if it is a block.
     usage: Option<BlockUse>,
 }
 
@@ -160,11 +161,11 @@ pub struct Read<'d, T> {
     borrow: PhantomData<&'d [T]>,
 }
 
-// SAFETY: as for the shared reference that it stands for.
+// SAFETY: it stands for a shared reference, and may be sent as one.
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
-    /// A slice, all of which each part of a task needs.
+    /// A slice that is not split: each part of a task needs all of it.
     pub fn new(slice: &'d [T]) -> Self {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
@@ -175,15 +176,15 @@ impl<'d, T: Pod> Read<'d, T> {
     }
 }
 
-/// A slice that a task changes, or a [block](crate::Blocks::update): it is got before the body
-/// runs, and put back after it.
+/// A slice that a task changes, or a [block](crate::Blocks::update). It is got before the body
+/// runs, and put back afterwards.
 pub struct Update<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
 }
 
-/// A slice that a task writes as a whole: it is put back after the body has run. What the body
-/// finds in it is unspecified.
+/// A slice that a task writes completely. It is put back after the body has run. Its contents
+/// before that are unspecified.
 pub struct Write<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
@@ -198,7 +199,7 @@ impl<T: Pod> Update<'_, T> {
 
 macro_rules! new_by_rows {
     ($kind:ident) => {
-        // SAFETY: as for the exclusive reference that it stands for.
+        // SAFETY: it stands for an exclusive reference, and may be sent as one.
         unsafe impl<T: Send> Send for $kind<'_, T> {}
 
         impl<'d, T: Pod> $kind<'d, T> {
@@ -242,8 +243,8 @@ macro_rules! data_of_slice {
             type View<'v> = $view;
         }
 
-        // SAFETY: parts are those of the slice, which has the rows that are asked for; one that is
-        // not split is only read.
+        // SAFETY: parts are different rows of the slice, and the rows that are asked for exist. A
+        // slice that is not split is only read.
         unsafe impl<'d, T: Pod + $bound> Data for $kind<'d, T> {
             type Ahead<'s, S: Spe>
                 = $ahead<'s, T, S>
@@ -310,16 +311,16 @@ macro_rules! data_of_slice {
 
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
-    // SAFETY: it is borrowed for 'd, which outlives 's; by the contract of `begin` no task changes
-    // it meanwhile.
+    // SAFETY: the slice is borrowed for 'd, which outlives 's. By the contract of `begin` no task
+    // changes it meanwhile.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }
 
 data_of_slice! {
     Update where T: Send; viewed as &'v mut [T]; splits: true;
-    // SAFETY: it is borrowed exclusively for 'd, which outlives 's; by the contract of `begin` no
-    // other task uses it meanwhile.
+    // SAFETY: the slice is borrowed exclusively for 'd, which outlives 's. By the contract of
+    // `begin` no other task uses it meanwhile.
     begin: |slice, spe| spe.stage_mut_ahead(unsafe { &mut *slice.as_ptr() }) => PendingMut;
     arrive: |arriving| arriving.wait() => StagedMut
 }
@@ -331,11 +332,11 @@ data_of_slice! {
     arrive: |room| room => StagedMut
 }
 
-/// A range of numbers: which rows, bodies or columns a task is about. It can be split.
+/// A range of numbers, such as the rows or columns that a task works on. It can be split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part(pub Range<usize>);
 
-/// A number, or another small value, that a task is handed as it is.
+/// A number, or another small value, which the body gets as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<T>(pub T);
 

@@ -1,19 +1,19 @@
-//! What can be wrong with a task.
+//! Errors of tasks.
 
 use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// Why the tasks of a phase did not all run to their end. The task that is named is the first;
-/// those that had not begun did not run.
+/// Why not all tasks of a phase ran to their end. The error names the first task that failed. Tasks
+/// that had not begun then did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
     #[error("task {task} panicked: {}", message(payload))]
     Panicked {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
-        /// What the panic carried.
+        /// The payload of the panic.
         payload: Payload,
     },
     /// The data of a task does not fit into a local store.
@@ -22,11 +22,11 @@ pub enum TaskError {
          less data, or let it be diced"
     )]
     NoRoom {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
-        /// Bytes of its data.
+        /// Bytes of the task's data.
         bytes: usize,
-        /// What the local store says.
+        /// The error of the local store.
         source: StageError,
     },
     /// The parts of a task are not the whole task.
@@ -37,26 +37,27 @@ pub enum TaskError {
         counts(pieces)
     )]
     Diced {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
-        /// How many pieces each part of its data has that can be split.
+        /// The number of pieces of each element of its data that can be split.
         pieces: Vec<usize>,
-        /// How many pieces the parts have together.
+        /// How many pieces the parts have together, for each such element.
         in_parts: Vec<usize>,
     },
-    /// A task may be diced, but nothing says how.
+    /// A task may be diced, but there is no way to dice it.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
          pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)",
         unlike(pieces)
     )]
     CannotBeDiced {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
-        /// How many pieces each part of its data has that can be split.
+        /// The number of pieces of each element of its data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, at least one of them to change it, and nothing says which is first.
+    /// Two tasks use a block, at least one of them changes it, and no order of the two was
+    /// declared.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -71,7 +72,7 @@ pub enum TaskError {
         changes: bool,
         /// Name and number of the task that was submitted before.
         other: String,
-        /// Whether that one changes it.
+        /// Whether the other task changes it.
         other_changes: bool,
     },
     /// A task uses a block more than once, and changes it.
@@ -79,7 +80,7 @@ pub enum TaskError {
         "task {task} changes block {block} and names it twice: name it once, as one that it updates"
     )]
     NamedTwice {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
         /// The block's number.
         block: usize,
@@ -89,7 +90,7 @@ pub enum TaskError {
         "task {task} uses block {block} of another phase: make the blocks with the phase in which the tasks are submitted"
     )]
     BlockOfOtherPhase {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
         /// The block's number.
         block: usize,
@@ -99,31 +100,32 @@ pub enum TaskError {
         "task {task} {what} of another phase: a task comes after tasks of its own phase, and is locked by its locks"
     )]
     OfOtherPhase {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
-        /// What it names.
+        /// The lock or the other task.
         what: String,
     },
-    /// Tasks wait for each other, or one for itself.
+    /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers: each waits for the next one, or comes after it, and the last for the
-        /// first.
+        /// Names and numbers of the tasks: each waits for the next one, or comes after it, and the
+        /// last one for the first.
         tasks: Vec<String>,
     },
-    /// A filter dropped a task that is awaited.
+    /// A filter has dropped a task that another task or a program waits for.
     #[error(
         "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
          filter keep it (`Pool::filter`)"
     )]
     DroppedByFilter {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
     },
-    /// A task was waited for that did not run: it was cancelled, or one before it has failed.
+    /// A program waited for a task that did not run: the task was cancelled, or a task before it
+    /// has failed.
     #[error("task {task} did not run: it was cancelled, or a task that comes before it has failed")]
     DidNotRun {
-        /// Its name and number.
+        /// Name and number of the task.
         task: String,
     },
 }
@@ -134,7 +136,7 @@ pub(crate) struct DiceError {
     pub(crate) in_parts: Vec<usize>,
 }
 
-/// What a panic says, if it says anything.
+/// The text of a panic, if it has one.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))

@@ -1,8 +1,9 @@
-//! The halves of `join` that a thread of a worker has put aside.
+//! Frames: the second halves of `join` that a thread of a worker has put aside.
 //!
-//! A `join` puts its second half here, runs the first one, and takes the second one out again:
-//! some loads and stores, none of them atomic. Only when another worker asks for work is the oldest
-//! half, which is the largest, offered to others (`WorkerProgram::offer_oldest`).
+//! A `join` puts its second half here, runs the first half, and takes the second one out again.
+//! That takes some loads and stores, none of them atomic. When another worker asks for work, the
+//! oldest half, which is the largest, is offered to the other workers
+//! (`WorkerProgram::offer_oldest`).
 //!
 //! ```text
 //!            oldest                            newest
@@ -59,7 +60,7 @@ impl<S: Spe> Frame<S> {
 /// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
-    /// Of the first frames, which have been offered to others.
+    /// The tickets of the first frames, which have been offered to other workers.
     tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
     /// How many frames have been offered.
     offered: Cell<usize>,
@@ -84,13 +85,13 @@ impl<S: Spe> Frames<S> {
         place
     }
 
-    /// Takes the newest half out, and says whether it was never offered. If it was, the caller goes
-    /// on with [`take_ticket`](Self::take_ticket).
+    /// Takes the newest half out. Returns true if it was never offered. If it was offered, the
+    /// caller goes on with [`take_ticket`](Self::take_ticket).
     ///
     /// # Safety
     ///
-    /// `place` is that of the newest half. To be told spares a load that would wait for the store
-    /// of the `join` before.
+    /// `place` is the place of the newest half. It is an argument because a load of it would wait
+    /// for the store of the `join` before.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`; the halves before `place` are there, by the caller's promise.

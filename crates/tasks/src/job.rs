@@ -1,4 +1,4 @@
-//! What lies in a worker's queue.
+//! Jobs: the elements of a worker's queue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub enum Job<S: Spe> {
     Task(Arc<Node<S>>),
 }
 
-/// The way to half of a `join`, which lies on the stack of its owner.
+/// A reference to half of a `join`, which lies on the stack of its owner.
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer, or has seen that it ended.
@@ -31,7 +31,7 @@ pub struct Ticket<S: Spe> {
     pub(crate) owner: Processor,
 }
 
-// SAFETY: a frame is reached by the one worker that has taken the offer, and what it holds is
+// SAFETY: only the worker that has taken the offer accesses the frame, and what the frame holds is
 // `Send`: see `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
@@ -77,7 +77,7 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs it to its end.
+    /// Runs the job to its end.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl<S: Spe> Job<S> {
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
                 let outcome = worker.guarded(|| body.run(worker));
-                // SAFETY: the closure is counted as ended below and not before.
+                // SAFETY: the closure is counted as ended only below.
                 let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
                 worker.program().task_ended(scope);
                 outcome
@@ -96,19 +96,19 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Drops it without running it: the run was cancelled.
+    /// Drops the job without running it, because the run was cancelled.
     pub(crate) fn discard(self) {
         match self {
-            // Its owner withdraws it.
+            // The owner of the half withdraws it.
             Self::Offered(_) => {}
             Self::Spawned(Spawned { scope, body }) => {
-                // What the closure owns may panic when it is dropped.
+                // Destructors of what the closure owns may panic.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body.discard())) {
                     std::mem::forget(panic);
                 }
                 // SAFETY: the closure has not been counted as ended.
                 let scope = unsafe { &*scope };
-                // An owner of a cancelled run asks without being woken.
+                // In a cancelled run the owner checks without being woken.
                 let _: bool = scope.count.end(1);
             }
             Self::Task(task) => running::discard(&task),

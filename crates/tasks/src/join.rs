@@ -1,4 +1,4 @@
-//! Two closures, perhaps at once.
+//! `join`: two closures that may run at the same time.
 
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -13,7 +13,7 @@ use crate::worker::Worker;
 /// The second closure of a `join`, and its result.
 struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    /// There once another worker has run the closure.
+    /// Initialised when another worker has run the closure.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
@@ -28,7 +28,7 @@ impl<B, R> Half<B, R> {
         B: FnOnce(&Worker<'_, S>) -> R,
     {
         let half = half.cast::<Self>();
-        // SAFETY: it is there, and this worker alone has it until the offer ends.
+        // SAFETY: the half is alive, and only this worker uses it until the offer ends.
         let (body, result) = unsafe {
             let body = ManuallyDrop::take(&mut *(*half).body.get());
             (body, &mut *(*half).result.get())
@@ -47,13 +47,13 @@ impl<B, R> Half<B, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Runs two closures, at once if another worker has nothing to do, and returns what they
-    /// return.
+    /// Runs two closures and returns their results. They run at the same time if another worker has
+    /// nothing to do.
     ///
-    /// The caller runs `first`. Whether another worker runs `second` meanwhile is decided as late
-    /// as possible: a worker without work asks for some, and a worker that comes by a `join` then
-    /// offers the oldest `second` that it has. So a `join` costs a few nanoseconds, and needs no
-    /// bound below which it is not worth while.
+    /// The caller runs `first`. It is decided as late as possible whether another worker runs
+    /// `second`: only when a worker without work asks for some does the next `join` of another
+    /// worker offer the oldest `second` there. So a `join` takes a few nanoseconds, and programs
+    /// need no minimum size of work for it.
     ///
     /// If `second` has been taken by another worker and has not ended, this waits for it: other
     /// tasks of this worker run meanwhile, on stacks of their own.
@@ -73,8 +73,8 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// With the panic of `first`, else that of `second`, after both have ended. `second` may not
-    /// have been begun if `first` panicked.
+    /// If `first` panics, with that panic, otherwise with the panic of `second`. Both have ended by
+    /// then; if `first` panicked, `second` may not have begun.
     #[inline]
     pub fn join<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where
@@ -92,16 +92,16 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` within `first` has taken its half out again, however it ended.
+        // SAFETY: each `join` within `first` has taken its half out again, even if it panicked.
         if unsafe { self.frames().pop(place) } {
-            // SAFETY: it was never offered, so nothing else has taken it.
+            // SAFETY: the half was never offered, so no other worker has taken it.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
             return self.both(first, second);
         }
         self.end_offered(&half, first)
     }
 
-    /// Runs the second half here.
+    /// Runs the second closure on this worker.
     #[inline(always)]
     fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
     where
@@ -125,13 +125,14 @@ impl<S: Spe> Worker<'_, S> {
     {
         let ticket = self.frames().take_ticket();
         if ticket.offer.withdraw() {
-            // SAFETY: the offer is withdrawn, so nothing else has taken it.
+            // SAFETY: the offer was withdrawn, so no other worker has taken the half.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
             return self.both(first, second);
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the other worker has written the result and left.
+        // SAFETY: the offer has ended, so the other worker has written the result and does not use
+        // the half any more.
         let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),

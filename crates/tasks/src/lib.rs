@@ -1,5 +1,5 @@
-//! A pool of tasks on a machine made of cells: a worker on each SPE, queues from which workers take
-//! each other's work, and tasks that may wait for anything.
+//! A pool of tasks on a machine made of cells. There is a worker on each SPE. Each worker has a
+//! queue, from which other workers can take tasks. A task may wait for anything.
 //!
 //! ```text
 //!   Pool::run(|main| ...) ── main, on the PPE ── install, scope ──► fresh jobs
@@ -8,11 +8,11 @@
 //!                                                  └── queues of other workers, near ones first
 //! ```
 //!
-//! A task is handed the [`Worker`] that runs it. With that it runs two closures at once
-//! ([`Worker::join`]), starts any number ([`Worker::scope`]), runs loops on all workers
-//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sorts ([`Worker::sort`]). A task
-//! that waits, for its own closures or for whatever else a program of the machine can wait for,
-//! gives its worker to other tasks meanwhile.
+//! A task gets the [`Worker`] that runs it. By it the task can run two closures at once
+//! ([`Worker::join`]), start any number of closures ([`Worker::scope`]), run loops on all workers
+//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). While a task waits,
+//! its worker runs other tasks. It may wait for its own closures, or for anything else that a
+//! program of the machine can wait for.
 //!
 //! The same program runs on every machine.
 

@@ -1,5 +1,4 @@
-//! Mutual exclusion of tasks: one that cannot have the lock is put aside, and its worker runs
-//! others.
+//! Locks for tasks. A task that cannot have its lock is deferred, and its worker runs other tasks.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -10,11 +9,11 @@ use cellworks_machine::Spe;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A lock for the tasks of a phase: of those that are [locked](crate::Task::locked) by it, one at a
-/// time runs.
+/// A lock for the tasks of a phase: of the tasks that are [locked](crate::Task::locked) by it, one
+/// at a time runs.
 ///
-/// A task that finds the lock taken is deferred; deferred tasks get the lock in the order in which
-/// they asked for it, so each has its turn. It is made by [`Phase::lock`](crate::Phase::lock).
+/// A task that finds the lock taken is deferred. Deferred tasks get the lock in the order in which
+/// they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
     /// The phase whose tasks it is for.
@@ -64,7 +63,7 @@ impl<T> LockState<T> {
         }
     }
 
-    /// Takes the lock for a task, or defers the task and says false.
+    /// Takes the lock for a task and returns true, or defers the task and returns false.
     pub(crate) fn take(&mut self, task: impl FnOnce() -> T) -> bool {
         if self.is_taken {
             self.deferred.push_back(task());
@@ -74,8 +73,8 @@ impl<T> LockState<T> {
         true
     }
 
-    /// Gives the lock back: to the task that has been deferred longest, which has it now, if there
-    /// is one.
+    /// Releases the lock. If there are deferred tasks, the one that was deferred longest has the
+    /// lock now and is returned.
     pub(crate) fn give_back(&mut self) -> Option<T> {
         let next = self.deferred.pop_front();
         self.is_taken = next.is_some();
@@ -83,12 +82,12 @@ impl<T> LockState<T> {
     }
 }
 
-/// Takes a lock for a task, or defers the task and says false.
+/// Takes a lock for a task and returns true, or defers the task and returns false.
 pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
     locked(lock).take(|| Arc::clone(task))
 }
 
-/// Gives a lock back; the task that has it now, if one was deferred.
+/// Releases a lock. Returns the task that has it now, if one was deferred.
 pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
     locked(lock).give_back()
 }

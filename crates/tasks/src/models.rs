@@ -22,7 +22,8 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// Where a thread waits: as `Wait::wait_until` and `Wake::notify` of a machine.
+/// The seat of a thread, at which it waits. It does what `Wait::wait_until` and `Wake::notify` of a
+/// machine do.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -79,7 +80,7 @@ impl Lent {
     }
 }
 
-/// The half is on its way in a queue that orders nothing but itself.
+/// The half goes through a queue whose operations do not order other memory accesses.
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
@@ -143,7 +144,7 @@ fn two_workers_do_not_both_take_a_half() {
 struct Scope {
     count: Count,
     owner: Seat,
-    /// Of each task.
+    /// What each task has written.
     written: [Arc<Lent>; 2],
     /// Freed by the owner: what ends a task leaves the count alone after that.
     state: Arc<Lent>,
@@ -200,7 +201,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker counts in one step what has ended there.
+/// A worker counts all tasks that have ended on it in one step.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {
@@ -250,7 +251,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A queue whose steps order nothing, as its length does in the deque.
+/// A queue whose operations do not order other memory accesses, like the length of the deque.
 #[derive(Default)]
 struct Queue(AtomicUsize);
 

@@ -1,4 +1,4 @@
-//! A task that was submitted: what it waits for, and what waits for it.
+//! Nodes: tasks that were submitted, what they wait for, and what waits for them.
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
@@ -23,47 +23,47 @@ use crate::task::{Priority, Work};
 /// A task that was submitted.
 pub struct Node<S: Spe> {
     name: Cow<'static, str>,
-    /// In its phase, from 1 on.
+    /// The number of the task in its phase, from 1 on.
     pub(crate) number: usize,
-    /// The task of which this is a part.
+    /// The task of which this is a part, if it is a part.
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
-    /// Taken out by the worker that runs the task, or drops it.
+    /// The worker that runs or drops the task takes the work out.
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
-    /// The task on whose worker it would best run.
+    /// The task on whose worker this one should run.
     pub(crate) near: Option<Arc<Node<S>>>,
     /// The number of the worker that has run it; [`NOWHERE`] before.
     ran_on: AtomicUsize,
-    /// Tasks that have not ended and come before it, and 1 until it has been submitted; of a task
-    /// that was diced, parts that have not ended.
+    /// The number of tasks before it that have not ended, plus 1 until it has been submitted. For a
+    /// task that was diced: the number of parts that have not ended.
     left: AtomicUsize,
-    /// It is not to run: it was cancelled, or a task before it did not run or failed.
+    /// Whether the task must not run: it was cancelled, or a task before it did not run or failed.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
-    /// A lock was given to it.
+    /// Whether its lock was given to it.
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
 
-/// A lock, as the tasks that it is for hold it.
+/// A lock that tasks share.
 type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
 /// No worker has this number.
 const NOWHERE: usize = usize::MAX;
 
-/// What a task knows of others.
+/// What a task knows of other tasks.
 struct Others<S: Spe> {
     /// How it has ended.
     end: Option<End>,
-    /// Those before it, until it has ended.
+    /// The tasks before it, until it has ended.
     before: Vec<Arc<Node<S>>>,
-    /// Those after it.
+    /// The tasks after it.
     after: Vec<Arc<Node<S>>>,
-    /// Where programs wait for its end.
+    /// The processors on which programs wait for its end.
     waiting: Vec<Processor>,
 }
 
@@ -76,8 +76,8 @@ pub(crate) enum End {
     Failed,
 }
 
-// SAFETY: the work is reached by one worker, the one that has taken the task out of a queue; the
-// rest is `Sync`, and the pointers are to what is.
+// SAFETY: only the worker that has taken the task out of a queue accesses the work. The rest is
+// `Sync`, and so is what the pointers point to.
 unsafe impl<S: Spe> Send for Node<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Node<S> {}
@@ -126,17 +126,17 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// What errors and traces call it; tasks of one kind have one name.
+    /// The task's name in errors and traces. Tasks of one kind have the same name.
     pub(crate) fn name(&self) -> &Cow<'static, str> {
         &self.name
     }
 
-    /// Whether its lock was given to it, after it was deferred.
+    /// Whether its lock was given to it after it was deferred.
     pub(crate) fn has_its_lock(&self) -> bool {
         self.has_lock.load(Ordering::Relaxed)
     }
 
-    /// The task that was submitted.
+    /// The whole task that was submitted.
     pub(crate) fn whole(self: &Arc<Self>) -> &Arc<Self> {
         self.whole.as_ref().unwrap_or(self)
     }
@@ -145,7 +145,7 @@ impl<S: Spe> Node<S> {
         self.whole.is_some()
     }
 
-    /// Its work.
+    /// The task's work.
     ///
     /// # Safety
     ///
@@ -156,7 +156,7 @@ impl<S: Spe> Node<S> {
         work.as_deref().expect("a task that has not ended has work")
     }
 
-    /// Drops its work.
+    /// Drops the task's work.
     ///
     /// # Safety
     ///
@@ -166,12 +166,12 @@ impl<S: Spe> Node<S> {
         unsafe { *self.work.get() = None };
     }
 
-    /// The task comes after others.
+    /// Records the tasks after which this one comes.
     pub(crate) fn put_after(&self, before: &[Arc<Node<S>>]) {
         locked(&self.others).before = before.to_vec();
     }
 
-    /// Has those before it release it when they end.
+    /// Makes the tasks before it release it when they end.
     pub(crate) fn wait_for_those_before(self: &Arc<Self>, before: &[Arc<Node<S>>]) {
         for other in before {
             let mut others = locked(&other.others);
@@ -186,7 +186,7 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Whether nothing waits for its end but its phase.
+    /// Whether only its phase waits for its end.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
         self.whole().lock.is_none() && !self.is_awaited()
     }
@@ -197,23 +197,25 @@ impl<S: Spe> Node<S> {
         !others.after.is_empty() || !others.waiting.is_empty()
     }
 
-    /// Those that it was said to come after, if it has not ended.
+    /// The tasks after which it comes, if it has not ended.
     pub(crate) fn before(&self) -> Vec<Arc<Node<S>>> {
         locked(&self.others).before.clone()
     }
 
-    /// One thing less that the task waits for; true if it was the last.
+    /// Counts one thing less that the task waits for. Returns true if it was the last.
     pub(crate) fn release(&self) -> bool {
-        // What came before it, the worker that runs it sees.
+        // Acquire and release, so that the worker that runs the task sees what the tasks before it
+        // did.
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// The task was diced into this number of parts, or a part of it into one more than this.
+    /// Makes the task wait for `parts` more parts: all parts when it is diced, one less than the
+    /// new parts when a part of it is diced again.
     pub(crate) fn wait_for_parts(&self, parts: usize) {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
 
-    /// It is not to run.
+    /// Marks the task as one that must not run.
     pub(crate) fn drop_it(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -222,14 +224,14 @@ impl<S: Spe> Node<S> {
         self.whole().is_dropped.load(Ordering::Relaxed)
     }
 
-    /// A worker begins to run it.
+    /// Records that a worker begins to run the task.
     pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
         let whole = self.whole();
         whole.has_begun.store(true, Ordering::Relaxed);
         whole.ran_on.store(worker, Ordering::Relaxed);
     }
 
-    /// The number of the worker that it would best run on, if that is known.
+    /// The number of the worker on which it should run, if that is known.
     pub(crate) fn best_worker(&self) -> Option<usize> {
         let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
         (ran_on != NOWHERE).then_some(ran_on)
@@ -239,12 +241,12 @@ impl<S: Spe> Node<S> {
         self.whole().has_begun.load(Ordering::Relaxed)
     }
 
-    /// How it has ended, if it has.
+    /// How the task has ended, if it has.
     pub(crate) fn end(&self) -> Option<End> {
         locked(&self.others).end
     }
 
-    /// Has the end announced at a processor. The end, if it has come.
+    /// Registers a processor to be notified of the task's end. Returns how it has ended, if it has.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {
@@ -253,7 +255,7 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// The task has ended: lets those go on that waited for it.
+    /// Called when the task has ended: lets tasks and programs go on that waited for it.
     pub(crate) fn end_with(self: &Arc<Self>, end: End, place: &impl Sealed<S>) {
         let mut others = locked(&self.others);
         others.end = Some(end);

@@ -1,4 +1,4 @@
-//! What a worker offers to others of its private work: the second half of a `join`.
+//! Offers: a worker offers the second half of a `join` to other workers.
 //!
 //! ```text
 //!              withdraw                      (its own worker runs it)
@@ -15,7 +15,7 @@ const WITHDRAWN: u8 = 1;
 const TAKEN: u8 = 2;
 const ENDED: u8 = 3;
 
-/// Decides which of two workers runs a piece of work, and says when it has ended.
+/// Decides which of two workers runs a piece of work, and records when it has ended.
 pub(crate) struct Offer(AtomicU8);
 
 impl Offer {
@@ -23,32 +23,34 @@ impl Offer {
         Self(AtomicU8::new(OFFERED))
     }
 
-    /// Another worker takes the work, and must call [`end`](Self::end) when it has run it. False if
-    /// its owner has withdrawn it: then what it borrows may be gone.
+    /// Takes the work, on another worker, which must call [`end`](Self::end) when it has run it.
+    /// Returns false if the owner has withdrawn the work: then what it borrows may be freed.
     pub(crate) fn take(&self) -> bool {
         self.leave(TAKEN)
     }
 
-    /// The owner takes the work back. False if another worker has taken it: then the owner waits
-    /// until it [has ended](Self::has_ended).
+    /// Takes the work back, on the owner. Returns false if another worker has taken it: then the
+    /// owner waits until it [has ended](Self::has_ended).
     pub(crate) fn withdraw(&self) -> bool {
         self.leave(WITHDRAWN)
     }
 
     fn leave(&self, to: u8) -> bool {
-        // What the owner wrote for the work, the taker sees by way of the queue.
+        // `Relaxed` is enough: through the queue the other worker sees what the owner wrote for the
+        // work.
         let outcome = self
             .0
             .compare_exchange(OFFERED, to, Ordering::Relaxed, Ordering::Relaxed);
         outcome.is_ok()
     }
 
-    /// The work has ended. What it borrows, this offer included, may be gone right after.
+    /// Records that the work has ended. What the work borrows, including this offer, may be freed
+    /// right after the call.
     pub(crate) fn end(&self) {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Whether the work has ended: then its owner sees what it has written.
+    /// Whether the work has ended. If it has, its owner sees what the work has written.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

@@ -1,4 +1,5 @@
-//! Tasks that end before a call returns: submitted one by one, checked, and waited for together.
+//! Phases: tasks that end before a call returns. They are submitted one by one, checked, and waited
+//! for together.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +24,7 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, Work};
 use crate::worker::Worker;
 
-/// Takes tasks, which end before the call that made the phase returns: see
+/// A phase, to which tasks are submitted. They end before the call that made the phase returns: see
 /// [`Main::phase`](crate::Main::phase) and [`Worker::phase`](crate::Worker::phase).
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
@@ -32,14 +33,14 @@ pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What a phase and its tasks know of each other.
+/// The state that a phase and its tasks share.
 pub(crate) struct PhaseState<S: Spe> {
     pub(crate) scope: ScopeState,
     has_failed: AtomicBool,
     failure: Mutex<Option<TaskError>>,
     submitted: AtomicUsize,
     users: Mutex<Users<S>>,
-    /// The task that has made the phase, and cannot end before it.
+    /// The task that has made the phase. It cannot end before the phase.
     parent: Option<Arc<Node<S>>>,
 }
 
@@ -47,13 +48,13 @@ pub(crate) struct PhaseState<S: Spe> {
 pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
-    /// A task has failed; the first failure is kept.
+    /// Records that a task has failed. The first failure is kept.
     pub(crate) fn fail(&self, failure: TaskError) {
         locked(&self.failure).get_or_insert(failure);
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a task has failed: then those that have not begun do not run.
+    /// Whether a task has failed. Then tasks that have not begun do not run.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
@@ -64,22 +65,23 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// A task is about to wait for another one.
+    /// Records that a task is about to wait for another one.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Circle`] if that one cannot end before the first.
+    /// [`TaskError::Circle`] if the other task cannot end before the first one.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // It, and those that have made the phases that it belongs to.
+        // The waiting task, the task that has made its phase, and so on outwards.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: these tasks have not ended: the waiter is one of theirs, and runs.
+            // SAFETY: these tasks have not ended, because the waiting task belongs to their phases
+            // and runs.
             unsafe { &*task.phase }.parent.clone()
         })
         .collect();
         let mut waits = locked(&self.0);
-        // Which task led to which: the way back is the circle.
+        // The task from which each task was reached. Going back along it gives the circle.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
@@ -127,9 +129,9 @@ fn circle<S: Spe>(
     }
 }
 
-/// A task that was submitted.
+/// A handle to a task that was submitted.
 ///
-/// Dropping it changes nothing: the phase waits for all its tasks.
+/// Dropping the handle does not affect the task: the phase waits for all its tasks.
 pub struct Handle<'scope, S: Spe> {
     node: Arc<Node<S>>,
     pool: usize,
@@ -158,9 +160,9 @@ impl<S: Spe> Handle<'_, S> {
         self.node.end().is_some()
     }
 
-    /// Has the task not run, if it has not begun. False if it has.
+    /// Cancels the task if it has not begun, and returns true. Returns false if it has begun.
     ///
-    /// Tasks that come after it do not run either.
+    /// Tasks that come after a cancelled task do not run either.
     pub fn cancel(&self) -> bool {
         if self.node.has_begun() {
             return false;
@@ -169,7 +171,8 @@ impl<S: Spe> Handle<'_, S> {
         !self.node.has_begun()
     }
 
-    /// Waits until the task has ended. `from` is where this is called. Other tasks run meanwhile.
+    /// Waits until the task has ended. `from` is the caller's worker or main program. Other tasks
+    /// run meanwhile.
     ///
     /// # Errors
     ///
@@ -219,8 +222,9 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// A task that is handed `data`, staged, when it runs: to be [submitted](Self::submit). `name`
-    /// is what errors and traces call it; tasks of one kind have one name.
+    /// Makes a task, which is then [submitted](Self::submit). When it runs, `body` gets the staged
+    /// `data`. `name` is the name of the task in errors and traces; tasks of one kind have the same
+    /// name.
     ///
     /// `body` may run on any worker, and in parts if the task [may be diced](Task::diced).
     pub fn task<D, F>(
@@ -237,10 +241,10 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, dice)
     }
 
-    /// As [`task`](Self::task), for a task that may be [diced](Task::diced) by `dice`, which gets
-    /// the data of the task and how many parts are wanted. It returns as many parts as it likes,
-    /// which together are the data: the phase ends with [`TaskError::Diced`] if they have more or
-    /// fewer pieces.
+    /// As [`task`](Self::task), for a task that may be [diced](Task::diced) by `dice`. `dice` gets
+    /// the data of the task and the number of parts that are wanted. It may return any number of
+    /// parts, which together must be the data: if they have more or fewer pieces, the phase ends
+    /// with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -256,22 +260,21 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task: it runs as soon as a worker takes it, and those have ended that it comes
-    /// after. `from` is where this is called: the main program, or a worker.
+    /// Submits a task. It runs when the tasks that it comes after have ended and a worker takes it.
+    /// `from` is the caller's worker or main program.
     ///
-    /// While thousands of tasks wait to be run, the caller waits until half of them have been
-    /// taken, as with [`Scope::spawn`](crate::Scope::spawn). With a scheduler whose queues are in
-    /// main memory the main program waits, and a task that submits others does not.
+    /// While thousands of tasks wait to be run, this call waits until half of them have been taken,
+    /// as [`Scope::spawn`](crate::Scope::spawn) does. With a scheduler whose queues are in main
+    /// memory only the main program waits, not a task that submits other tasks.
     ///
     /// # Errors
     ///
-    /// [`TaskError`] if the task uses a block that another one uses and does not come after it, or
-    /// may be diced and cannot be. It is dropped then.
+    /// [`TaskError`] if the task uses a block that another task uses and does not come after that
+    /// task, or if it may be diced but there is no way to dice it. The task is then dropped.
     ///
     /// # Panics
     ///
-    /// If `from` belongs to another pool. While it waits, also with what unwinds the caller because
-    /// the run was cancelled.
+    /// If `from` belongs to another pool. If the run is cancelled while this waits, it unwinds.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -300,7 +303,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         node.priority = priority;
         node.near = near.map(|task| task.node);
         let node = Arc::new(node);
-        // SAFETY: it is in no queue yet.
+        // SAFETY: the task is in no queue yet.
         let work = unsafe { node.work() };
         if dices && !work.has_dice() {
             let pieces = work.pieces();
@@ -371,7 +374,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         TaskLock::new(self.id())
     }
 
-    /// What tells this phase from others that exist.
+    /// A number that no other existing phase has.
     fn id(&self) -> usize {
         std::ptr::from_ref(&self.state).addr()
     }
@@ -381,7 +384,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 ///
 /// # Errors
 ///
-/// The first failure of a task, else that of `f`.
+/// The first failure of a task, or the error of `f` if no task has failed.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

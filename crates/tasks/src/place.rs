@@ -1,4 +1,4 @@
-//! Where a program stands that starts tasks: on a worker, or on the PPE.
+//! Places: a program starts tasks on a worker or on the PPE.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ use crate::node::Node;
 use crate::phase::Waits;
 use crate::shared::{Destination, Shared};
 
-/// Where a program starts tasks from: the [`Worker`](crate::Worker) that it runs on, or the
-/// [`Main`](crate::Main) program of the pool.
+/// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which it runs, or
+/// the [`Main`](crate::Main) program of the pool.
 pub trait Place<S: Spe>: sealed::Sealed<S> {}
 
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
@@ -20,18 +20,19 @@ impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 pub(crate) mod sealed {
     use super::{Arc, Destination, Job, Node, Payload, Processor, Spe, Waits, fmt};
 
-    /// What only this crate calls.
+    /// Methods that only this crate calls.
     pub trait Sealed<S: Spe> {
-        /// Where it runs.
+        /// The processor of this place.
         fn processor(&self) -> Processor;
 
-        /// What tells its pool from others that exist.
+        /// A number that identifies the pool.
         fn pool(&self) -> usize;
 
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
 
-        /// A closure was started: waits, if many jobs are in the queue, until few are left.
+        /// Called when a closure was started: if many jobs are in the queue, waits until few are
+        /// left.
         ///
         /// # Errors
         ///
@@ -40,8 +41,8 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// A task was submitted, the `number`th of its phase: the same of the queue that it went
-        /// to.
+        /// Called when the `number`th task of a phase was submitted: as
+        /// [`wait_for_room`](Self::wait_for_room), for the queue to which the task went.
         ///
         /// # Errors
         ///
@@ -51,13 +52,13 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// The queue that a job goes to which is pushed here.
+        /// The queue to which a job goes that is pushed at this place.
         fn queue_of(&self, job: &Job<S>) -> Destination {
             let _ = job;
             Destination::Starter
         }
 
-        /// Tells a processor that something has changed for which it may wait.
+        /// Notifies a processor that something has changed for which it may wait.
         fn notify(&self, to: Processor);
 
         /// A phase of this place begins.
@@ -70,7 +71,7 @@ pub(crate) mod sealed {
         ///
         /// # Errors
         ///
-        /// What the phase ends with as a panic.
+        /// The payload with which the phase panics.
         fn phase_ends(&self) -> Result<(), Payload> {
             Ok(())
         }
@@ -78,10 +79,11 @@ pub(crate) mod sealed {
         /// The task that runs there, if one does.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
-        /// Which tasks of its pool wait for which.
+        /// The waits of tasks of the pool for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` says true, even if the run is cancelled meanwhile; other tasks run.
+        /// Waits until `done` returns true, even if the run is cancelled meanwhile. Other tasks
+        /// run.
         ///
         /// # Errors
         ///
@@ -94,7 +96,7 @@ pub(crate) mod sealed {
     }
 }
 
-/// Waits on a processor until `done` says true: see [`sealed::Sealed::wait_for`].
+/// Waits on a processor until `done` returns true: see [`sealed::Sealed::wait_for`].
 #[track_caller]
 pub(crate) fn wait_for<S: Spe>(
     processor: &impl Wake,
@@ -107,7 +109,7 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits by means of `wait`, which says false if the caller unwinds already: see
+/// Waits by `wait`, which returns false if the caller unwinds already: see
 /// [`sealed::Sealed::wait_for`].
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,

@@ -28,28 +28,28 @@ use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine.
 ///
-/// It is a value: a program may have several, one after the other, and none is global. Its workers
-/// are started by [`run`](Self::run) and end with it.
+/// A pool is a value and not global: a program may have several, one after the other.
+/// [`run`](Self::run) starts the workers, and they end before it returns.
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
     scheduler: Scheduler,
     staging: Staging,
     dicing: Option<usize>,
-    /// `dicing` was said by the program.
+    /// Whether the program has called `dicing`.
     dices_as_asked: bool,
     filters: Vec<Filter<'m>>,
 }
 
-/// Why a pool did not run to its end.
+/// Why [`Pool::run`] has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// A pool needs a worker.
+    /// A pool needs at least one worker.
     #[error("a pool has at least 1 worker: ask for 1 to {spes}, as {machine} has {spes} SPEs")]
     NoWorkers {
-        /// The machine's name.
+        /// The name of the machine.
         machine: String,
-        /// How many SPEs it has.
+        /// How many SPEs the machine has.
         spes: usize,
     },
     /// Each worker has an SPE of its own.
@@ -57,9 +57,9 @@ pub enum PoolError {
         "{asked} workers were asked for, but {machine} has {spes} SPEs: ask for 1 to {spes} workers"
     )]
     TooManyWorkers {
-        /// The machine's name.
+        /// The name of the machine.
         machine: String,
-        /// How many SPEs it has.
+        /// How many SPEs the machine has.
         spes: usize,
         /// How many workers were asked for.
         asked: usize,
@@ -67,46 +67,47 @@ pub enum PoolError {
     /// A worker's local store has no room for its threads.
     #[error("worker {worker} on {} cannot start: {source}", source.spe())]
     NoRoom {
-        /// Its number.
+        /// The number of the worker.
         worker: usize,
-        /// What had no room.
+        /// What the local store has no room for.
         source: StackError,
     },
-    /// A scheduler needs what only a Cell has.
+    /// The scheduler needs features that only a Cell has.
     #[error(
         "the scheduler {scheduler:?} needs the MFCs of a Cell, and {machine} is no Cell: use `Scheduler::Stealing`"
     )]
     NotACell {
-        /// The machine's name.
+        /// The name of the machine.
         machine: String,
         /// The scheduler that was asked for.
         scheduler: Scheduler,
     },
-    /// A scheduler was asked for something that it does not do.
+    /// The scheduler does not offer a feature that the program has chosen.
     #[error(
         "the scheduler {scheduler:?} has no {what}: use `Scheduler::{instead:?}`, or do without"
     )]
     NotOffered {
         /// The scheduler that was asked for.
         scheduler: Scheduler,
-        /// What it does not do.
+        /// The feature that it does not offer.
         what: &'static str,
-        /// One that does.
+        /// A scheduler that offers the feature.
         instead: Scheduler,
     },
-    /// The queues of a scheduler have no room in main memory.
+    /// Main memory has no room for the queues of the scheduler.
     #[error("the queues of tasks cannot be allocated: {0}")]
     NoMemory(#[from] AllocateError),
-    /// A worker's local store has no room for its copies of the queues and the code of a task.
+    /// A worker's local store has no room for the worker's copies of the queues and the code of a
+    /// task.
     #[error(
         "worker {worker} on {} cannot start: the scheduler needs room for its queues and for the code of a task, \
          which `Scheduler::Stealing` does not: {source}",
         source.spe()
     )]
     NoRoomForQueues {
-        /// Its number.
+        /// The number of the worker.
         worker: usize,
-        /// What had no room.
+        /// What the local store has no room for.
         source: StageError,
     },
     /// A task, or the main program, panicked, or all of them wait for each other.
@@ -128,28 +129,29 @@ impl<'m, M: Machine> Pool<'m, M> {
         }
     }
 
-    /// With this number of workers, on the first SPEs.
+    /// Sets the number of workers. They are on the first SPEs.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// How tasks of phases come to the workers, in place of [`Scheduler::Stealing`].
+    /// Sets how tasks of phases come to the workers. The default is [`Scheduler::Stealing`].
     #[must_use]
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
     }
 
-    /// Adds a filter: a function that is handed the tasks in the reorder buffer whenever more have
-    /// come, ordered by priority, and reorders or drops them. Filters are asked one after the
-    /// other, on the PPE. Only with [`Scheduler::ThreeLevel`].
+    /// Adds a filter: a function that may reorder or drop tasks. Whenever tasks have come to the
+    /// reorder buffer, the filter gets all tasks of the buffer, ordered by priority. Several
+    /// filters are called one after the other, on the PPE. Filters work only with
+    /// [`Scheduler::ThreeLevel`].
     ///
     /// A task that is dropped does not run, as if it had been [cancelled](crate::Handle::cancel).
-    /// The phase ends with [`TaskError::DroppedByFilter`] if another task comes after it, or a
-    /// program waits for it. If a filter panics, filters are not asked again, and the phase of the
-    /// main program that ends next ends with the panic.
+    /// If another task comes after it, or a program waits for it, the phase ends with
+    /// [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again, and the
+    /// next phase of the main program that ends panics with that payload.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -169,15 +171,16 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// How many tasks are staged ahead, in place of [`Staging::Automatic`].
+    /// Sets how many tasks are staged ahead. The default is [`Staging::Automatic`].
     #[must_use]
     pub fn staging(mut self, staging: Staging) -> Self {
         self.staging = staging;
         self
     }
 
-    /// Below how many tasks for each worker tasks are diced that [may be](crate::Task::diced), in
-    /// place of [`DICING_THRESHOLD`]; `None` for never.
+    /// Sets the threshold for dicing: tasks that [may be diced](crate::Task::diced) are diced when
+    /// fewer tasks than this wait for each worker. The default is [`DICING_THRESHOLD`]. With `None`
+    /// no task is diced.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -185,8 +188,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers, runs `main` on the PPE, and returns what it returns when the workers
-    /// have ended.
+    /// Starts the workers and runs `main` on the PPE. When the workers have ended, returns the
+    /// result of `main`.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -201,14 +204,15 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// # Errors
     ///
-    /// [`PoolError`] if the number of workers is wrong or they have no room, if the machine is no
-    /// Cell and the scheduler needs one, if the scheduler does not do what it was asked for, and if
-    /// `main` or a task panics where nothing catches it, or all wait for each other.
+    /// [`PoolError`] if the number of workers is wrong or there is no room for them; if the
+    /// scheduler needs a Cell and the machine is none; if the scheduler does not offer a feature
+    /// that was chosen; if `main` or a task panics and the panic is not caught; or if all of them
+    /// wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run`](Self::run); says also what the workers have done.
+    /// As [`run`](Self::run). It also returns counts of what the workers have done.
     ///
     /// # Errors
     ///
@@ -294,7 +298,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok((result?, counters))
     }
 
-    /// Whether the scheduler does what it was asked for.
+    /// Checks that the scheduler offers the chosen features.
     fn check_offer(&self) -> Result<(), PoolError> {
         let scheduler = self.scheduler;
         let no = |what, instead| {
@@ -317,7 +321,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// The queues in main memory, if the scheduler has them, and how their sides are made.
+    /// The queues in main memory, if the scheduler has them, and the functions that make their
+    /// sides.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);
@@ -332,16 +337,15 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
-/// After how many closures, or tasks of a phase, the main program looks whether there is room for
-/// more.
+/// The main program checks for room in the queue after this many closures, or tasks of a phase.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and how their sides are made.
+/// The queues in main memory, and the functions that make their sides.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
 ///
-/// As the PPE, it can be neither sent to nor shared with workers:
+/// It can be neither sent to nor shared with workers, as the PPE cannot:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Machine;
@@ -356,15 +360,15 @@ type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 pub struct Main<'p, M: Machine> {
     core: &'p M::Core,
     shared: &'p Shared<M::Spe>,
-    /// Closures that it has started.
+    /// How many closures it has started.
     started: Cell<usize>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
-    /// Scopes count what the PPE starts without atomic operations.
+    /// Not `Sync`, because scopes count what the PPE starts without atomic operations.
     not_sync: PhantomData<*mut ()>,
 }
 
 impl<M: Machine> Main<'_, M> {
-    /// The PPE that runs the main program: to compute, wait and know the time.
+    /// The PPE that runs the main program: to compute, wait and read the clock.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }
@@ -397,8 +401,8 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Errors
     ///
-    /// The first failure of a task, else that of `f`. When a task has failed, those that have not
-    /// begun do not run.
+    /// The first failure of a task, or the error of `f` if no task has failed. When a task has
+    /// failed, tasks that have not begun do not run.
     ///
     /// # Panics
     ///
@@ -435,7 +439,7 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     fn wait_for_room(&self) -> Result<(), Payload> {
         let started = self.started.get() + 1;
         self.started.set(started);
-        // To look takes a line from the workers.
+        // The check is not made each time, because it takes a cache line from the workers.
         if !started.is_multiple_of(STARTS_PER_LOOK) || self.shared.fresh.len() < MOST_QUEUED {
             return Ok(());
         }

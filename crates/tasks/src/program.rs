@@ -1,9 +1,9 @@
-//! One worker of a pool: the jobs that it has, and the threads that run them.
+//! The program of a worker: its jobs, and the threads that run them.
 //!
-//! A worker is a program on an SPE. Its jobs run on cooperative threads: one runs them until a job
-//! waits, and then another one takes the next job. So a job may wait for anything, and none runs
-//! on the stack of another one. The program itself starts another thread whenever all of them have
-//! a job.
+//! A worker is a program on an SPE. Its jobs run on cooperative threads: one thread runs jobs until
+//! a job waits, and then another thread takes the next job. So a job may wait for anything, and no
+//! job runs on the stack of another job. The program itself starts another thread whenever all
+//! threads have a job.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -32,7 +32,8 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// Threads that a worker starts with: one that runs jobs, and one that takes over when a job waits.
+/// The threads with which a worker starts: one that runs jobs, and one that takes over when a job
+/// waits.
 const THREADS: usize = 2;
 
 /// Threads without a job that a worker keeps.
@@ -44,51 +45,51 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
     queue: Queue<Job<S>>,
-    /// Where it takes tasks of phases, if that is not from queues of workers.
+    /// The worker's side of the queues in main memory, if tasks of phases come from there.
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The other workers, near ones first.
     others: Box<[usize]>,
-    /// What its threads have put aside. Valid as long as it is listed.
+    /// The frames of its threads. A pointer is valid as long as it is listed.
     frames: RefCell<Vec<*const Frames<S>>>,
-    /// Threads that have no job.
+    /// How many threads have no job.
     idle_threads: Cell<usize>,
-    /// Threads that have one.
+    /// How many threads have a job.
     pub(crate) busy_threads: Cell<usize>,
-    /// A thread without a job has looked in vain since the last job was put into the queue.
+    /// Whether a thread without a job has found none since the last job was put into the queue.
     pub(crate) has_looked: Cell<bool>,
-    /// Threads whose job waits for others of the pool.
+    /// How many threads have a job that waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
-    /// Since when none of its threads runs a job, if that is so.
+    /// Since when none of its threads runs a job. `None` if one does.
     idle_since: Cell<Option<Time>>,
-    /// Every thread has a job: another one is needed when one of the jobs waits.
+    /// Whether every thread has a job, so that another thread is needed when one of the jobs waits.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the others.
     starter: Cell<Option<Sleeper>>,
-    /// Tasks of one scope that have ended and are not counted there yet.
+    /// A scope, and the number of its tasks that have ended and are not counted there yet.
     ended: Cell<(*const ScopeState, isize)>,
     /// Threads that wait for room in the queue.
     pub(crate) room: Room,
     /// Tasks that are next, and whose data is on its way.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
-    /// How many of them there should be.
+    /// How many tasks should be staged ahead.
     pub(crate) depth: RefCell<Depth>,
-    /// What ended tasks have written may not have left the local store.
+    /// Whether data that ended tasks have written may still have to leave the local store.
     pub(crate) has_puts: Cell<bool>,
-    /// A task waits for its data: no other one begins.
+    /// Whether a task waits for its data. No other task begins meanwhile.
     pub(crate) is_staging: Cell<bool>,
-    /// A task waits for the room of others.
+    /// Whether a task waits for the room of other tasks.
     pub(crate) wants_room: Cell<bool>,
     pub(crate) counters: WorkerCells,
 }
 
-/// What a worker runs next.
+/// The next thing that a worker runs.
 enum Next<S: Spe> {
     Job(Job<S>),
     OnItsWay(OnItsWay<S>),
 }
 
 impl<S: Spe> Next<S> {
-    /// Drops it without running it: the run was cancelled.
+    /// Drops it without running it, because the run was cancelled.
     fn discard(self) {
         match self {
             Self::Job(job) => job.discard(),
@@ -119,7 +120,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Each worker asks another one first of those at the same distance.
+        // The order is rotated, so that of workers at the same distance each worker begins with a
+        // different one.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -171,8 +173,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Where stacks take local store there may be no room. Then tasks that wait keep the
-                // threads that there are, and the other tasks go on when those do.
+                // Where stacks take room in the local store, there may be no room for another
+                // thread. Then waiting tasks keep all threads, and other tasks run only when one of
+                // these has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -206,7 +209,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Their waits may be over.
+                // Threads whose waits are over go on.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -219,7 +222,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
-        // Another thread has waited since this one ran its last job.
+        // Another thread may have begun the idle time since this one ran its last job.
         if self.idle_since.get().is_some() {
             self.is_idle_no_more(self.spe.now());
         }
@@ -227,13 +230,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // What has ended of another scope must be known before this job may wait for it.
+        // Ended tasks of another scope must be counted before this job runs, because it may wait
+        // for them.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
-    /// The next job to run; waits for one. `None` once the pool is closed.
+    /// The next job to run. It waits for one. `None` once the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
             if !self.is_staging.get() {
@@ -254,8 +258,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // A worker whose task waits for its data is not free: this thread is told when the
-                // data is there.
+                // A worker whose task waits for its data does not lie down: this thread is notified
+                // when the data is there.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -268,7 +272,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// The calling thread is about to wait for a job, or for others of the pool.
+    /// Called when the calling thread is about to wait for a job, or for other jobs of the pool. If
+    /// no thread runs a job then, the idle time begins.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
@@ -276,14 +281,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// The calling thread goes on.
+    /// Called when the calling thread goes on: ends the idle time.
     fn is_idle_no_more(&self, now: Time) {
         if let Some(since) = self.idle_since.take() {
             self.counters.was_idle(now.since(since));
         }
     }
 
-    /// Waits by means of `wait` for others of the pool, as part of a job.
+    /// Calls `wait`, which waits for other jobs of the pool as part of a job.
     pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waiting_threads.set(self.waiting_threads.get() + 1);
         self.may_be_idle(self.spe.now());
@@ -293,8 +298,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Whether there is a job to take. If there is none, the others are asked for part of what they
-    /// have put aside.
+    /// Whether there is a job to take. If there is none, this asks the other workers for part of
+    /// their private work.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -327,7 +332,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
-    /// A job of this worker, or of another one.
+    /// Takes a job of this worker, or of another one.
     fn take(&self) -> Option<Job<S>> {
         self.make_room();
         let shared = self.shared;
@@ -339,7 +344,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // Frames of threads that wait: the calling thread has none.
+        // The frames are those of other threads, which wait: the calling thread has none.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -396,14 +401,15 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.queue.push(job);
         }
         if self.has_looked.get() {
-            // A thread of this worker that has no job takes over if the calling one waits.
+            // Wakes a thread of this worker that has no job, which takes over if the calling thread
+            // waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
         self.announce();
     }
 
-    /// The job that this worker would run next, for its data to be staged ahead.
+    /// Takes the job that this worker would run next, to stage its data ahead.
     pub(crate) fn pop(&self) -> Option<Job<S>> {
         match &self.central {
             None => self.queue.pop(),
@@ -422,19 +428,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// How many jobs wait in its own queue.
+    /// How many jobs are in the worker's own queue.
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
     }
 
-    /// How many jobs wait in a queue, from where this worker stands.
+    /// How many jobs are in a queue, for this worker.
     #[inline]
     pub(crate) fn queued_at(&self, destination: Destination) -> usize {
         self.shared.queued_at(destination, || self.queued_here())
     }
 
-    /// How many jobs wait in all queues, about.
+    /// About how many jobs are in all queues.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
         let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
@@ -450,7 +456,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             .announce(others, |processor| self.spe.notify(processor));
     }
 
-    /// Another worker has asked for work.
+    /// Called when another worker has asked for work: offers some.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
@@ -461,7 +467,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     fn oldest_thread(&self) -> Option<*const Frames<S>> {
         let threads = self.frames.borrow();
-        // SAFETY: what is listed is there.
+        // SAFETY: a pointer is valid as long as it is listed.
         let has_private = |frames: &&*const Frames<S>| unsafe { (***frames).has_private() };
         threads.iter().find(has_private).copied()
     }
@@ -476,7 +482,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             frame,
             owner: Processor::Spe(self.spe.id()),
         };
-        // SAFETY: what is listed is there.
+        // SAFETY: a pointer is valid as long as it is listed.
         let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
             return false;
         };
@@ -485,14 +491,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// A task of a scope has ended.
+    /// Counts a task of a scope that has ended.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
         loop {
             let (of, tasks) = self.ended.get();
             if of == scope || of.is_null() {
                 return self.ended.set((scope, tasks + 1));
             }
-            // This may wait, and another thread may end a task meanwhile.
+            // This may wait, and another thread may count an ended task meanwhile.
             let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
             if let Err(cancelled) = handed_in {
                 self.count((scope, 1));
@@ -501,19 +507,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Counts the tasks that have ended, where they belong.
+    /// Counts the tasks that have ended in their scope.
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.replace((ptr::null(), 0));
         let mut left = Ok(());
         if !ended.0.is_null() && self.has_puts.replace(false) && !self.spe.is_cancelled() {
             left = catch_unwind(AssertUnwindSafe(|| self.spe.departed()));
         }
-        // However the wait has ended, they have.
+        // The tasks have ended even if the wait was cancelled.
         self.count(ended);
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
 
-    /// Counts tasks of a scope that have ended.
+    /// Adds tasks that have ended to the count of their scope.
     fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
         // SAFETY: null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
@@ -526,7 +532,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// The frames of a thread are listed as long as this lives.
+/// Lists the frames of a thread as long as this lives.
 struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
@@ -538,9 +544,10 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // If the run was cancelled, those that drop its tasks find them in the queue.
+        // If the run was cancelled, the code that drops its tasks finds them in the queue.
         self.0.give_up_ahead();
-        // If this thread was cancelled after a task had ended, those that wait for it learn it.
+        // If this thread was cancelled after a task had ended, the threads that wait for that task
+        // go on.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

@@ -1,8 +1,8 @@
 //! Loops over ranges and slices, which are split as late as possible.
 //!
-//! A worker runs a loop in order. Only when another worker has nothing to do and asks for work does
-//! it give away the second half of what is left; both halves go on in the same way. So no size of
-//! pieces has to be chosen, and items may take as long as they like, each another time.
+//! A worker runs a loop in order. When another worker has nothing to do and asks for work, the
+//! worker gives away the second half of the items that are left. Both halves go on in the same way.
+//! So programs choose no size of pieces, and items may take very different times.
 
 use std::ops::Range;
 
@@ -10,14 +10,15 @@ use cellworks_machine::{Span, Spe};
 
 use crate::worker::Worker;
 
-/// Where items are cheap: after how many a worker looks whether another one asks for work.
+/// If items are cheap, a worker checks after this many items whether another worker asks for work.
 const BLOCK: usize = 32;
 
-/// Items are cheap if a block of them takes less: with a look after each, the looks would take more
-/// than about 1 % of the time, and the compiler could not vectorise the loop.
+/// Items are cheap if a block of them takes less than this. With a check after each such item, the
+/// checks would take more than about 1 % of the time, and the compiler could not vectorise the
+/// loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
-/// What a loop goes over.
+/// The items of a loop.
 trait Items: Send {
     type Item;
 
@@ -120,7 +121,7 @@ impl<'a, T: Send> Items for Chunks<'a, T> {
     }
 }
 
-/// A loop: what is done with each item, and how the values of two parts become one.
+/// A loop: `step` is done with each item, and `reduce` combines the values of two parts.
 struct Loop<I, F, R> {
     identity: I,
     step: F,
@@ -160,8 +161,9 @@ impl<I, F, R> Loop<I, F, R> {
         (self.reduce)(first, second)
     }
 
-    /// Runs up to `blocks` blocks of `N` items; the last one is left to the caller. True if it has
-    /// stopped because another worker asks for work: then at least two items are left.
+    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller.
+    /// Returns true if it has stopped because another worker asks for work; then at least two items
+    /// are left.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -192,8 +194,9 @@ impl<S: Spe> Worker<'_, S> {
     /// have ended.
     ///
     /// The caller begins, in order. Whenever another worker has nothing to do and asks for work, a
-    /// worker that runs part of the loop gives away half of what it has left. So a few expensive
-    /// indices are shared out as well as many cheap ones, and there is no size of pieces to choose.
+    /// worker that runs part of the loop gives away half of the indices that it has left. So a few
+    /// expensive indices are distributed as well as many cheap ones, and there is no size of pieces
+    /// to choose.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -211,7 +214,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// With the panic of a call. Then some indices may be left out.
+    /// If a call panics, with that panic. Some indices may be left out then.
     pub fn for_each<F>(&self, range: Range<usize>, body: F)
     where
         F: Fn(&Worker<'_, S>, usize) + Sync,
@@ -288,10 +291,10 @@ impl<S: Spe> Worker<'_, S> {
     /// Maps each index of `range` to a value, and reduces all values to one. Runs on any of the
     /// workers, as [`for_each`](Self::for_each).
     ///
-    /// The values keep their order, so `reduce` has to be associative and need not be commutative.
-    /// `identity` makes a value that changes nothing when it is reduced with another one; each part
-    /// of the loop begins with one. Where the loop is split differs from run to run, and with it
-    /// the rounding of a sum of floating-point numbers.
+    /// The values keep their order, so `reduce` must be associative and need not be commutative.
+    /// `identity` makes a value that does not change another one when the two are reduced; each
+    /// part of the loop begins with one. The loop is split at different places in each run, so the
+    /// rounding of a sum of floating-point numbers may differ.
     ///
     /// ```
     /// use cellworks_machine::Spe;

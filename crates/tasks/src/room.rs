@@ -1,9 +1,9 @@
-//! Room in the queues: a program that starts closures or tasks faster than the workers run them
-//! waits, so that any number of them needs bounded memory.
+//! Room in the queues. A program that starts closures or tasks faster than the workers run them has
+//! to wait, so that memory stays bounded.
 //!
-//! It waits as every task does: other threads of its worker take the jobs, on stacks of their own.
-//! If they cannot, because all of them wait and the local store has no room for another one, the
-//! program goes on, as those may wait for what it does next.
+//! While it waits, other threads of its worker run jobs, on stacks of their own. If all of them
+//! wait too, and the local store has no room for another thread, the program goes on: they may wait
+//! for what it does next.
 
 use std::cell::RefCell;
 
@@ -15,16 +15,16 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// With this number of jobs in the queue a program that starts more of them waits. A power of two,
-/// which is what the queue's memory grows to.
+/// A program that starts jobs waits if this many jobs are in the queue. It is a power of two, as
+/// the sizes of the queue's memory are.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
-/// With this number left it goes on.
+/// The program goes on when this many jobs are left.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
-/// Threads of one worker that wait for room at a time. Closures that start closures would
-/// otherwise all wait, each with a stack. Those that do not wait run to their end, and with them
-/// the queue grows by what one branch of the program starts, not by all of them.
+/// How many threads of one worker may wait for room at a time. Without this limit, closures that
+/// start closures would all wait, each with a stack. Closures beyond the limit do not wait and run
+/// to their end. They let the queue grow only by what one branch of the program starts.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -36,7 +36,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -57,12 +57,13 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// The caller is about to take a job. Where few are left, the threads that wait for room go on.
+    /// Called when the caller is about to take a job. If few jobs are left, this wakes the threads
+    /// that wait for room.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A thread that goes on leaves the list itself: others may have filled the queue again by
-        // then, and it goes on waiting.
+        // A woken thread removes itself from the list: other threads may have filled the queue
+        // again by then, and it goes on waiting.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);
@@ -70,8 +71,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
     }
 
-    /// The caller has taken a job from a queue that all processors put jobs into: that of the main
-    /// program, or one of tasks that go to a certain place.
+    /// Called when the caller has taken a job from a queue that all processors put jobs into: the
+    /// queue of the main program, or a queue of tasks that go to a certain place.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -92,8 +93,9 @@ impl FreshRoom {
         }
     }
 
-    /// The main program is about to wait, and has to look once more before that: either it sees
-    /// that a job is gone, or the worker that has taken it sees that the main program waits.
+    /// Called when the main program is about to wait. After this call it must check the queue once
+    /// more: either it sees that a job was taken, or the worker that has taken the job sees that
+    /// the main program waits.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();
@@ -116,7 +118,7 @@ impl<S: Spe> Shared<S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -133,13 +135,13 @@ impl<S: Spe> Shared<S> {
         waited
     }
 
-    /// How many jobs wait in a queue, from where the main program stands.
+    /// How many jobs wait in a queue, for the main program.
     pub(crate) fn queued_from_main(&self, destination: Destination) -> usize {
         self.queued_at(destination, || self.fresh.len())
     }
 
-    /// A worker has taken jobs of a queue that the main program puts jobs into. True if that has to
-    /// be woken.
+    /// Called when a worker has taken jobs of a queue that the main program puts jobs into. Returns
+    /// true if the main program has to be woken.
     #[inline]
     fn has_made_room(&self, destination: Destination) -> bool {
         self.room.is_waited_for() && self.queued_from_main(destination) <= FEW_QUEUED

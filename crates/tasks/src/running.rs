@@ -1,5 +1,5 @@
-//! How a worker runs a task that was submitted: locks it, dices it, stages its data, runs it, and
-//! lets others go on.
+//! How a worker runs a task that was submitted: it takes the task's lock, dices the task, stages
+//! its data, runs it, and lets waiting tasks go on.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,13 +22,14 @@ use crate::worker::Worker;
 /// A task, and its data on its way to the local store of the worker that has it.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 
-/// Tasks that are staged ahead at most.
+/// The most tasks that are staged ahead.
 const AHEAD_MAX: usize = 8;
 
-/// The part of its time that a task may wait for its data before more tasks are staged ahead.
+/// If a task waits for its data for more than one part in this number of its time, more tasks are
+/// staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
-/// Tasks in a row that did not wait for their data before one less is staged ahead.
+/// After this many tasks in a row that did not wait for their data, one task less is staged ahead.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
 /// How many tasks a worker stages ahead.
@@ -39,11 +40,11 @@ pub(crate) struct Depth {
 }
 
 impl Depth {
-    /// `is_confined` says whether tasks find only what is in the local store.
+    /// `is_confined` says whether tasks can use only data in the local store.
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // Elsewhere data is where it is, and the processor's own prefetch is as good.
+            // On other machines data is used in place, and the CPU's own prefetch is as good.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -54,7 +55,8 @@ impl Depth {
         }
     }
 
-    /// How long a task has waited for its data, and how long it took as a whole, in the same unit.
+    /// Adapts the depth: a task has waited for its data for `waited` and took `took` in all, in the
+    /// same unit.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -77,14 +79,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<(), Payload> {
-        // SAFETY: the task is counted as ended below and not before.
+        // SAFETY: the task is counted as ended only below.
         let phase = unsafe { &*task.phase };
         if task.is_dropped() || phase.has_failed() {
             drop(begun);
@@ -107,7 +109,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // The pool's own waits for the data may be cancelled, too.
+            // Guarded as a whole, because the pool's own waits for the data may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -143,7 +145,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
         let Some(central) = &self.central else {
             return Ok(());
@@ -152,20 +154,20 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         worker.guarded(|| central.load(task))
     }
 
-    /// Has the task's data staged, begins to stage that of tasks behind it, and runs it.
+    /// Stages the task's data, begins to stage the data of the next tasks, and runs the task.
     fn run_staged(
         &self,
         task: &Arc<Node<S>>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Others of this worker begin no task until the data is there: how many are staged at once
-        // is for `depth` to say.
+        // Other threads of this worker begin no task until the data is there, because `depth`
+        // limits how many tasks are staged at once.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task out of a queue, and no other task uses its
-            // data: that is what phases promise.
+            // SAFETY: this worker has taken the task out of a queue, and phases guarantee that no
+            // other task uses its data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -174,7 +176,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             };
             let outcome = self.with_room(task, worker, run);
             drop(staging.take());
-            // Nor is the data of another task got while this one's is put back.
+            // The data of another task must not be got while this task's data is put back.
             self.is_staging.set(true);
             self.puts_leave(worker);
             self.data_is_there();
@@ -200,22 +202,23 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.depth.borrow_mut().learn(waited, took);
         self.has_puts.set(true);
         if !task.is_alone() {
-            // What comes after it finds what it has written.
+            // Tasks that come after it must find the data that it has written.
             self.puts_leave(worker);
         }
         Ok(outcome)
     }
 
-    /// The data of the task that is next has arrived, or never will.
+    /// Called when the data of the next task has arrived or will never arrive.
     fn data_is_there(&self) {
         if self.is_staging.replace(false) && self.has_looked.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
     }
 
-    /// Begins to stage the task that is next. If there is no room for it, waits until what others
-    /// have written has left, then takes the room of those that are staged ahead, and then waits
-    /// for that of other tasks of this worker.
+    /// Begins to stage the next task. If there is no room for it, this waits until the data that
+    /// other tasks have written has left. If that is not enough, it takes the room of tasks that
+    /// are staged ahead. If that is not enough either, it waits for the room of other tasks of this
+    /// worker.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -246,7 +249,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins to get the data of a task.
+    /// Starts the gets of a task's data.
     ///
     /// # Errors
     ///
@@ -254,21 +257,21 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue, and nothing of it has begun, or what has was
-    /// dropped.
+    /// This worker has taken the task out of a queue. No transfer of the task has begun, or all
+    /// that have begun were dropped.
     unsafe fn begin_to_stage(
         &self,
         task: &Arc<Node<S>>,
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
-        // SAFETY: by the contract of this function; no other task uses its data, which is what
-        // phases promise.
+        // SAFETY: by the contract of this function; phases guarantee that no other task uses its
+        // data.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. What has begun is run or dropped by threads of this
-        // worker, or with the worker, and the SPE outlives that.
+        // SAFETY: only the lifetime changes. Threads of this worker run or drop what has begun, or
+        // it is dropped with the worker, and the SPE outlives the worker.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
-    /// Waits until what tasks have written has left the local store.
+    /// Waits until the data that tasks have written has left the local store.
     pub(crate) fn puts_leave(&self, worker: &Worker<'_, S>) {
         self.has_puts.set(false);
         if !worker.is_cancelled() {
@@ -276,11 +279,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins to stage tasks that are next in the queue of this worker.
+    /// Begins to stage the next tasks in the queue of this worker.
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
-        // Workers that have nothing to do take tasks of a queue of this one.
+        // If other workers have nothing to do, they should take these tasks from the queue.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
         while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
@@ -317,19 +320,21 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// How many parts are asked for of a task that was taken out of a queue: more than one if work
-    /// runs short.
+    /// Into how many parts a task that was taken out of a queue is to be split: more than one if
+    /// there are too few tasks.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
             return 1;
         };
-        // As in the paper (figure 4.6): as many tasks are missing, and each is asked for its share.
+        // As in the paper (figure 4.6): the number of missing tasks, divided by the number of
+        // tasks.
         let tasks = 1 + self.queued();
         (threshold * workers).saturating_sub(tasks) / tasks
     }
 
-    /// Splits a task, if work runs short. Its parts are in the queue then, in its place.
+    /// Splits a task if there are too few tasks. Returns true if it did: then the parts are in the
+    /// queue in place of the task.
     fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
         let asked = self.parts_asked_for();
         if asked <= 1 {
@@ -436,7 +441,7 @@ pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
     dropping.0.into_inner().into_iter().for_each(Job::discard);
 }
 
-/// Where the jobs go that become ready while a cancelled run drops others: they are dropped too.
+/// The queue for jobs that become ready while a cancelled run drops jobs: they are dropped too.
 struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
 
 impl<S: Spe> Sealed<S> for Dropping<S> {

@@ -1,4 +1,4 @@
-//! Closures that end before a call returns, started one by one.
+//! Scopes: closures that are started one by one and end before a call returns.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,8 +12,8 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// Starts closures on the workers of a pool, which end before the call that made the scope
-/// returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
+/// A scope, which starts closures on the workers of a pool. They end before the call that made the
+/// scope returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -22,17 +22,17 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     spe: PhantomData<fn(&S)>,
 }
 
-/// What a scope and its closures know of each other.
+/// The state that a scope and its closures share.
 pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
     pub(crate) pool: usize,
-    /// The first panic of its closures.
+    /// The first panic of a closure.
     panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
-    /// For a scope that is made at `owner`.
+    /// The state of a scope that is made at `owner`.
     pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
@@ -42,7 +42,7 @@ impl ScopeState {
         }
     }
 
-    /// A task of the scope is about to be started.
+    /// Counts a task of the scope that is about to be started.
     ///
     /// # Panics
     ///
@@ -56,7 +56,8 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: a place stays on its processor, and one of this pool is the caller's.
+            // SAFETY: the caller runs on the processor of `from`, because a place stays on its
+            // processor.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
@@ -67,7 +68,7 @@ impl ScopeState {
     ///
     /// # Errors
     ///
-    /// The panic, if it is what unwinds the worker because the run was cancelled.
+    /// The panic, if it unwinds the worker because the run was cancelled.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -82,15 +83,14 @@ impl ScopeState {
 }
 
 impl<'scope, S: Spe> Scope<'scope, '_, S> {
-    /// Starts `body` on whichever worker takes it first. `from` is where this is called: the worker
-    /// that the caller was handed, or the [`Main`](crate::Main) program.
+    /// Starts `body` on the worker that takes it first. `from` is the caller's worker or
+    /// [`Main`](crate::Main) program.
     ///
-    /// The closure may borrow what outlives the scope, and start more closures in it. A panic comes
-    /// out of the call that made the scope, after all its closures have ended.
+    /// The closure may borrow what outlives the scope, and start more closures in it. If it panics,
+    /// the call that made the scope panics after all closures have ended.
     ///
-    /// While thousands of closures wait to be run, the caller waits until half of them have been
-    /// taken: so any number of them needs bounded memory. Other tasks run meanwhile, on stacks of
-    /// their own.
+    /// While thousands of closures wait to be run, this call waits until half of them have been
+    /// taken, so that memory stays bounded. Other tasks run meanwhile, on stacks of their own.
     ///
     /// # Panics
     ///
@@ -137,11 +137,11 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended, however this ends.
+/// Waits until all closures of a scope have ended. They have ended even if this returns an error.
 ///
 /// # Errors
 ///
-/// What unwinds the caller because the run was cancelled.
+/// The payload that unwinds the caller because the run was cancelled.
 pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {

@@ -1,4 +1,4 @@
-//! What the workers of a pool share.
+//! The state that the workers of a pool share.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -13,7 +13,7 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
 use crate::three_level::Queues;
 
-/// What the workers of a pool share.
+/// The state that the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
@@ -22,42 +22,43 @@ pub(crate) struct Shared<S: Spe> {
     /// Tasks of high priority, and of low priority, wherever they were submitted.
     pub(crate) high: Injector<Job<S>>,
     pub(crate) low: Injector<Job<S>>,
-    /// There has been a task of another priority than the normal one.
+    /// Whether there has been a task with another priority than the normal one.
     pub(crate) has_priorities: AtomicBool,
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
     /// Tasks that wait for each other.
     pub(crate) waits: Waits<S>,
-    /// Where tasks of phases go instead of the queues above, if they do.
+    /// The queues in main memory, if tasks of phases go there instead of the queues above.
     pub(crate) central: Option<Queues<S>>,
-    /// The main program has ended.
+    /// Whether the main program has ended.
     closed: AtomicBool,
 }
 
 /// The queue that a job goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// That of the place which starts it.
+    /// The queue of the place that starts the job.
     Starter,
-    /// That of tasks of high priority.
+    /// The queue of tasks with high priority.
     High,
-    /// That of tasks of low priority.
+    /// The queue of tasks with low priority.
     Low,
     /// The inbox of a worker.
     Inbox(usize),
 }
 
-/// What others see of a worker.
+/// The part of a worker that other workers use.
 pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
     /// The end of its queue at which others take jobs.
     pub(crate) queue: Stealer<Job<S>>,
-    /// Tasks that would best run here.
+    /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Another worker has nothing to do, and asks for part of what this one keeps to itself.
+    /// Whether another worker has nothing to do, and asks for part of this worker's private work.
     pub(crate) wanted: CachePadded<AtomicBool>,
-    /// Each of its threads has a job, all of them wait, and there is no room for another thread.
+    /// Whether all threads of the worker have jobs that wait, and there is no room for another
+    /// thread.
     is_stuck: AtomicBool,
 }
 
@@ -66,7 +67,7 @@ impl<S: Spe> Seat<S> {
         self.is_stuck.load(Ordering::Relaxed)
     }
 
-    /// Only the worker itself says so.
+    /// Only the worker itself calls this.
     #[inline]
     pub(crate) fn set_stuck(&self, is_stuck: bool) {
         if self.is_stuck() != is_stuck {
@@ -76,7 +77,7 @@ impl<S: Spe> Seat<S> {
 }
 
 impl<S: Spe> Shared<S> {
-    /// For a worker on each of `spes`; with the queue of each.
+    /// The state for a worker on each of `spes`, and the queue of each worker.
     pub(crate) fn new(
         spes: &[SpeId],
         staging: Staging,
@@ -108,13 +109,13 @@ impl<S: Spe> Shared<S> {
         (shared, queues)
     }
 
-    /// What tells this pool from others that exist.
+    /// A number that no other existing pool has.
     #[inline]
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// No more jobs will come from the main program, which has seen all of them end.
+    /// Called when the main program has seen all its jobs end and will start no more.
     pub(crate) fn close(&self, notify: impl Fn(Processor)) {
         self.closed.store(true, Ordering::Release);
         self.workers
@@ -126,7 +127,8 @@ impl<S: Spe> Shared<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// A job was put into a queue: wakes a worker that waits for one, the first in `order`.
+    /// Called when a job was put into a queue: wakes a worker that waits for one, the first in
+    /// `order`.
     #[inline(always)]
     pub(crate) fn announce(
         &self,
@@ -140,14 +142,14 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// A job that the main program starts.
+    /// Adds a job that the main program starts.
     pub(crate) fn push_fresh(&self, job: Job<S>) {
         if let Err(job) = self.push_to_its_place(job) {
             self.fresh.push(job);
         }
     }
 
-    /// The queue that a job of any place goes to.
+    /// The queue to which a job goes, from any place.
     #[inline(always)]
     pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
         let Job::Task(task) = job else {
@@ -162,11 +164,11 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task where its priority or its worker says; other jobs come back.
+    /// Puts a task into the queue of its priority or its worker. Other jobs are returned.
     ///
     /// # Errors
     ///
-    /// The job, if it may be put anywhere.
+    /// The job, if it may go into any queue.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -179,12 +181,13 @@ impl<S: Spe> Shared<S> {
             Destination::Low => &self.low,
         };
         queue.push(job);
-        // After the task, which is found by a worker that sees this.
+        // This store comes after the push, so a worker that sees it finds the task.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// How many jobs are in a queue; `of_starter` says it of that of the place which starts them.
+    /// How many jobs are in a queue. `of_starter` returns the number for the queue of the place
+    /// that starts them.
     #[inline]
     pub(crate) fn queued_at(
         &self,

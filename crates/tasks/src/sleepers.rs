@@ -1,15 +1,16 @@
-//! Which workers wait for a task, so that the one that has a new task wakes one of them.
+//! Sleepers: the workers that wait for a task, so that a worker with a new task can wake one of
+//! them.
 //!
-//! A worker that finds no task [lies down](Sleepers::lie_down) and then looks once more; a worker
-//! with a new task puts it into a queue and then [looks for sleepers](Sleepers::one_to_wake).
-//! Between its two steps each has a barrier, so at least one of them sees the other: the heavy one
-//! is that of the worker that has nothing to do.
+//! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
+//! with a new task puts it into a queue and then [checks for sleepers](Sleepers::one_to_wake). Each
+//! has a barrier between its two steps, so at least one of them sees the other. The worker that has
+//! nothing to do makes the heavy barrier.
 
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, barrier};
 
-/// Which workers wait for a task.
+/// The workers that wait for a task.
 pub(crate) struct Sleepers {
     asleep: CachePadded<AtomicUsize>,
     workers: Box<[CachePadded<AtomicBool>]>,
@@ -24,8 +25,8 @@ impl Sleepers {
         }
     }
 
-    /// A worker has found no task. It has to look once more before it waits. False if it lies
-    /// already.
+    /// Called when a worker has found no task. It must check once more before it waits. Returns
+    /// false if it has lain down already.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
@@ -37,7 +38,7 @@ impl Sleepers {
         true
     }
 
-    /// A worker has found a task. It, or the caller, was woken, or woke by itself.
+    /// Called when a worker has found a task.
     pub(crate) fn get_up(&self, worker: usize) {
         if self.workers[worker].load(Ordering::Relaxed) {
             self.wake(worker);
@@ -59,8 +60,8 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// A worker to be woken, the first in this order. It counts as awake from now on, so that the
-    /// next task wakes another one.
+    /// The worker to wake: the first sleeper in `order`. It counts as awake from now on, so that
+    /// the next task wakes another one.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()

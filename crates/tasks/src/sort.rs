@@ -6,8 +6,9 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// Pieces that one worker sorts by itself, for each worker of the pool: enough that all end at
-/// about the same time, and few enough that merging takes little.
+/// The number of pieces for each worker of the pool. One worker sorts a piece by itself. There are
+/// enough pieces that all workers end at about the same time, and few enough that merging takes
+/// little time.
 const PIECES: usize = 8;
 
 /// The smallest piece: a smaller one is sorted in less time than another worker takes to begin.
@@ -16,12 +17,12 @@ const SMALLEST_PIECE: usize = 2_048;
 /// How items are sorted.
 struct Sort<C> {
     compare: C,
-    /// The items of a piece that one worker sorts or merges by itself.
+    /// The number of items of a piece that one worker sorts or merges by itself.
     piece: usize,
 }
 
 impl<C> Sort<C> {
-    /// Sorts the items of `from` into `to`, which has the same ones.
+    /// Sorts the items of `from` into `to`. At the call `to` is a copy of `from`.
     fn sort_into<S: Spe, T>(&self, worker: &Worker<'_, S>, from: &mut [T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -52,7 +53,8 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer one is halved, and the other one where the middle item of that belongs.
+        // The longer slice is divided in the middle, and the other one at the place of the longer
+        // one's middle item.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();
@@ -92,7 +94,7 @@ impl<C> Sort<C> {
 impl<S: Spe> Worker<'_, S> {
     /// Sorts a slice, on any of the workers; equal items keep their order.
     ///
-    /// Takes memory for a second slice of the same length.
+    /// It allocates a second slice of the same length.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -106,13 +108,13 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// With the panic of a comparison. Then the slice holds items that it held before, but some
-    /// may be lost and others doubled.
+    /// If a comparison panics, with that panic. The slice then holds only items that it held
+    /// before, but some may be missing and others may be there twice.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }
 
-    /// As [`sort`](Self::sort), by a key of each item, which is made for each comparison.
+    /// As [`sort`](Self::sort), by a key of each item. The key is computed for each comparison.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Tasks as values: what they read and write, what they do, and what may be done with them.
+//! Tasks as values: the data that they read and write, what they do, and their settings.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,8 +13,8 @@ use crate::lock::TaskLock;
 use crate::phase::Handle;
 use crate::worker::Worker;
 
-/// A piece of work for a pool: a value that says what it reads and writes, and what it does. It is
-/// made by [`Phase::task`](crate::Phase::task).
+/// A piece of work for a pool: a value with the data that it reads and writes, and with what it
+/// does. [`Phase::task`](crate::Phase::task) makes it.
 ///
 /// ```
 /// use cellworks_machine::Machine;
@@ -51,15 +51,15 @@ pub struct Task<'d, S: Spe> {
     pub(crate) near: Option<Handle<'d, S>>,
 }
 
-/// Which tasks workers take first.
+/// The order in which workers take tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// When nothing else is left.
+    /// Taken when no other tasks are left.
     Low,
-    /// As others.
+    /// The usual priority.
     #[default]
     Normal,
-    /// Before all others that have not begun.
+    /// Taken before all other tasks that have not begun.
     High,
 }
 
@@ -94,31 +94,33 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// The task starts when `task` has ended, and those of earlier calls. If that one fails, this
-    /// one does not start.
+    /// The task starts only when `task` has ended. Several calls add up. If `task` fails, this task
+    /// does not start.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
         self
     }
 
-    /// No other task that is locked by the same lock runs at once. While the lock is taken the task
-    /// is deferred, and its worker runs others; deferred tasks get the lock in turn.
+    /// The task runs only while it has `lock`, so that no other task with the same lock runs at the
+    /// same time. While another task has the lock, this one is deferred and its worker runs other
+    /// tasks. Deferred tasks get the lock in the order in which they asked for it.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
         self
     }
 
-    /// Prefers the worker that has run `task`, whose data is still near there: a hint. The task
-    /// waits for that worker unless another one has nothing else to do.
+    /// A hint that the task should run on the worker that has run `task`, because the data of
+    /// `task` is still near there. The task waits for that worker unless another worker has nothing
+    /// else to do.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
         self
     }
 
-    /// Which tasks workers take first.
+    /// The order in which workers take tasks.
     #[must_use]
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
@@ -128,23 +130,23 @@ impl<'d, S: Spe> Task<'d, S> {
 
 /// A task without its types.
 pub(crate) trait Work<S: Spe>: Send {
-    /// Bytes of local store that it takes.
+    /// Bytes of local store that its data takes.
     fn bytes(&self) -> usize;
 
-    /// How many pieces its data has: what can be split, in the order of its elements.
+    /// The number of pieces of each element of its data that can be split, in order.
     fn pieces(&self) -> Vec<usize>;
 
-    /// Names the blocks that it uses.
+    /// Calls `named` with each block that it uses.
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
 
-    /// Whether it says itself how it is split.
+    /// Whether it has a dice of its own.
     fn has_dice(&self) -> bool;
 
-    /// Begins to get what it reads.
+    /// Starts the gets of the data that it reads.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room; then nothing has begun.
+    /// [`StageError`] if the local store has no room. In that case no transfer has begun.
     ///
     /// # Safety
     ///
@@ -153,11 +155,12 @@ pub(crate) trait Work<S: Spe>: Send {
     where
         Self: 's;
 
-    /// Gets what it reads, calls `arrived`, runs, and puts back what it has written.
+    /// Gets the data that it reads, calls `arrived`, runs the body, and puts back the data that it
+    /// has written.
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin); within, what the body has panicked with.
+    /// As [`begin`](Self::begin). The inner result has the payload if the body panicked.
     ///
     /// # Safety
     ///
@@ -176,7 +179,7 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Safety
     ///
-    /// It is not used any more.
+    /// The whole task is not used any more.
     unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
     where
         Self: 't;
@@ -184,11 +187,12 @@ pub(crate) trait Work<S: Spe>: Send {
 
 /// A task whose data is on its way.
 pub(crate) trait Begun<S: Spe> {
-    /// Waits for the data, calls `arrived`, and runs. What was written is on its way back then.
+    /// Waits for the data, calls `arrived`, and runs the body. When it returns, the written data is
+    /// on its way back.
     ///
     /// # Errors
     ///
-    /// What the body has panicked with.
+    /// The payload if the body panicked.
     fn run(
         self: Box<Self>,
         worker: &Worker<'_, S>,

@@ -1,4 +1,4 @@
-//! A worker, as the tasks that it runs see it.
+//! The worker: what tasks see of it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -21,8 +21,8 @@ use crate::sync::{AtomicBool, Ordering};
 
 /// The worker that runs a task: an SPE, and what a task can start on it.
 ///
-/// Every task is handed the worker that runs it, which is not always the one that it was started
-/// on. It can be neither sent to nor shared with other workers:
+/// Every task gets the worker that runs it, which may differ from the one on which it was started.
+/// It can be neither sent to nor shared with other workers:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -41,7 +41,7 @@ pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
     frames: Frames<S>,
     wanted: &'w AtomicBool,
-    /// The task that runs on this thread, if it was submitted.
+    /// The task that runs on this thread, if it is one that was submitted.
     current: RefCell<Option<Arc<Node<S>>>>,
 }
 
@@ -55,7 +55,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         }
     }
 
-    /// The SPE that runs this task: to stage data, compute, wait and know the time.
+    /// The SPE that runs this task: to stage data, compute, wait and read the clock.
     pub fn spe(&self) -> &S {
         self.program.spe
     }
@@ -85,7 +85,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// With the panic of `f`, else with the first one of a closure, after all have ended.
+    /// If `f` panics, with that panic; otherwise with the first panic of a closure. All closures
+    /// have ended by then.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
@@ -122,13 +123,13 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.spe.is_cancelled()
     }
 
-    /// Runs part of a task; a panic does not leave it.
+    /// Runs part of a task and catches its panic.
     #[inline(always)]
     pub(crate) fn guarded<R>(&self, part: impl FnOnce() -> R) -> Result<R, Payload> {
         catch_unwind(AssertUnwindSafe(part))
     }
 
-    /// Whether another worker has nothing to do and waits for part of what this one does.
+    /// Whether another worker has nothing to do and asks for part of this worker's work.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.program.spe.catch_up();

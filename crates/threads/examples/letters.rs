@@ -37,7 +37,7 @@ fn main() {
     for line in letters() {
         println!("{line}");
     }
-    // With nobody to write, the wait is an error that says who waits for what, and where.
+    // Without a writer the wait is an error that says which thread waits for what, and where.
     let alone = run(&Config::default(), &NoOutside, || park(&"a letter"));
     println!("{}", alone.unwrap_err());
 }

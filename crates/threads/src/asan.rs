@@ -1,5 +1,5 @@
-//! Tells AddressSanitizer which stack is in use; without that it takes other stacks for damage to
-//! the current one.
+//! Tells AddressSanitizer which stack is in use. Otherwise it would report the use of another stack
+//! as an error.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ unsafe extern "C" {
 pub(crate) struct Stacks {
     /// By the address of the top.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
-    /// Of the main thread's stack; the sanitizer tells it at the first switch.
+    /// Lowest address and size of the main thread's stack. The sanitizer returns them at the first
+    /// switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
@@ -62,7 +63,7 @@ impl Stacks {
         }
     }
 
-    /// The first thing to do on a fresh stack.
+    /// Ends the announcement of a switch, on a fresh stack. It is the first call there.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }
@@ -84,8 +85,8 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// [`arch::switch`], announced, for a thread that has ended and will not be continued: its fake
-    /// stack is given back.
+    /// [`arch::switch`], announced, for a thread that has ended and will not be continued. It frees
+    /// the fake stack of the thread.
     ///
     /// # Safety
     ///
@@ -101,7 +102,8 @@ impl Stacks {
     }
 }
 
-/// Forgets the frames that an ended thread has left on its stack between `limit` and `top`.
+/// Clears the sanitizer's records of frames that an ended thread has left on its stack between
+/// `limit` and `top`.
 pub(crate) fn unpoison(limit: *const u8, top: *const u8) {
     // SAFETY: marks memory of ours as usable.
     unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };

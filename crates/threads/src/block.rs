@@ -1,5 +1,5 @@
-//! The control block of a thread. It lies beside others, so that many of them need few pages, and
-//! lives until the end of the run.
+//! The control blocks of threads. Blocks lie side by side, so that many of them need few pages, and
+//! live until the end of the run.
 
 use std::cell::Cell;
 use std::fmt;
@@ -15,46 +15,49 @@ use crate::stack::Stack;
 pub(crate) enum State {
     /// Runs, or is ready to.
     Ready,
-    /// Waits in [`park`](crate::park); [`Thread::unpark`](crate::Thread::unpark) makes it ready.
+    /// Waits in [`park`](crate::park). [`Thread::unpark`](crate::Thread::unpark) makes it ready.
     Parked,
-    /// Waits for another thread to end; that thread makes it ready.
+    /// Waits for another thread to end. That thread makes it ready.
     Joining,
-    /// Has run to its end; its result may not have been fetched yet.
+    /// Has ended. Its result may not have been fetched yet.
     Ended,
 }
 
-/// Everything about one thread but its result and, unless it takes turns, its registers.
+/// All data of a thread except its result. Its registers are here only while it takes turns.
 ///
-/// All fields are cells: blocks are shared by pointer between the scheduler, handles and scopes of
-/// one OS thread. What turns access comes first, and is one cache line, so that a block is found
-/// where its frame is; what waiting and waking access is the next one.
+/// All fields are cells, because the scheduler, handles and scopes of one OS thread share blocks by
+/// pointer. The fields that turns access come first, in one cache line together with the frame. The
+/// fields that waiting and waking access are in the next line.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// Where a thread goes on that is in a `Rotation`, when it is its turn.
+    /// Where the thread goes on at its turn, if it is in a `Rotation`.
     pub(crate) frame: Frame,
-    /// Who goes on when this thread takes its turn; null if it cannot take one without further ado.
+    /// The thread that goes on when this thread gives up its turn. Null if this thread must take
+    /// the slow path.
     pub(crate) turn: Cell<*const Block>,
-    /// Where a waiting thread goes on. Of a thread that yielded, this is in the ready queue itself,
-    /// and nothing here.
+    /// Where the thread goes on if it waits. The context of a thread that has yielded is in the
+    /// ready queue instead.
     pub(crate) context: Cell<Context>,
-    /// Counts the threads of this OS thread, over all runs; 0 while the block is in the pool.
+    /// The thread's serial number, which is unique in the process. 0 while the block is in the
+    /// pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
-    /// An unpark has come that no park has consumed.
+    /// Whether an unpark has come that no park has consumed.
     pub(crate) token: Cell<bool>,
-    /// The handle was dropped: nobody will fetch the result.
+    /// Whether the handle was dropped, so that the result will not be fetched.
     pub(crate) detached: Cell<bool>,
-    /// Was known to be unwinding when it was last suspended, or was made to unwind. See
-    /// `Scheduler::is_unwinding`.
+    /// Whether the thread was unwinding when it was last suspended, or was made to unwind since.
+    /// See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// `task` holds a text. It is on a line of its own, which the end of a thread need not access.
+    /// Whether `task` holds a text. `task` lies in another cache line, which the end of a thread
+    /// then need not access.
     has_task: Cell<bool>,
-    /// For how long its end is waited for, once it was cancelled.
+    /// Counts how long a run has waited for the end of the thread since it was cancelled.
     pub(crate) patience: Patience,
-    /// What a waiting thread waits for. Valid while `state` is `Parked` or `Joining`.
+    /// The description of what the thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
-    /// Who has the turn after this thread, and before it, if it is in a `Rotation`.
+    /// The threads after and before this one in its `Rotation`, if it is in one.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
     /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
@@ -62,24 +65,25 @@ pub(crate) struct Block {
     pub(crate) links: Links,
     /// The thread that waits in `join` for this one.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread; null for the main thread. Without its type, as the
-    /// state of a scope is made of blocks: see
+    /// The scope that waits for this thread; null for the main thread. It is untyped, because the
+    /// type of a scope's state refers to blocks: see
     /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
     pub(crate) scope: Cell<*const ()>,
-    /// Where the closure lies until the thread starts and its result when it has ended.
+    /// The place of the closure until the thread starts, and of its result when the thread has
+    /// ended.
     pub(crate) payload: Cell<*mut ()>,
-    /// Drops the result in `payload`, handing back what a panic left there.
+    /// Drops the result in `payload`, and returns the payload of a panic.
     pub(crate) discard: Cell<Discard>,
     name: Name,
     /// The thread's number, shown when it has no name.
     pub(crate) number: Cell<u64>,
-    /// Bytes that the caller asked for.
+    /// The size of the stack that the caller asked for, in bytes.
     pub(crate) stack_bytes: usize,
     pub(crate) stack: Stack,
-    /// Where its part of the stack begins, downwards.
+    /// The top of the thread's part of the stack, which grows downwards.
     pub(crate) top: *mut u8,
-    /// What the thread runs now, for the report of an overflow. Behind all that creating a thread
-    /// accesses.
+    /// The description of what the thread does, for the report of an overflow. It comes after all
+    /// fields that creating a thread accesses.
     task: Name,
 }
 
@@ -88,7 +92,7 @@ const _: () = assert!(
     "what turns access is one cache line"
 );
 
-/// The places by which a block hangs in a [`List`](crate::list::List); it is in one list at a time.
+/// The links of a block in a [`List`](crate::list::List). It is in one list at a time.
 pub(crate) struct Links {
     pub(crate) previous: Cell<*const Block>,
     pub(crate) next: Cell<*const Block>,
@@ -103,7 +107,7 @@ impl Links {
     }
 }
 
-/// Drops or moves out the result of an ended thread.
+/// Drops the result of an ended thread: see [`Block::discard`].
 pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;
 
 impl Block {
@@ -141,8 +145,8 @@ impl Block {
         }
     }
 
-    /// The thread has ended: what it was called and what it did is forgotten, for the next one that
-    /// gets its block.
+    /// Called when the thread has ended: clears its name and its description, for the next thread
+    /// that gets the block.
     #[inline]
     pub(crate) fn forget(&self) {
         self.set_name(None);
@@ -151,19 +155,20 @@ impl Block {
         }
     }
 
-    /// Says what the thread does, for the report of an overflow. Returns what was said before.
+    /// Sets the description of what the thread does, for the report of an overflow. Returns the one
+    /// before.
     #[cold]
     pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {
         self.has_task.set(task.is_some());
         self.task.replace(task)
     }
 
-    /// What the thread does, if it was said.
+    /// The description of what the thread does, if there is one.
     pub(crate) fn task(&self) -> Option<&str> {
         self.task.get()
     }
 
-    /// Names the thread, or takes its name away.
+    /// Sets or removes the thread's name.
     pub(crate) fn set_name(&self, name: Option<Box<str>>) {
         drop(self.name.replace(name));
     }
@@ -181,7 +186,7 @@ impl Block {
     }
 }
 
-/// A text that may be there. It is read in signal handlers, which must not take locks.
+/// A text or none. Signal handlers read it, so it must not need a lock.
 pub(crate) struct Name(Cell<Option<NonNull<str>>>);
 
 impl Name {
@@ -196,14 +201,14 @@ impl Name {
             unsafe { NonNull::new_unchecked(Box::into_raw(name)) }
         });
         let old = self.0.replace(name)?;
-        // SAFETY: came from `Box::into_raw` above and is in no cell any more.
+        // SAFETY: the pointer came from `Box::into_raw` above and is in no cell any more.
         Some(unsafe { Box::from_raw(old.as_ptr()) })
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: the text is freed by the caller of `replace` only, which no `Display` or
-        // other foreign code can reach while a borrow from here is alive: names are set at spawn,
-        // and by the running thread for itself, and taken away when an ended thread is recycled.
+        // SAFETY: only a caller of `replace` frees the text. Names are set at spawn and by the
+        // running thread for itself, and removed when an ended thread is recycled. So no `Display`
+        // or other foreign code can call `replace` while a borrow from here is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

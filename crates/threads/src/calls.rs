@@ -1,7 +1,8 @@
-//! What programs call on a core of their own.
+//! The functions that programs call on a core of their own.
 //!
 //! On a core that has an [`Owner`](crate::Owner) the calls that start, suspend or wake threads are
-//! refused: the owner alone knows what its threads wait for. What only looks is never refused.
+//! refused, because only the owner knows what its threads wait for. Calls that only read are never
+//! refused.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -16,10 +17,10 @@ use crate::thread::Thread;
 /// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS
 /// thread's own stack.
 ///
-/// Returns what `main` returns, after all threads have ended; [`scope`] sees to it that `main`
-/// cannot leave any behind. `idle` is asked whenever no thread is ready;
-/// [`NoOutside`](crate::NoOutside) if nothing outside can wake a thread. Stacks are kept in a pool
-/// and given back at the end.
+/// Returns what `main` returns, after all threads have ended: a [`scope`] does not return before
+/// its threads have ended. `idle` is called whenever no thread is ready. Use
+/// [`NoOutside`](crate::NoOutside) if nothing outside of the core can wake a thread. Stacks are
+/// kept in a pool and freed at the end.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
@@ -37,26 +38,27 @@ use crate::thread::Thread;
 ///
 /// # Errors
 ///
-/// [`Blocked`] if the threads were cancelled, because `idle` said
-/// [`Verdict::Stuck`](crate::Verdict::Stuck) or by [`cancel_all`]. All threads have been unwound by
-/// then.
+/// [`Blocked`] if the threads were cancelled, because `idle` returned
+/// [`Verdict::Stuck`](crate::Verdict::Stuck) or [`cancel_all`] was called. All threads have been
+/// unwound by then.
 ///
 /// # Panics
 ///
-/// With the panic of `main`, of a thread that it did not join, or of `idle`; such a panic wins over
-/// the cancellation that it may have caused. If the OS thread runs a core already, or a program of
-/// a machine. If the process has no memory left for an alternate signal stack.
+/// Panics with the panic of `main`, of a thread that was not joined, or of `idle`. Such a panic is
+/// reported instead of a cancellation that it may have caused. Also panics if the OS thread runs a
+/// core already, or a program of a machine, and if the process has no memory left for an alternate
+/// signal stack.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
     scheduler::run(config, idle, main, false)
 }
 
-/// Runs `f`, in which threads can be spawned that borrow whatever outlives this call.
+/// Runs `f`, which can spawn threads that borrow anything that outlives this call.
 ///
-/// Like [`std::thread::scope`], but the threads are those of this core: nothing has to be `Send`,
-/// and plain cells can be shared. Returns when `f` has returned and all threads spawned in it have
-/// ended, also when it unwinds.
+/// It is like [`std::thread::scope`], but with threads of this core: nothing has to be `Send`, and
+/// plain cells can be shared. It returns, or unwinds, when `f` has ended and all threads spawned in
+/// it have ended.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -78,9 +80,10 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// With the panic of `f`, else with the first panic of a thread that was not joined, else of a
-/// destructor of a result that was not fetched. A panic wins over [`Cancelled`](crate::Cancelled).
-/// Panics outside of [`run`], and in a program of a machine.
+/// Panics with the first of these that there is: the panic of `f`, the first panic of a thread that
+/// was not joined, the panic of a destructor of a result that was not fetched. A panic is kept in
+/// preference to [`Cancelled`](crate::Cancelled). Also panics outside of [`run`], and in a program
+/// of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     with(|s| s.refuse_if_owned("scope"));
@@ -91,13 +94,13 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
 ///
 /// Returns at once if no other thread is ready. Outside of [`run`] it does nothing.
 ///
-/// During unwinding it returns at once as well: destructors that yield would show other threads a
-/// `std::thread::panicking()` that is not theirs. If the core has been cancelled it unwinds, as
-/// every call that waits.
+/// During unwinding it also returns at once: if a destructor yielded, other threads would see
+/// `std::thread::panicking()` return true although they do not panic. If the core has been
+/// cancelled, it unwinds, as every call that waits does.
 ///
 /// # Panics
 ///
-/// In a program of a machine, which yields with `Spe::yield_now`.
+/// In a program of a machine: use `Spe::yield_now` there.
 #[track_caller]
 #[inline(always)]
 pub fn yield_now() {
@@ -106,13 +109,13 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with others, lets each of them have its turn and says true;
-/// else returns false, at once.
+/// If the running thread takes turns with others, lets each of the others have its turn and returns
+/// true. Otherwise returns false at once.
 ///
-/// Threads of one scope take turns that have called [`begin_turns`], as long as their parent waits
-/// for them: a turn is a switch without the ready queue, as it is known who is next. A thread that
-/// waits, or starts or wakes another, takes none until it calls `begin_turns` again. A thread that
-/// unwinds takes none.
+/// The threads of one scope that have called [`begin_turns`] take turns, as long as their parent
+/// waits for them. A turn is a switch that does not use the ready queue, because the next thread is
+/// known. A thread that waits, or starts or wakes another thread, takes no more turns until it
+/// calls `begin_turns` again. A thread that unwinds takes no turns.
 ///
 /// Use [`yield_now`] unless a switch is what costs: it lets every ready thread of the core run, and
 /// can be called anywhere. Turns are for a few threads of one scope that do the same work and switch
@@ -148,8 +151,8 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with those of its
-/// scope that do, too.
+/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with the other
+/// threads of its scope that take turns.
 ///
 /// # Panics
 ///
@@ -162,16 +165,17 @@ pub fn begin_turns() {
     s.begin_turns();
 }
 
-/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. An
-/// unpark that came before is used up instead, and the call returns at once.
+/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If an
+/// unpark has come before, the call consumes it and returns at once.
 ///
-/// `why` says what is waited for, as in "thread 'a' waits for *a word in its mailbox*"; it is
-/// formatted only when a report is made. It can return without an unpark only if the core was
-/// cancelled while this thread was unwinding, and a second unpark before the park is not counted;
-/// so call it in a loop that looks at what is waited for, and, if it can run in a destructor, at
+/// `why` describes what the thread waits for, as in "thread 'a' waits for *a word in its mailbox*".
+/// It is formatted only for a report. Two unparks before a park count as one. The call can return
+/// without an unpark, but only if the core was cancelled while this thread was unwinding. So call
+/// it in a loop that checks the condition and, if it can run in a destructor, also
 /// [`is_cancelled`].
 ///
-/// During unwinding it waits as well. Other threads then see `std::thread::panicking()` say `true`.
+/// During unwinding it waits too. Meanwhile `std::thread::panicking()` returns true in other
+/// threads.
 ///
 /// # Panics
 ///
@@ -198,7 +202,8 @@ pub fn current() -> Thread {
     Thread::running(s)
 }
 
-/// Cancels all threads of this core; does nothing if that has been done, or outside of [`run`].
+/// Cancels all threads of this core. Does nothing if they have been cancelled already, or outside
+/// of [`run`].
 ///
 /// Every thread that waits is unwound with [`Cancelled`](crate::Cancelled), youngest first, so that
 /// children end before their parents. This begins when the calling thread waits or ends. Threads
@@ -217,20 +222,19 @@ pub fn cancel_all() {
     });
 }
 
-/// Whether another thread of this core wants to run: whether spinning would keep it from doing so.
+/// Whether another thread of this core is ready, so that spinning would keep it from running.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
-/// How many threads of this core have been spawned and have not ended, and the main thread; 0
-/// outside of [`run`].
+/// How many threads of this core have not ended, including the main thread. 0 outside of [`run`].
 #[inline]
 pub fn alive() -> usize {
     with(|s| s.live_count.get())
 }
 
-/// Whether this OS thread runs cooperative threads: whether this is inside of [`run`].
+/// Whether this OS thread runs cooperative threads, so that the caller is inside of [`run`].
 #[inline]
 pub fn is_running() -> bool {
     with(Scheduler::is_running)
@@ -242,10 +246,10 @@ pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Whether the running thread is unwinding; outside of [`run`], whether the OS thread is.
+/// Whether the running thread is unwinding. Outside of [`run`], whether the OS thread is.
 ///
-/// What `std::thread::panicking` says belongs to the OS thread: it is true for all threads of a
-/// core while one of them waits in a destructor.
+/// `std::thread::panicking` is about the OS thread: while one thread of a core waits in a
+/// destructor during unwinding, it is true for all threads of the core.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -253,18 +257,19 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// The threads of this core that wait at this moment, in order of creation; none outside of
+/// The threads of this core that wait at this moment, in the order of creation. None outside of
 /// [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }
 
-/// How many bytes of its stack the running thread has used at most, its closure included.
+/// The largest number of bytes of its stack that the running thread has used so far, including its
+/// closure.
 ///
-/// Finds the lowest byte that is not zero. A stack from the pool may have been used by other
-/// threads before: the figure is the deepest use since it was mapped. Frames whose lowest bytes
-/// were only written with zeros, or not at all, are missed. Costs a system call and up to a page of
-/// reading. `None` for the main thread, whose stack is the OS thread's.
+/// It searches the lowest byte of the stack that is not zero. If other threads have used the stack
+/// before, from the pool, the result is the deepest use since the stack was mapped. It misses
+/// frames whose lowest bytes are zero or were never written. It takes a system call and reads up to
+/// a page. `None` for the main thread, which runs on the stack of the OS thread.
 ///
 /// # Panics
 ///
@@ -277,8 +282,8 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     })
 }
 
-/// How many bytes of its stack the running thread has not used: from this call's frame to the
-/// guard. `None` for the main thread, whose stack is the OS thread's.
+/// How many bytes of stack the running thread has left: from the frame of this call to the guard.
+/// `None` for the main thread, which runs on the stack of the OS thread.
 ///
 /// # Panics
 ///

@@ -1,14 +1,14 @@
-//! What the threads of a cancelled core are unwound with, and what panics carry.
+//! The payload with which the threads of a cancelled core are unwound.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// What a cancelled thread is unwound with.
+/// The payload with which a cancelled thread is unwound.
 ///
-/// A program that catches it with `catch_unwind` is unwound again by its next blocking call. It
+/// If a program catches it with `catch_unwind`, its next call that waits unwinds it again. It
 /// cannot be made outside of this crate.
 #[derive(Debug)]
 pub struct Cancelled(());
@@ -19,7 +19,7 @@ impl Cancelled {
     }
 }
 
-/// Drops a payload that lost to another one, even if its destructor panics.
+/// Drops a payload that is not kept, even if its destructor panics.
 pub(crate) fn discard(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

@@ -1,18 +1,19 @@
-//! What a run is given: the size of its stacks, and what the world outside says when no thread is
+//! The settings of a run: the size of its stacks, and the hook that is called when no thread is
 //! ready.
 
-/// Stacks of a run.
+/// The settings of the stacks of a run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Bytes of the stack of each thread that asks for no other size with
-    /// [`Builder::stack_bytes`](crate::Builder::stack_bytes), 256 KiB by default.
+    /// The size of the stack of each thread in bytes, unless another one is chosen with
+    /// [`Builder::stack_bytes`](crate::Builder::stack_bytes). The default is 256 KiB.
     ///
-    /// They are addresses, not memory: the kernel commits a page when it is first touched. Sizes
-    /// below 16 KiB are raised to it, because a panic alone needs some. The main thread runs on the
-    /// stack of its OS thread.
+    /// A stack takes addresses at first, and memory only page by page when it is touched. Sizes
+    /// below 16 KiB are raised to 16 KiB, because a panic alone needs about half of that. The main
+    /// thread runs on the stack of its OS thread.
     pub stack_bytes: usize,
-    /// The calls that give a thread a larger stack, for the report of a stack that overflows: those
-    /// of this crate by default. A machine that starts the threads names its own.
+    /// The names of the calls that give a thread a larger stack, for the report of a stack
+    /// overflow. The default names calls of this crate. A machine that starts the threads names its
+    /// own calls.
     pub larger_stacks: &'static str,
 }
 
@@ -25,7 +26,8 @@ impl Default for Config {
     }
 }
 
-/// What the world outside of a core has to say when none of its threads is ready.
+/// The hook of a core that is called when none of its threads is ready: it knows the events outside
+/// of the core.
 pub trait Idle {
     /// Waits until something has happened outside, and unparks the threads that it concerns.
     ///
@@ -37,8 +39,8 @@ pub trait Idle {
     /// [`run`](crate::run).
     fn idle(&self) -> Verdict;
 
-    /// What runs on the threads of this core, a line each: for the error that ends a process whose
-    /// threads cannot be ended.
+    /// The programs that run on the threads of this core, one in each line. The error that ends a
+    /// process shows them, if a thread cannot be ended.
     fn programs(&self) -> Vec<String> {
         Vec::new()
     }
@@ -47,10 +49,10 @@ pub trait Idle {
 /// The answer of [`Idle::idle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Look again whether a thread is ready.
+    /// Check again whether a thread is ready.
     Continue,
-    /// Nothing will ever wake a thread of this core: cancel them all, [`run`](crate::run) returns
-    /// [`Blocked`](crate::Blocked).
+    /// Nothing will ever wake a thread of this core. All threads are cancelled, and
+    /// [`run`](crate::run) returns [`Blocked`](crate::Blocked).
     Stuck,
 }
 

@@ -1,9 +1,10 @@
-//! Cooperative threads of one core: stackful, never migrating, a few nanoseconds a switch.
+//! Cooperative threads of one core. Each has its own stack and never moves to another core. A
+//! switch takes a few nanoseconds.
 //!
 //! [`run`] makes the calling OS thread a *core*. Threads of a core take turns: one runs until it
-//! [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends, then the longest ready
-//! one goes on. They borrow from each other's stacks through a [`scope`], and because they never
-//! run at the same time nothing has to be `Send`.
+//! [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that has
+//! been ready longest goes on. Through a [`scope`] threads can borrow from each other's stacks. Two
+//! threads of a core never run at the same time, so nothing has to be `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -24,9 +25,9 @@
 //! assert_eq!(log.take(), "a0 b0 a1 b1 a2 b2 ");
 //! ```
 //!
-//! When all threads of a core wait and its [`Idle`] hook knows of nothing outside that could wake
-//! one, they are unwound and `run` says who waited for what, and where (`cargo run -p
-//! cellworks-threads --example letters`):
+//! If all threads of a core wait, and its [`Idle`] hook says that nothing outside of the core can
+//! wake one, all threads are unwound. `run` then returns an error that says what each thread waited
+//! for, and where (`cargo run -p cellworks-threads --example letters`):
 //!
 //! ```text
 //! blocked for ever: 1 thread of this core waits and nothing is left to wake them
@@ -52,9 +53,9 @@
 //!          └──────────────────────────────┘
 //! ```
 //!
-//! The main thread runs on the stack of its OS thread. Nothing is allocated to create a thread
-//! while the pool has a stack. A thread that runs into its guard ends the process with an error
-//! that names it:
+//! The main thread runs on the stack of its OS thread. Creating a thread allocates nothing while
+//! the pool has a stack. If a thread runs into its guard, the process ends with an error that names
+//! the thread:
 //!
 //! ```text
 //! cellworks: thread 'deep' overflowed its stack of 131072 bytes; give it more with Config::stack_bytes or Builder::stack_bytes
@@ -62,55 +63,59 @@
 //!
 //! # Panics and cancellation: what is guaranteed
 //!
-//! - A panic of a thread is carried, with its payload, to the thread that joins it, else out of the
-//!   scope it was spawned in. The first panic wins, and a panic wins over [`Cancelled`].
-//! - A scope never returns or unwinds before all of its threads have ended; no stack is given up
-//!   with frames on it.
+//! - A panic of a thread is passed, with its payload, to the thread that joins it; without a join
+//!   it leaves the scope in which the thread was spawned. If several threads panic, the first panic
+//!   is kept, and a panic is kept in preference to [`Cancelled`].
+//! - A scope never returns or unwinds before all of its threads have ended. No stack is freed while
+//!   frames are on it.
 //! - Cancelled threads are unwound, so their destructors run, those of the youngest thread first.
-//!   Calls that wait, and yields, unwind; a thread that catches [`Cancelled`] is unwound again by
-//!   its next such call. In a destructor during unwinding such calls return at once instead, as a
-//!   second panic would end the process.
-//! - While no core is cancelled, a `yield_now` during unwinding returns at once, and a wait during
-//!   unwinding waits. Meanwhile `std::thread::panicking()` is true for other threads of the core
-//!   too, because `std` counts panics for each OS thread; their own panics may then be printed as
-//!   nested ones, but are caught and carried as ever, and a `std::sync::Mutex` that they unlock is
-//!   taken for poisoned if they locked it before.
-//! - A cancelled thread that does not end keeps `run` from returning: one that catches
-//!   [`Cancelled`] and waits again, for ever, or whose destructors wait for ever. After a second or
-//!   so of that the process ends with an error that names the thread.
-//! - What `std` does not tell is guessed in one corner: a cancelled thread that began, or caught, a
-//!   panic *while another thread was waiting in a destructor during unwinding*. If it waits in a
-//!   destructor of its own, that may be a second panic, which ends the process; if it has caught
-//!   its payload, its waits may return at once instead of unwinding.
+//!   Every call that waits or yields unwinds the thread. A thread that catches [`Cancelled`] is
+//!   unwound again by its next such call. In a destructor during unwinding such calls return at
+//!   once instead, because a second panic would end the process.
+//! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
+//!   during unwinding waits. While it waits, `std::thread::panicking()` is true for the other
+//!   threads of the core too, because `std` counts panics for each OS thread. A panic of another
+//!   thread may then be printed as a nested one, but it is caught and passed on as usual. If
+//!   another thread locked a `std::sync::Mutex` before and unlocks it now, the mutex becomes
+//!   poisoned.
+//! - `run` cannot return while a cancelled thread does not end: because it catches [`Cancelled`]
+//!   again and again and waits, or because its destructors wait for ever. After about a second of
+//!   that the process ends with an error that names the thread.
+//! - In one case `std` does not provide enough information, and this crate guesses: if a cancelled
+//!   thread has begun, or caught, a panic *while another thread was waiting in a destructor during
+//!   unwinding*. If the cancelled thread then waits in a destructor of its own, that may be a
+//!   second panic, which ends the process. If it has caught its payload, its waits may return at
+//!   once instead of unwinding.
 //! - Programs built with `panic = "abort"` end where threads would be unwound.
 //!
 //! # Machines
 //!
-//! A library that builds a scheduler on top of this one, such as a machine that runs programs, runs
-//! its cores as their [`Owner`]. Programs on such a core cannot start, suspend or wake its threads
-//! past the owner: the functions of this crate that would do so panic there.
+//! A library may build its own scheduler on this one: for example a machine that runs programs of
+//! its users. Such a library runs its cores as their [`Owner`]. Programs on such a core cannot
+//! start, suspend or wake threads themselves: the functions of this crate that would do so panic
+//! there.
 //!
 //! # Limits
 //!
 //! - Each stack takes two mappings of the kernel's `vm.max_map_count`, 65,530 by default: about
 //!   32,000 threads in a process.
-//! - A lock of `std` held across a yield, a wait or the end of a thread's turn hangs the core when
-//!   another of its threads locks it: `std` blocks the OS thread, and with it the thread that could
-//!   unlock. The same goes for all other blocking calls of `std`, and for initialising a `LazyLock`
-//!   or `OnceLock` with a closure that yields.
-//! - Waiting in a loop that does not yield keeps every other thread of the core from running.
-//! - Crates that keep a pointer in a thread-local for the time of a call and restore it afterwards,
-//!   as scoped thread-locals do, are confused when threads interleave such calls. Do not yield
+//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then locks
+//!   it, the core hangs: `std` blocks the OS thread, and with it the thread that could unlock. The
+//!   same holds for all other blocking calls of `std`, and for initialising a `LazyLock` or
+//!   `OnceLock` with a closure that yields.
+//! - A loop that waits without yielding keeps every other thread of the core from running.
+//! - Some crates keep a pointer in a thread-local for the time of a call and restore it afterwards,
+//!   as scoped thread-locals do. They fail when threads interleave such calls, so do not yield
 //!   inside of them.
 //! - The floating-point control bits (mxcsr, x87 control word) are not switched; Rust requires
 //!   their defaults anyway.
-//! - Linux only: the C library is asked where stacks lie. On x86-64 the switch is our own assembly, elsewhere, and
-//!   with the feature `corosensei`, the corosensei crate. AddressSanitizer and ThreadSanitizer are
-//!   told of switches of the former.
+//! - Linux only: the C library is asked where stacks lie. On x86-64 the switch is our own assembly.
+//!   On other processors, and with the feature `corosensei`, it is the corosensei crate.
+//!   AddressSanitizer and ThreadSanitizer are told of switches by our own assembly.
 //!
 //! # What does not compile
 //!
-//! Everything of a core stays on its OS thread:
+//! Everything that belongs to a core stays on its OS thread:
 //!
 //! ```compile_fail,E0277
 //! # use cellworks_threads::*;
@@ -125,7 +130,7 @@
 //! });
 //! ```
 //!
-//! A thread cannot borrow what its scope does not outlive, and its handle cannot leave the scope:
+//! A thread cannot borrow what does not outlive its scope, and its handle cannot leave the scope:
 //!
 //! ```compile_fail,E0373
 //! # use cellworks_threads::*;

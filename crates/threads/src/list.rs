@@ -1,11 +1,12 @@
-//! A doubly linked list through the blocks themselves: joining and leaving it allocates nothing.
+//! A doubly linked list through the blocks themselves, so that adding and removing a block
+//! allocates nothing.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::block::Block;
 
-/// Blocks in the order in which they came.
+/// A list of blocks in the order in which they were added.
 ///
 /// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a
 /// scope) hold blocks of the running core only, which stay in their places until it ends.
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_in_order_whichever_of_them_leave() {
-        // Each set of blocks that leave, as bits.
+        // Each set of blocks that are removed, as bits.
         for leaving in 0..16_u64 {
             let blocks: [Block; 4] =
                 std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
@@ -93,7 +94,7 @@ mod tests {
                 list.last().map(|block| block.number.get()),
                 stay.last().copied()
             );
-            // A thread that has left may come back, as the last.
+            // A block that was removed may be added again, as the last one.
             blocks
                 .iter()
                 .filter(leaves)

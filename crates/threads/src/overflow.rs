@@ -1,11 +1,11 @@
-//! Overflow of a stack: the fault in its guard is turned into an error that names the thread and
-//! the knob.
+//! Stack overflows: a fault in the guard of a stack becomes an error that names the thread and the
+//! setting to change.
 //!
-//! A handler of SIGSEGV and SIGBUS, installed once in a process, runs on an alternate stack. It
-//! asks whether the address lies in the guard of the thread that runs on this core; every other
-//! fault goes on to the handler that was installed before, usually that of `std`, which reports
-//! overflows of the stacks of OS threads. That of an OS thread which runs the main program of a
-//! machine is reported here, too.
+//! A handler of SIGSEGV and SIGBUS is installed once in a process and runs on an alternate stack.
+//! It checks whether the address of the fault lies in the guard of the thread that runs on this
+//! core. It also reports an overflow of the stack of an OS thread that runs the main program of a
+//! machine. Every other fault goes to the handler that was installed before, usually that of `std`,
+//! which reports overflows of the stacks of OS threads.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -20,33 +20,34 @@ use crate::stack::{Stack, page_bytes};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// What handled [`SIGNALS`] before us.
+/// The handlers of [`SIGNALS`] that were installed before ours.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Which thread of the calling OS thread runs and has this address in its guard, if one does, and
-/// the calls that give a thread a larger stack. To be called in a signal handler.
+/// Returns the running thread of the calling OS thread if the address lies in its guard, and the
+/// calls that give a thread a larger stack. It is called in a signal handler.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// How the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// Bytes of the alternate stack of OS threads that have none. The handler needs a few KiB, and the
-/// processor's state, which the kernel saves there, 12 KiB with the largest vector registers.
+/// The size of the alternate stack for OS threads that have none. The handler needs a few KiB. The
+/// kernel also saves the state of the CPU there, which takes up to 12 KiB with the largest vector
+/// registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
 /// Makes sure that this OS thread reports overflows as long as it lives.
 pub(crate) struct Guarded {
-    /// The alternate stack that we have installed, if there was none.
+    /// The alternate stack that this has installed, if there was none before.
     installed: Option<Stack>,
 }
 
 impl Guarded {
-    /// Every call is given the same `find`.
+    /// All callers pass the same `find`.
     pub(crate) fn new(find: Find) -> io::Result<Guarded> {
         FIND.get_or_init(|| find);
         install_handler();
         let mut current = MaybeUninit::<libc::stack_t>::uninit();
-        // SAFETY: asks for the alternate stack of this OS thread, which the call fills in.
+        // SAFETY: this reads the alternate stack of this OS thread into `current`.
         let current = unsafe {
             libc::sigaltstack(ptr::null(), current.as_mut_ptr());
             current.assume_init()
@@ -67,7 +68,7 @@ impl Drop for Guarded {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
             // SAFETY: nothing runs on the alternate stack: this is no signal handler, and the
-            // kernel has let go of it.
+            // kernel no longer uses the stack.
             unsafe { stack.unmap() };
         }
     }
@@ -79,7 +80,8 @@ fn set_alternate(lowest: *mut c_void, bytes: usize, flags: c_int) {
         ss_flags: flags,
         ss_size: bytes,
     };
-    // SAFETY: either switches the alternate stack off or names memory that nobody else uses.
+    // SAFETY: this either switches the alternate stack off, or installs memory that is used for
+    // nothing else.
     let done = unsafe { libc::sigaltstack(&alternate, ptr::null_mut()) };
     assert_eq!(done, 0, "sigaltstack: {}", io::Error::last_os_error());
 }
@@ -88,7 +90,7 @@ fn install_handler() {
     PREVIOUS.get_or_init(|| {
         let previous = SIGNALS.map(|signal| {
             let mut action = MaybeUninit::<libc::sigaction>::uninit();
-            // SAFETY: asks for the present action, which the call fills in.
+            // SAFETY: this reads the present action into `action`.
             unsafe {
                 libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
                 action.assume_init()
@@ -99,7 +101,7 @@ fn install_handler() {
             let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
             action.sa_sigaction = on_fault as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            // SAFETY: `on_fault` only does what a signal handler may.
+            // SAFETY: `on_fault` only does what a signal handler may do.
             unsafe { libc::sigaction(signal, &action, ptr::null_mut()) };
         }
         previous
@@ -179,16 +181,17 @@ impl MainStack {
         }
     }
 
-    /// C libraries differ in whether the guard is a part of the stack, or lies below it.
+    /// Checks both sides of the lowest address, because in some C libraries the guard is a part of
+    /// the stack and in others it lies below.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
 }
 
-/// Runs the main program of a machine on this OS thread: if that overflows the stack of the OS
-/// thread, the report says so.
+/// Runs the main program of a machine on this OS thread. If the program overflows the stack, the
+/// report names it.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
-    /// What was before, for when this is dropped.
+    /// Restores the value before when it is dropped.
     struct Before(Option<MainStack>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -200,7 +203,7 @@ pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
     program()
 }
 
-/// Does what would have been done had this handler not been installed.
+/// Does what would have happened without this handler.
 fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     let previous = SIGNALS
         .iter()
@@ -232,7 +235,8 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// Text on the stack: a signal handler must not allocate. What does not fit is left out.
+/// Text on the stack, because a signal handler must not allocate. Text that does not fit is left
+/// out.
 struct Message {
     text: [u8; 512],
     len: usize,

@@ -1,4 +1,5 @@
-//! Cores that belong to a scheduler on top of this one, which decides itself who runs when.
+//! Owners: cores that belong to another scheduler on top of this one, which decides itself which
+//! thread runs when.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -12,16 +13,16 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// A machine runs programs that it has not written on cooperative threads, and what such a thread
-/// waits for is known to the machine alone. Programs that parked a thread, or woke the thread of
-/// another program, would break what the machine takes for granted. So on a core that was begun
-/// with [`Owner::run`] the functions of this crate that do so panic, and the machine uses these
-/// methods, which do what the functions of the same names do elsewhere.
+/// A machine runs the programs of its users on cooperative threads, and only the machine knows what
+/// such a thread waits for. A program that parked a thread, or woke the thread of another program,
+/// would break assumptions of the machine. So on a core that was begun with [`Owner::run`] the
+/// functions of this crate that do so panic. The machine uses the methods of its `Owner`, which do
+/// the same as the functions of the same names.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
 ///
-/// // SAFETY: no code relies on who wakes a thread of this core.
+/// // SAFETY: no code relies on which other code wakes a thread of this core.
 /// let owner = unsafe { Owner::new() };
 /// let program = || std::panic::catch_unwind(yield_now).is_err();
 /// assert_eq!(owner.run(&Config::default(), &NoOutside, program), Ok(true));
@@ -30,12 +31,12 @@ use crate::thread::Thread;
 pub struct Owner(());
 
 impl Owner {
-    /// The right to the threads of cores that the caller begins with [`run`](Self::run).
+    /// An owner of the threads of cores that the caller begins with [`run`](Self::run).
     ///
     /// # Safety
     ///
-    /// It is used on those cores alone, and kept from programs: other owners may rely on it that
-    /// nothing but themselves wakes their threads.
+    /// It is used only on those cores, and programs have no access to it: other owners may rely on
+    /// being the only ones that wake their threads.
     pub const unsafe fn new() -> Self {
         Self(())
     }
@@ -59,13 +60,14 @@ impl Owner {
     }
 
     /// Runs the main program of a machine. If it overflows the stack of the OS thread, the report
-    /// names it and says what to do.
+    /// names the main program and says what to do.
     pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
         overflow::with_main(program)
     }
 
-    /// Says what the running thread does from now on, such as "process `a`": if its stack
-    /// overflows, the report says so beside the name of the thread. Returns what was said before.
+    /// Sets the description of what the running thread does, such as "process `a`", and returns the
+    /// one before. If the stack of the thread overflows, the report contains the description beside
+    /// the name of the thread.
     ///
     /// On an OS thread that is no core it does nothing.
     pub fn set_task(self, task: Option<String>) -> Option<String> {
@@ -77,10 +79,10 @@ impl Owner {
         })
     }
 
-    /// Runs `program` on an OS thread that is no core, and refuses there what is refused on a core
-    /// of this owner: so that a program of the machine finds the same wherever it runs.
+    /// Runs `program` on an OS thread that is no core, and refuses the same calls as on a core of
+    /// this owner: so a program of the machine behaves the same wherever it runs.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
-        /// What was before, for when this is dropped.
+        /// Restores the value before when it is dropped.
         struct Before(bool);
         impl Drop for Before {
             fn drop(&mut self) {
@@ -91,8 +93,8 @@ impl Owner {
         program()
     }
 
-    /// As [`crate::scope`](crate::scope()), for a caller that speaks for the place `at`: reports of
-    /// blocked threads name it.
+    /// As [`crate::scope`](crate::scope()), with `at` as the place that reports of blocked threads
+    /// name.
     ///
     /// # Panics
     ///
@@ -119,13 +121,13 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// As [`take_turn`](Self::take_turn), but calls `before` first, if there is a turn to take: so
-    /// one question serves both.
+    /// As [`take_turn`](Self::take_turn), but calls `before` first if there is a turn to take. So
+    /// one check serves both.
     ///
     /// # Safety
     ///
-    /// To be called inside of [`run`](Self::run). `before` calls nothing of this crate, not even
-    /// through others: it could end what has just been found out.
+    /// It is called inside of [`run`](Self::run). `before` calls nothing of this crate, not even
+    /// indirectly: that could make the check invalid.
     #[inline(always)]
     pub unsafe fn take_turn_after(self, before: impl FnOnce()) -> bool {
         // SAFETY: by the contract of this function.
@@ -149,11 +151,11 @@ impl Owner {
         here().park(why);
     }
 
-    /// As [`park`](Self::park), if another thread is ready to run meanwhile and nothing else stands
-    /// against it; else does nothing and says false, at once.
+    /// As [`park`](Self::park), if another thread is ready to run meanwhile and the core is not in
+    /// a special mode. Otherwise it does nothing and returns false at once.
     ///
-    /// For callers that do something else before they park when they are alone: look again, for
-    /// instance.
+    /// For callers that do something else before they park if no other thread is ready, such as
+    /// polling.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
@@ -163,8 +165,8 @@ impl Owner {
     /// Ends the park of `next`, parks the running thread, and continues `next` at once, before
     /// threads that are ready.
     ///
-    /// As `next.unpark()` and then [`park`](Self::park), but for that order, and in fewer steps. If
-    /// `next` is not parked it is only unparked, and the running thread parks.
+    /// It is `next.unpark()` and then [`park`](Self::park) in fewer steps, and `next` runs first.
+    /// If `next` is not parked it is only unparked, and the running thread parks.
     ///
     /// # Panics
     ///
@@ -176,10 +178,10 @@ impl Owner {
     }
 
     /// Ends the park of a thread of this core if it is parked. Otherwise nothing happens: unlike
-    /// [`Thread::unpark`], it does not end its next one.
+    /// [`Thread::unpark`], this does not end the thread's next park.
     ///
-    /// For something outside that may concern the thread: it looks whether it does, and parks again
-    /// if not.
+    /// It is for an event outside that may concern the thread. The thread checks that, and parks
+    /// again if it does not.
     #[inline]
     pub fn unpark_parked(self, thread: Thread) {
         here().unpark_parked(thread.block, thread.serial);
@@ -195,13 +197,13 @@ impl Owner {
         Thread::running(here())
     }
 
-    /// Waits until `done` says true, on a core that was cancelled, before the calling thread is
-    /// unwound: for a thread that has lent what is on its stack to others, perhaps of other cores,
-    /// which have not ended yet. The other threads of this core are unwound meanwhile.
+    /// Waits on a cancelled core until `done` returns true, before the calling thread is unwound.
+    /// It is for a thread whose stack is still borrowed by other threads, perhaps of other cores.
+    /// The other threads of this core are unwound meanwhile.
     ///
-    /// `done` is asked again and again. Not to be called while the thread unwinds, but between the
-    /// catch of a [`Cancelled`](crate::Cancelled) and its resumption. Outside of
-    /// [`run`](Self::run) the OS thread lets others run until `done` says true.
+    /// `done` is called repeatedly. Call this method after a [`Cancelled`](crate::Cancelled) was
+    /// caught and before it is resumed, never while the thread unwinds. Outside of
+    /// [`run`](Self::run) the OS thread yields to other OS threads until `done` returns true.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

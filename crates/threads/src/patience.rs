@@ -1,48 +1,47 @@
-//! What ends a process of which a cancelled thread never ends.
+//! Patience: ends the process if a cancelled thread never ends.
 
 use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;
 
-/// Unwindings of one thread that are too many. They take about half a second, and it is more than a
-/// program has pieces of work that it guards one by one.
+/// The limit for unwindings of one thread. They take about half a second. A program that catches
+/// the panic of each piece of its work separately stays below it.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// Waits that return at once in the time of an unwinding, about.
+/// About how many waits that return at once take as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// Counts what a cancelled thread does instead of coming to its end, and ends the process when it
-/// is clear that the thread never will.
+/// Counts what a cancelled thread does instead of ending, and ends the process when it is clear
+/// that the thread will never end.
 ///
 /// A cancelled thread is unwound, and then its run returns. A program prevents that if it catches
-/// each panic that unwinds it, or if a destructor waits in a loop. The run cannot return then,
-/// because the thread's stack holds borrows of what the caller owns; and it would never return.
-/// After a second or so of such attempts the process ends with an error that says which thread it
-/// is.
+/// each panic that unwinds it, or if a destructor waits in a loop. Then the run would never return:
+/// it cannot, because the thread's stack holds borrows of what the caller owns. After about a
+/// second of such attempts the process ends with an error that names the thread.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,
 }
 
 impl Patience {
-    /// As for a thread that has done nothing yet.
+    /// The patience for a new thread.
     pub const fn new() -> Self {
         Self { lost: Cell::new(0) }
     }
 
-    /// The thread is about to be unwound, perhaps not for the first time. `who` names it in the
-    /// error, and `programs` says in a line each what runs.
+    /// Counts an unwinding of the thread, perhaps not the first. `who` is the name of the thread in
+    /// the error, and `programs` returns the programs that run, one in each line.
     pub fn unwinds(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(WAITS_OF_AN_UNWINDING, who, programs);
     }
 
-    /// A wait of the thread is about to return at once, because the thread is being unwound. `who`
-    /// and `programs` as above.
+    /// Counts a wait of the thread that returns at once because the thread is being unwound. `who`
+    /// and `programs` are as in [`unwinds`](Self::unwinds).
     pub fn waits(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(1, who, programs);
     }
 
-    /// Begins anew, for another thread.
+    /// Resets the count, for another thread.
     pub(crate) fn restore(&self) {
         self.lost.set(0);
     }

@@ -1,18 +1,18 @@
-//! What is told about threads that wait for ever.
+//! Reports about threads that wait for ever.
 
 use std::fmt;
 use std::panic::Location;
 
-/// A thread that waits, as reports show it.
+/// A thread that waits, in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
-    /// The thread's name; its number in order of creation if it has none. The first thread is
-    /// `main`, with number 0.
+    /// The thread's name. If it has none, its number in the order of creation. The first thread is
+    /// `main` and has the number 0.
     pub name: String,
-    /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) names it.
+    /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) returns it.
     pub thread: (usize, u64),
-    /// What it waits for, in the words given to [`park`](crate::park), or the thread or scope that
-    /// it joins.
+    /// What it waits for: the description passed to [`park`](crate::park), or the thread or scope
+    /// that it joins.
     pub waits_for: String,
     /// The call that waits.
     pub at: &'static Location<'static>,
@@ -30,9 +30,9 @@ impl fmt::Display for BlockedThread {
     }
 }
 
-/// The threads of a core were cancelled: the error of [`run`](crate::run).
+/// The error of [`run`](crate::run) if the threads of the core were cancelled.
 ///
-/// Prints as one line and a further line for each thread that waited.
+/// It is printed as one line, and a further line for each thread that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.
@@ -40,10 +40,10 @@ pub struct Blocked {
     pub(crate) cause: Cause,
 }
 
-/// Who cancelled the core.
+/// Why the core was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// [`Idle::idle`](crate::Idle::idle) knew of nothing that could wake a thread.
+    /// [`Idle::idle`](crate::Idle::idle) returned that nothing can wake a thread.
     Stuck,
     /// [`cancel_all`](crate::cancel_all) was called.
     Cancelled,

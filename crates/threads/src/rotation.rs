@@ -1,5 +1,4 @@
-//! Threads that take turns in an order that is known beforehand, so that a switch has nothing to
-//! decide.
+//! Rotations: threads that take turns in a fixed order, so that a switch has nothing to decide.
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
@@ -9,15 +8,17 @@
 //!                               └──────────────────────────┘    is stored, and the switch follows
 //! ```
 //!
-//! Threads of a scope that call [`begin_turns`](crate::begin_turns) while their parent waits for
-//! the scope to end stand in a circle through their blocks, not in the ready queue, where the
-//! parent stands for all of them. While they take turns the ready queue looks empty, as it does
-//! when the core is frozen. Whatever is not a turn takes the slow paths that are there for that: a
-//! thread that parks, ends, spawns or wakes another one first leaves the circle, and the parent is
-//! put into the ready queue for those that stay. A thread that has left comes back when it calls
-//! `begin_turns` again.
+//! A thread of a scope enters the rotation by calling [`begin_turns`](crate::begin_turns) while its
+//! parent waits for the scope to end. The threads of a rotation form a circle through their blocks.
+//! They are not in the ready queue: there the parent stands for all of them.
 //!
-//! If others are ready, the parent gives up its turn when each thread of the circle has had one.
+//! While they take turns the ready queue appears empty, as it does when the core is frozen. So
+//! everything but a turn takes the slow paths for an empty queue. A thread that parks, ends, spawns
+//! or wakes another one first leaves the circle, and the parent is put into the ready queue for the
+//! threads that stay. A thread that has left comes back when it calls `begin_turns` again.
+//!
+//! If other threads of the core are ready, the parent lets them run when each thread of the circle
+//! has had a turn.
 
 use std::cell::Cell;
 use std::ptr;
@@ -26,15 +27,15 @@ use crate::block::Block;
 
 /// The threads of a scope that take turns.
 ///
-/// Blocks in it are valid: they belong to threads that have not ended, of the running core. Each
-/// has `ahead` as its `turn`, but for the one at which the round pauses, and once the core is
-/// cancelled: so a turn has one question to ask.
+/// Blocks in it are valid: they belong to threads of the running core that have not ended. The
+/// `turn` of each block equals its `ahead`, with two exceptions: the block at which the round
+/// pauses, and all blocks once the core is cancelled. So a turn has only `turn` to check.
 pub(crate) struct Rotation {
-    /// Who goes on first when the parent continues: the round is complete when it would come again.
-    /// Null if there is no such thread.
+    /// The thread that goes on first when the parent continues. The round is complete when it would
+    /// be that thread's turn again. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// Whose turn is not taken without further ado, as others are ready or there is no other
-    /// thread. Null if there is no such thread.
+    /// The thread at which the round pauses: its turn is taken on the slow path, because other
+    /// threads are ready or it is alone in the rotation. Null if the round does not pause.
     pause: Cell<*const Block>,
     /// How many threads were ready when the parent was continued.
     pub(crate) ready: Cell<usize>,
@@ -54,12 +55,12 @@ impl Rotation {
         unsafe { self.next.get().as_ref() }
     }
 
-    /// Whether a thread of it is the last of the round.
+    /// Whether this thread of the rotation is the last one of the round.
     pub(crate) fn ends_with(&self, block: &Block) -> bool {
         ptr::eq(block.ahead.get(), self.next.get())
     }
 
-    /// Takes in a thread that is in no rotation, as the last of the round.
+    /// Adds a thread that is in no rotation, as the last one of the round.
     pub(crate) fn push(&self, block: &Block) {
         debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {
@@ -72,7 +73,7 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`; if it was empty both are `block` itself.
+        // SAFETY: valid blocks, see `Rotation`; if the rotation was empty both are `block` itself.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);
@@ -80,8 +81,8 @@ impl Rotation {
         }
     }
 
-    /// Says whether the round pauses at its end. To be called before any thread of it goes on;
-    /// there is one.
+    /// Begins a round, and sets whether it pauses at its end. It is called before any thread of the
+    /// rotation goes on, and the rotation is not empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
@@ -96,10 +97,11 @@ impl Rotation {
         }
     }
 
-    /// Takes out the thread that runs; the one after it is the next.
+    /// Takes out the running thread. The thread after it becomes the next one.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
-        // SAFETY: valid blocks, see `Rotation`; if it is the only one both are `block` itself.
+        // SAFETY: valid blocks, see `Rotation`; if the block is the only one both are `block`
+        // itself.
         unsafe {
             (*behind).ahead.set(ahead);
             (*behind).turn.set(ahead);
@@ -128,7 +130,8 @@ mod tests {
         blocks
     }
 
-    /// Who has a turn without a pause, from the first of the round on.
+    /// The numbers of the threads that have a turn without a pause, from the first one of the round
+    /// on.
     fn turns(rotation: &Rotation) -> Vec<u64> {
         let mut numbers = Vec::new();
         let mut next = rotation.next.get();
@@ -154,7 +157,7 @@ mod tests {
                 .iter()
                 .filter(leaves)
                 .for_each(|block| rotation.remove(block));
-            // The round goes on with who comes after the one that has left last.
+            // The round goes on with the thread after the one that has left last.
             let mut stay = turns(&rotation);
             stay.sort_unstable();
             let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));

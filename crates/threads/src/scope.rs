@@ -13,10 +13,11 @@ use crate::list::List;
 use crate::scheduler::{FREE_PAYLOAD_BYTES, Scheduler, resume, with};
 use crate::scope_state::ScopeState;
 
-/// Where threads can be spawned that borrow from outside of it. See [`scope`](crate::scope()).
+/// A scope, in which threads can be spawned that borrow from outside of it. See
+/// [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
-    /// Invariant, so that neither lifetime can be shortened to smuggle a borrow in.
+    /// Invariant: with a shortened lifetime a thread could borrow what does not live long enough.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -40,7 +41,7 @@ pub(crate) fn scope_at<'env, R>(
     match (outcome, scope.state.panic.take()) {
         (Ok(result), None) => result,
         (Ok(result), Some(panic)) => {
-            // A second unwinding would end the process.
+            // The thread is unwinding already, and a second unwinding would end the process.
             if panic.is::<Cancelled>() && with(Scheduler::is_unwinding) {
                 return result;
             }
@@ -57,12 +58,12 @@ pub(crate) fn scope_at<'env, R>(
 }
 
 impl ScopeState {
-    /// Waits for all threads and frees what they left. Does not unwind, even if the core is
-    /// cancelled: the threads may borrow from the frames that would go.
+    /// Waits for all threads and frees what they left. It does not unwind, even if the core is
+    /// cancelled, because the threads may borrow from the frames that would be unwound.
     fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
-        // Results that were not fetched are dropped when no thread runs; they may hold handles of
-        // other threads, or even the scope itself. Blocks are recycled last, as such handles point
-        // to them.
+        // Results that were not fetched are dropped when no thread of the scope runs any more. They
+        // may hold handles of other threads, or even the scope itself. Blocks are recycled last,
+        // because such handles point to them.
         let spent = List::new();
         loop {
             self.drainer.set(s.current());
@@ -78,8 +79,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so its result is there, and taking the pointer keeps
-            // others from it.
+            // SAFETY: the thread has ended, so its result is there. The pointer was taken out of
+            // the block, so the result is not used elsewhere.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -91,7 +92,7 @@ impl ScopeState {
     }
 }
 
-/// What the end of a scope waits for.
+/// Describes what the end of a scope waits for.
 struct Drained<'a>(&'a ScopeState);
 
 impl fmt::Display for Drained<'_> {
@@ -103,7 +104,7 @@ impl fmt::Display for Drained<'_> {
     }
 }
 
-/// What a join waits for.
+/// Describes what a join waits for.
 struct Joined<'a>(&'a Block);
 
 impl fmt::Display for Joined<'_> {
@@ -113,10 +114,12 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f` when the others next let it.
+    /// Starts a thread that runs `f`. It runs for the first time when the running thread yields,
+    /// waits or ends.
     ///
     /// Its stack has the size of [`Config::stack_bytes`](crate::Config::stack_bytes) and comes from
-    /// a pool, as does the place for `f` and its result; nothing is allocated if the pool has one.
+    /// a pool. `f` and its result lie on that stack, so nothing is allocated if the pool has a
+    /// stack.
     ///
     /// # Panics
     ///
@@ -129,7 +132,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.builder().spawn(f)
     }
 
-    /// A thread to be, with a name or a stack size of its own.
+    /// A builder, by which the name and the stack size of a thread can be chosen.
     pub fn builder(&'scope self) -> Builder<'scope, 'env> {
         Builder {
             scope: self,
@@ -154,10 +157,10 @@ impl<'scope> Builder<'scope, '_> {
         self
     }
 
-    /// Bytes of the thread's stack, in place of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes); at least 16 KiB.
+    /// Sets the size of the thread's stack in bytes, in place of
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Smaller sizes are raised to 16 KiB.
     ///
-    /// Stacks of each size are pooled apart, so use few different ones.
+    /// Each size has its own pool of stacks, so use few different sizes.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -224,7 +227,7 @@ union Room<F, R> {
 }
 
 impl<F, R> Room<F, R> {
-    /// Bytes that the stack must have beyond what the caller asked for.
+    /// Bytes that the stack must have in addition to those that the caller asked for.
     const EXTRA_BYTES: usize = {
         let bytes = size_of::<Self>() + align_of::<Self>();
         if bytes <= FREE_PAYLOAD_BYTES {
@@ -242,12 +245,12 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`, handing back what a panic left there or what its destructor
-/// panicked with.
+/// Drops the result at `payload`. Returns the payload of the thread's panic, or of a panic of the
+/// result's destructor.
 ///
 /// # Safety
 ///
-/// `payload` points to an initialised `thread::Result<R>` that nobody will read again.
+/// `payload` points to an initialised `thread::Result<R>` that is not read again.
 unsafe fn discard_result<R>(payload: *mut ()) -> Option<Payload> {
     // SAFETY: by the contract of this function.
     let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
@@ -263,12 +266,12 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
 
 /// The first function on a thread's stack: runs the closure and leaves for good.
 ///
-/// Small, so that a closure which is too large for the stack overflows in `run_closure`, when it is
-/// known who runs.
+/// Its frame is small, so that a closure that is too large for the stack overflows in
+/// `run_closure`, when the running thread is known.
 ///
 /// # Safety
 ///
-/// `block` is that of the thread, prepared by `spawn` for the same types.
+/// `block` is the block of the thread, prepared by `spawn` for the same types.
 unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     let block = unsafe { &*block.cast::<Block>() };
@@ -276,7 +279,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     unsafe { run_closure::<F, R>(block) };
     if block.detached.get() {
-        // SAFETY: the result has just been left there, and nobody else will fetch it.
+        // SAFETY: the result was just written there, and there is no handle that could fetch it.
         if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
             // SAFETY: the scope waits for this thread.
             unsafe { (*ScopeState::of(block)).keep(panic) };
@@ -311,10 +314,10 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
     }
 }
 
-/// Takes the running thread out of the world and continues another one.
+/// Ends the running thread and continues another one.
 fn end(s: &Scheduler, block: &Block) -> ! {
-    // SAFETY: the scope waits for this thread: its state lives at least until the last thread has
-    // left.
+    // SAFETY: the scope waits for this thread, so its state lives at least until the last thread
+    // has ended.
     let scope = unsafe { &*ScopeState::of(block) };
     s.end_turns();
     s.dismiss(block);
@@ -328,7 +331,8 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null or a thread that waits in `join`, which takes itself out when it stops waiting.
+    // SAFETY: null or a thread that waits in `join`, which clears this pointer when it stops
+    // waiting.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
@@ -343,7 +347,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.depart(block)
 }
 
-/// Owns the right to the result of a thread; the thread goes on if it is dropped. See
+/// A handle to the result of a thread. The thread goes on if the handle is dropped. See
 /// [`Scope::spawn`].
 pub struct JoinHandle<'scope, R> {
     block: *const Block,
@@ -356,7 +360,7 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// # Errors
     ///
-    /// What the thread panicked with; [`Cancelled`] if the core was cancelled and the caller is
+    /// The payload of the thread's panic. [`Cancelled`] if the core was cancelled and the caller is
     /// unwinding, so that it could not wait.
     ///
     /// # Panics
@@ -385,13 +389,13 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled only when the handle is gone or at the end of the scope,
-        // which it does not outlive; blocks of a run stay in their places.
+        // SAFETY: the block is recycled only when the handle is gone, or at the end of the scope,
+        // which the handle does not outlive. Blocks of a run stay in their places.
         unsafe { &*self.block }
     }
 
     fn wait(&self, s: &Scheduler, at: &'static Location<'static>) {
-        /// Takes the waiting thread out also when it is cancelled.
+        /// Clears the pointer to the waiting thread, even if that thread is cancelled.
         struct Waiting<'a>(&'a Block);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
@@ -404,7 +408,7 @@ impl<R> JoinHandle<'_, R> {
         s.wait_cancellably(State::Joining, &Joined(block), at);
     }
 
-    /// Moves the result of the ended thread out and recycles its stack; the handle must not be used
+    /// Takes the result of the ended thread and recycles its stack. The handle must not be used
     /// again. `None` if the scope has dropped the result.
     fn take(&self, s: &Scheduler) -> Option<std::thread::Result<R>> {
         let block = self.block();
@@ -412,8 +416,8 @@ impl<R> JoinHandle<'_, R> {
         if payload.is_null() {
             return None;
         }
-        // SAFETY: the thread has ended and left its result, and taking the pointer keeps others
-        // from it.
+        // SAFETY: the thread has ended and left its result. The pointer was taken out of the block,
+        // so the result is not used elsewhere.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
         unsafe { (*ScopeState::of(block)).ended.remove(block) };

@@ -1,4 +1,4 @@
-//! What a scope and its threads know of each other.
+//! The state that a scope and its threads share.
 
 use std::cell::Cell;
 use std::ptr;
@@ -8,15 +8,15 @@ use crate::cancelled::{Cancelled, Payload, discard};
 use crate::list::List;
 use crate::rotation::Rotation;
 
-/// What a scope and its threads know of each other.
+/// The state that a scope and its threads share.
 pub(crate) struct ScopeState {
-    /// Threads that have not ended.
+    /// How many threads have not ended.
     pub(crate) running: Cell<usize>,
     /// Threads that have ended and whose handle still exists, or was forgotten.
     pub(crate) ended: List,
     /// The thread that waits at the end of the scope; null before.
     pub(crate) drainer: Cell<*const Block>,
-    /// Its threads that take turns.
+    /// The threads of the scope that take turns.
     pub(crate) rotation: Rotation,
     /// The first panic of a thread whose result was not fetched.
     pub(crate) panic: Cell<Option<Payload>>,
@@ -33,13 +33,14 @@ impl ScopeState {
         }
     }
 
-    /// The scope of a thread, which waits for it and so outlives it; null for the main thread.
+    /// The scope of a thread; null for the main thread. The scope waits for the thread, and so
+    /// outlives it.
     #[inline(always)]
     pub(crate) fn of(block: &Block) -> *const ScopeState {
         block.scope.get().cast()
     }
 
-    /// Keeps the first panic; a real one rather than a cancellation.
+    /// Keeps the first panic. A real panic replaces a cancellation.
     pub(crate) fn keep(&self, panic: Payload) {
         let (kept, other) = match self.panic.take() {
             Some(first) if first.is::<Cancelled>() => (panic, Some(first)),

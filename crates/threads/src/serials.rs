@@ -1,10 +1,10 @@
-//! Serial numbers of threads. No two threads of a process ever have the same one, so a number that
-//! was kept says for ever whether its thread is one of the present run.
+//! Serial numbers of threads. No two threads of a process ever have the same number. So a number
+//! that was kept always tells whether its thread belongs to the present run.
 //!
-//! A run has a range of numbers to itself, because threads of several cores are numbered at the
-//! same time. What it did not use goes to a later run. A range is used until less than half of it
-//! is left, so at least half of all numbers go to threads: 2^63 of them, which at one thread in a
-//! nanosecond last for 292 years.
+//! Each run has its own range of numbers, because several cores number threads at the same time.
+//! Numbers that a run did not use go to a later run. A range is used until less than half of it is
+//! left. So at least half of all numbers go to threads: 2^63 of them last for 292 years, at one
+//! thread in a nanosecond.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const RANGE: u64 = 1 << 48;
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
 
 struct Numbers {
-    /// Where the numbers begin that were in no range yet. 0 is the number of no thread.
+    /// The first number that was in no range yet. No thread has the number 0.
     fresh: u64,
     /// Ranges that have come back, with at least half of their numbers.
     returned: Vec<Range<u64>>,
@@ -55,7 +55,7 @@ pub(crate) fn take() -> Range<u64> {
     numbers().take()
 }
 
-/// What a run that has ended did not use.
+/// Returns the numbers that a run did not use, when it has ended.
 pub(crate) fn give_back(rest: Range<u64>) {
     numbers().give_back(rest);
 }

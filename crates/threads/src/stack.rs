@@ -1,25 +1,26 @@
-//! Memory for stacks: mapped with a guard below, committed by the kernel page by page as it is
-//! touched.
+//! Memory for stacks. It is mapped with a guard below it, and the kernel commits each page when it
+//! is first touched.
 
 use std::io;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// Bytes below every stack that fault when touched. Rust code probes every page of a large frame
-/// and would be caught by one page; C code does not, so leave it less room to step over the guard.
+/// The size of the guard below every stack. For Rust code one page would be enough, because it
+/// probes every page of a large frame. C code does not, and could step over a small guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
 /// One mapping: the guard at its low end, the stack above it.
 pub(crate) struct Stack {
-    /// Lowest address of the guard, null for the main thread, whose stack is not ours.
+    /// The lowest address of the guard. Null for the main thread, whose stack belongs to its OS
+    /// thread.
     mapping: *mut u8,
     guard_bytes: usize,
     mapped_bytes: usize,
 }
 
 impl Stack {
-    /// Stands for the stack of the OS thread, which is not ours.
+    /// Stands for the stack of an OS thread, which is not mapped here.
     pub(crate) const FOREIGN: Stack = Stack {
         mapping: ptr::null_mut(),
         guard_bytes: 0,
@@ -66,14 +67,14 @@ impl Stack {
         };
         if done != 0 {
             let error = io::Error::last_os_error();
-            // SAFETY: nobody has used the mapping.
+            // SAFETY: the mapping was not used yet.
             unsafe { stack.unmap() };
             return Err(error);
         }
         Ok(stack)
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     ///
     /// # Safety
     ///
@@ -99,8 +100,7 @@ impl Stack {
         self.mapping.addr()..self.limit().addr()
     }
 
-    /// Bytes between `top` (in this stack) and the lowest byte that was ever written with something
-    /// but zero.
+    /// Bytes between `top` (in this stack) and the lowest byte that is not zero.
     pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
         let page = page_bytes();
         let pages = (self.mapped_bytes - self.guard_bytes) / page;
@@ -109,8 +109,8 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // Pages that are not resident were never touched, or swapped out; then the figure is too
-        // low.
+        // Pages that are not resident were never touched, or were swapped out. In the second case
+        // the result is too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };
@@ -128,7 +128,7 @@ impl Stack {
 pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
     *PAGE_BYTES.get_or_init(|| {
-        // SAFETY: asks for a constant.
+        // SAFETY: this reads a constant.
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         usize::try_from(bytes).expect("the page size is known")
     })

@@ -1,4 +1,4 @@
-//! A thread's handle.
+//! Handles to threads.
 
 use std::fmt;
 use std::ptr;
@@ -6,9 +6,9 @@ use std::ptr;
 use crate::block::Block;
 use crate::scheduler::{Scheduler, with};
 
-/// A thread of this core: what to [unpark](Thread::unpark).
+/// A handle to a thread of this core, by which the thread is [unparked](Thread::unpark).
 ///
-/// It may be kept for longer than the thread lives; it cannot go to another OS thread.
+/// It may be kept for longer than the thread lives. It cannot go to another OS thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     pub(crate) block: *const Block,
@@ -31,22 +31,22 @@ impl Thread {
         }
     }
 
-    /// Ends the thread's [`park`](crate::park), or its next one if it is not parked. Nothing
-    /// happens if it has ended.
+    /// Ends the thread's [`park`](crate::park), or its next park if it is not parked. Nothing
+    /// happens if the thread has ended.
     #[inline(always)]
     pub fn unpark(self) {
         self.try_unpark();
     }
 
-    /// As [`unpark`](Self::unpark), if this is, or was, a thread of this run of this core. Else it
-    /// does nothing and says false.
+    /// As [`unpark`](Self::unpark), if this is, or was, a thread of the present run of this core.
+    /// Otherwise it does nothing and returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Whether it is the running thread, if it is known that it has not ended: otherwise another
-    /// one may have its place.
+    /// Whether it is the running thread. The caller knows that the thread has not ended: otherwise
+    /// another thread may have its place.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -60,8 +60,8 @@ impl Thread {
         (self.block.expose_provenance(), self.serial)
     }
 
-    /// The thread of which [`into_raw`](Self::into_raw) gave the numbers. On an OS thread that is
-    /// not its core, and after the end of its run, unparking it does nothing.
+    /// The thread for which [`into_raw`](Self::into_raw) returned these numbers. On an OS thread
+    /// that is not its core, and after the end of its run, unparking it does nothing.
     ///
     /// # Safety
     ///

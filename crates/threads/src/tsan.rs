@@ -1,5 +1,5 @@
-//! Tells ThreadSanitizer which stack is in use: it keeps the calls that are under way on each, and
-//! takes a stack for a thread.
+//! Tells ThreadSanitizer which stack is in use. It treats each stack as a thread, and records the
+//! calls that are under way on it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,17 +16,17 @@ unsafe extern "C" {
     fn __tsan_switch_to_fiber(fiber: *mut c_void, flags: c_uint);
 }
 
-/// What the sanitizer calls every stack of the core.
+/// The sanitizer's handles of all stacks of the core.
 pub(crate) struct Stacks {
     /// By the address of the top: lowest address, and the fiber.
     pooled: RefCell<BTreeMap<usize, (usize, *mut c_void)>>,
-    /// The OS thread's own.
+    /// The handle of the OS thread's own stack.
     main: *mut c_void,
 }
 
 impl Default for Stacks {
     fn default() -> Self {
-        // SAFETY: asks what runs.
+        // SAFETY: this only reads the current fiber.
         let main = unsafe { __tsan_get_current_fiber() };
         Stacks {
             pooled: RefCell::default(),
@@ -46,7 +46,7 @@ impl Drop for Stacks {
 
 impl Stacks {
     pub(crate) fn add(&self, stack: &Stack) {
-        // SAFETY: makes something new.
+        // SAFETY: this only makes a new fiber.
         let fiber = unsafe { __tsan_create_fiber(0) };
         let (limit, top) = (stack.limit().addr(), stack.top().addr());
         self.pooled.borrow_mut().insert(top, (limit, fiber));
@@ -64,7 +64,7 @@ impl Stacks {
         }
     }
 
-    /// Nothing is to be done on a fresh stack.
+    /// Does nothing: ThreadSanitizer needs no call on a fresh stack.
     pub(crate) fn arrive_first(&self) {}
 
     /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it.
@@ -93,5 +93,5 @@ impl Stacks {
     }
 }
 
-/// Nothing is to be forgotten of an ended thread.
+/// Does nothing: ThreadSanitizer keeps no records of frames.
 pub(crate) fn unpoison(_limit: *const u8, _top: *const u8) {}

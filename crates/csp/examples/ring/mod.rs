@@ -54,7 +54,7 @@ pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic
     }
     let measured = network.run_counted(move |process| {
         let mut since = Time::default();
-        // The first rounds find out who uses which channel.
+        // In the first rounds the transport learns which processes use which channel.
         for round in 0..ROUNDS + 5 {
             if round == 5 {
                 since = process.now();

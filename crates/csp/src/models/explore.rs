@@ -1,6 +1,6 @@
-//! Runs a model in many schedules. Loom runs it in all of them up to a number of preemptions, and
-//! knows that a load may return an old value. Shuttle runs it in some schedules of all, and knows
-//! sequential consistency only.
+//! Runs a model in many schedules. Loom runs it in all schedules up to a number of preemptions, and
+//! models loads that return old values. Shuttle runs it in a sample of all schedules, and models
+//! only sequential consistency.
 
 #[cfg(loom)]
 pub(super) use self::exhaustive::check;
@@ -29,11 +29,11 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind a model is run in, unless the environment says another
-    /// number.
+    /// How many schedules of each kind a model is run in, unless the environment variable sets
+    /// another number.
     const SCHEDULES: usize = 300;
 
-    /// A model that takes more steps fails: it is taken to go on for ever.
+    /// A model that takes more steps fails, because it probably never ends.
     const MOST_STEPS: usize = 100_000;
 
     /// Runs a model in schedules that are random, that have few preemptions at random steps, and
@@ -48,8 +48,8 @@ mod sampled {
         let mut config = Config::new();
         config.stack_size = 1 << 17;
         config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-        // What it warns of is said in docs/csp.md: orders weaker than sequential consistency are
-        // loom's to check.
+        // Shuttle warns that it checks no memory orders weaker than sequential consistency. Loom
+        // checks these: see docs/csp.md.
         config.silence_warnings = true;
         let model = Arc::new(model);
         let kinds: [Box<dyn Scheduler + Send>; 3] = [
@@ -70,11 +70,11 @@ mod sampled {
     ///
     /// After a thread has yielded, the next one runs for a random number of steps. Otherwise a
     /// thread that polls could keep another one out of a spinning lock for ever, by having the lock
-    /// whenever the other one looks.
+    /// whenever the other one tries it.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
-        /// How many steps are random still.
+        /// How many steps are still random.
         random_steps: u64,
         /// How many steps the threads run for, one after the other.
         slices: Vec<u64>,

@@ -1,11 +1,11 @@
-//! What can be wrong about the use of a named channel.
+//! Errors in the use of named channels.
 
 use std::fmt;
 use std::panic::Location;
 
 use crate::end::Ended;
 
-/// A process that did something, and where.
+/// An action of a process: the process, and the line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(super) process: String,
@@ -18,10 +18,10 @@ impl fmt::Display for Act {
     }
 }
 
-/// A named channel was misused: a mistake of the program, so that
-/// [`Network::run`](crate::Network::run) fails with it, whatever the process does about it.
+/// A named channel was misused. That is a mistake of the program, so
+/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
 ///
-/// With `?` it becomes an [`Ended::Poisoned`], for the process to end.
+/// With `?` it becomes an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NamedError(Box<Misuse>);
 
@@ -33,34 +33,34 @@ struct Misuse {
     mistake: Mistake,
 }
 
-/// What is wrong about the use of a named channel.
+/// How a named channel was misused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// It was to be created, and existed.
+    /// A process tried to create a channel whose id existed already.
     Exists,
-    /// An end was to be taken that is for one process, and is taken.
+    /// A process tried to take an end that is for one process, and that another process has taken.
     Taken {
         /// The process that has it.
         process: String,
         /// The call that took it.
         at: &'static Location<'static>,
     },
-    /// An end was to be taken that can be cloned, but is for one process.
+    /// A process tried to take an end of kind [`Any`](crate::Any), but the end is for one process.
     OneProcess,
-    /// It carries items of another type.
+    /// The channel carries items of another type.
     Item {
         /// The type that the process wanted.
         wanted: &'static str,
-        /// The type that it was created for.
+        /// The type for which the channel was created.
         carried: &'static str,
     },
-    /// The run was cancelled before it was created, and the process could not wait because it was
-    /// unwinding.
+    /// The run was cancelled before the channel was created, and the process could not wait because
+    /// it was unwinding.
     NotCreated,
 }
 
 impl NamedError {
-    /// What the process `by` did wrong about the channel `id`, which `created` had created.
+    /// The mistake of `by` with the channel `id`, which `created` has created.
     pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
         Self(Box::new(Misuse {
             id,
@@ -75,7 +75,7 @@ impl NamedError {
         self.0.id
     }
 
-    /// What is wrong.
+    /// The mistake.
     pub fn mistake(&self) -> &Mistake {
         &self.0.mistake
     }

@@ -5,9 +5,9 @@
 //!                                     └──► writer(7), reader(7): waits until they are there
 //! ```
 //!
-//! An end that one process may have is handed over once. Of one that several may have, the network
-//! keeps one and hands out more, until the process that created the channel has ended: or the
-//! channel would never close.
+//! An end that one process may have is handed out once. If several processes may have the end, the
+//! network keeps one and hands out others. It drops the one that it keeps when the process that
+//! created the channel has ended: otherwise the channel would never close.
 
 pub(crate) mod error;
 pub(crate) mod registry;
@@ -31,15 +31,16 @@ use crate::side::Side;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// Named channels. An id belongs to one channel of the network for the whole run.
+/// Methods for named channels. An id belongs to one channel of the network for the whole run.
 impl<P: Place> Process<'_, P> {
-    /// Creates a channel that other processes of the network look up by its id, and so hands both
-    /// ends to the network. Processes that have waited for it go on.
+    /// Gives both ends of a channel to the network, so that processes of the network can look them
+    /// up by the id. Processes that have waited for this channel go on.
     ///
-    /// An end that one process may have belongs to the first that takes it. Of an end that several
-    /// may have, each that takes it gets one of its own, and one stays with the network until this
-    /// process has ended: so the channel does not close while others are still to come. After that
-    /// it closes as others do, and a process that comes later finds it closed.
+    /// An end that one process may have goes to the first process that takes it. If several
+    /// processes may have the end, each of them gets one, and the network keeps one until the
+    /// calling process has ended. So the channel does not close before all processes have taken
+    /// their ends. After that it closes as other channels do, and a process that looks it up later
+    /// finds it closed.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
@@ -80,7 +81,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// [`NamedError`] if the id exists; the channel is dropped then.
+    /// [`NamedError`] if the id exists already. The channel is then dropped.
     ///
     /// # Panics
     ///
@@ -129,20 +130,20 @@ impl<P: Place> Process<'_, P> {
         Ok(())
     }
 
-    /// Takes the end of a named channel to read from: [`One`](crate::One), or [`Any`](crate::Any)
-    /// if the channel was created for several readers and the end is to be cloned. Waits until the
-    /// channel is created.
+    /// Takes the reading end of a named channel. Its kind is [`One`](crate::One), or
+    /// [`Any`](crate::Any) if the channel was created for several readers and the end is to be
+    /// cloned. This waits until the channel is created.
     ///
     /// # Errors
     ///
-    /// [`NamedError`] if the channel carries another type of item, or is for one reader only and
-    /// another process has taken that end, or the end was to be [`Any`](crate::Any).
+    /// [`NamedError`] if the channel carries items of another type. Also if the channel is for one
+    /// reader, and another process has taken the end or the kind asked for is [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
     }
 
-    /// As [`reader`](Self::reader), for the end to write to.
+    /// As [`reader`](Self::reader), for the writing end.
     ///
     /// # Errors
     ///
@@ -163,7 +164,7 @@ impl<P: Place> Process<'_, P> {
         self.wait_for_creation(id);
         let mut registry = self.shared().names.registry();
         let Some(named) = registry.created.get_mut(&id) else {
-            // The run has failed by now, and not because of this.
+            // The run has failed already, for another reason.
             return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
         let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
@@ -172,7 +173,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // Before the kept one is dropped, or it might be the last.
+                // One more end is made before the kept one is dropped, which might be the last.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }
@@ -225,7 +226,7 @@ impl<P: Place> Process<'_, P> {
         NamedError::new(id, by, named.map(|named| named.created.clone()), mistake)
     }
 
-    /// The network will say so when it has ended.
+    /// Records the error as the failure of the network.
     fn failed(&self, error: NamedError) -> NamedError {
         self.shared()
             .fail(Moment::now(), Failure::Named(error.clone()));

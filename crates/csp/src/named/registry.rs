@@ -1,4 +1,4 @@
-//! The named channels of a network: what it keeps of each.
+//! The named channels that a network keeps.
 
 use std::any::Any as AnyType;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(super) struct Wanting {
 }
 
 pub(super) struct Named {
-    /// The process that created it.
+    /// The process that created the channel.
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
@@ -37,14 +37,14 @@ pub(super) struct Named {
     pub(super) writer: OneSide,
 }
 
-/// What the network keeps of one side of a channel.
+/// One side of a named channel.
 pub(super) struct OneSide {
     kept: Option<KeptEnd>,
     is_for_several: bool,
     taken: Option<Act>,
 }
 
-/// An end that the network keeps, of any type: dropped if it is needed no more.
+/// An end that the network keeps, of any type. It is dropped when it is no longer needed.
 pub(super) type KeptEnd = Box<dyn AnyType + Send>;
 
 impl Names {
@@ -52,7 +52,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// A process has ended: what it created closes as other channels do.
+    /// Called when a process has ended: the channels that it created now close as other channels
+    /// do.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -63,7 +64,7 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // Dropping the last end of a side wakes others.
+        // Dropped without the lock, because dropping the last end of a side wakes processes.
         drop(registry);
         drop(unneeded);
     }
@@ -78,8 +79,8 @@ impl OneSide {
         }
     }
 
-    /// A process takes an end, one that can be cloned if `for_several`. Returns the kept one, if it
-    /// is needed no more when there is another.
+    /// Records that a process takes an end, which can be cloned if `for_several`. Returns the kept
+    /// end if the network no longer needs it once the process has its own.
     pub(super) fn take(
         &mut self,
         by: &Act,

@@ -1,4 +1,4 @@
-//! What carries news and items for the processes of one processor.
+//! Carriers: a carrier moves messages and items for the processes of one processor.
 
 use std::fmt;
 
@@ -9,38 +9,40 @@ use crate::parcel::Origin;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// A process that asks its processor's carrier for something.
+/// The process that calls a carrier.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// It alternates, and may find nothing to do.
-    pub looks: bool,
+    /// Whether the process does not wait in this step, so that the step may find nothing to do: a
+    /// check of a guard, or a call with `try_`.
+    pub attempts: bool,
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(crate) struct Stepped {
     pub woken: Woken,
-    /// The process that asked for it has to wait for another one.
+    /// Whether the process has to wait for another one.
     pub waits: bool,
-    /// It has changed the state of the channel. Only a look of an alternation may not have.
+    /// Whether the step has changed the state of the channel. Only steps of a process that does not
+    /// wait may not have.
     pub changes: bool,
 }
 
-/// Performs a step of a channel at its line, which `update` changes and `look` reads. Returns whom
-/// to wake.
+/// Performs a step at the channel's line. `update` changes the line and `read` reads it. Returns
+/// the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
-    look: impl FnOnce(),
+    read: impl FnOnce(),
     update: impl FnOnce(),
 ) -> Woken {
-    if !asker.looks {
+    if !asker.attempts {
         update();
         return step().woken;
     }
-    // Who reads a line leaves the reservations of those alone that are about to change it.
-    look();
+    // A read of the line does not end the reservations of processors that are about to change it.
+    read();
     let stepped = step();
     if stepped.changes {
         update();
@@ -48,38 +50,38 @@ pub(super) fn step_at_line(
     stepped.woken
 }
 
-/// What carries news and items for the processes of one processor.
+/// Carriers: a carrier moves messages and items for the processes of one processor.
 pub(crate) trait Carrier {
-    /// A process starts.
+    /// Called when a process starts.
     fn begin(&self, process: u32);
 
-    /// A process has ended.
+    /// Called when a process has ended.
     fn end(&self, process: u32);
 
-    /// Performs a step of the channel that `what` names, and wakes whom it gave a reason to go on.
+    /// Performs a step of the channel that `what` names, and wakes the processes that can go on
+    /// after it.
     fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
 
     /// Performs the step with which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
-    /// An alternation has found no guard ready, and does not wait.
+    /// Called when an alternation has found no guard ready and does not wait.
     fn skip(&self, asker: Asker<'_>);
 
-    /// Does what this processor has been asked for by others: see
-    /// [`PpeCarrier`](super::ppe::PpeCarrier).
+    /// Serves the requests of other processors: see [`PpeCarrier`](super::ppe::PpeCarrier).
     fn serve(&self);
 
-    /// Wakes others for something that was no step: ends that were dropped.
+    /// Wakes processes without a step: after ends were dropped.
     fn wake(&self, woken: Woken);
 
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// The program of this SPE, known by the number of a process, takes such a request.
+    /// Called when the program of this SPE takes such a request. `program` is its process number.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` says true and the news of it has arrived, or `deadline` has come: then
-    /// false.
+    /// Waits until `ready` returns true and the message about it has arrived. Returns false if
+    /// `deadline` has passed.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -92,23 +94,23 @@ pub(crate) trait Carrier {
     /// Makes room for an item that is to be written.
     fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
 
-    /// Brings an item to this processor.
+    /// Moves an item to this processor.
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize);
 
-    /// An item was read.
+    /// Counts an item that was read.
     fn count_communication(&self);
 
-    /// The processes of an SPE have ended, or all processes of the network if this is the carrier
-    /// of the main one.
+    /// Called when the processes of the SPE have ended. For the carrier of the main process: when
+    /// all processes of the network have ended.
     fn finish(&self);
 }
 
-/// What carries news and items for the main process, and serves the SPEs.
+/// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes the words that are in outbound mailboxes; asked in conditions. Says whether there was
-    /// one.
+    /// Takes the words out of the outbound mailboxes. Returns whether there was one. It is called
+    /// in conditions of waits.
     fn collect(&self) -> bool;
 
-    /// Does what the words that have come ask for.
+    /// Serves the requests whose words have come.
     fn handle_all(&self);
 }

@@ -1,11 +1,11 @@
-//! Which transport a network uses, and what the transport had to move.
+//! The choice of a transport, and counts of what it has moved.
 
-/// How processes of a network reach each other where SPEs are confined to their local stores: on a
-/// simulated Cell, and on a strict host, where it takes no simulated time. On any other host they
-/// share memory, and it makes no difference.
+/// How items and messages travel between the processes of a network where SPEs are confined to
+/// their local stores: on a simulated Cell, and on a strict host. On other hosts processes share
+/// memory, and the transport makes no difference.
 ///
-/// There the signal registers, the mailboxes and the tag groups from 16 on of its SPEs are the
-/// network's: its processes must not use them.
+/// On such machines the network uses the signal registers, the mailboxes and the tag groups from 16
+/// on of its SPEs. Its processes must not use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "parameters",
@@ -13,15 +13,16 @@
     serde(rename_all = "kebab-case")
 )]
 pub enum Transport {
-    /// SPE to SPE, by signals and DMA, with the decisions made by the SPEs: what the paper proposes
-    /// for the future (section 4).
+    /// From SPE to SPE, by signals and DMA. The SPEs themselves perform the steps of channels. This
+    /// is what the paper proposes for the future (section 4).
     #[default]
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
-    /// The paper's own: every request goes through the SPE handler to the request coordinator, both
-    /// on the PPE (section 2.1). Two short cuts (section 2.2.8): between two processes that never
-    /// change, of a channel made by [`one_to_one`](crate::Channel::one_to_one), the SPE handler
-    /// decides alone, and if they are on one SPE nothing leaves it.
+    /// The transport of the paper: every request goes through the SPE handler to the request
+    /// coordinator, which are both on the PPE (section 2.1). There are two short cuts (section
+    /// 2.2.8), for a channel made by [`one_to_one`](crate::Channel::one_to_one) whose two processes
+    /// never change: the SPE handler performs its steps alone, and if both processes are on one
+    /// SPE, no request leaves the SPE.
     #[cfg_attr(
         feature = "parameters",
         value(help = "by requests to the PPE's request coordinator, as in the paper")
@@ -29,8 +30,8 @@ pub enum Transport {
     Coordinator,
 }
 
-/// What the channels of a network had to move where [transports](Transport) are used: all 0 where
-/// processors share memory.
+/// What the channels of a network had to move by their [transport](Transport). All numbers are 0
+/// where processors share memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Items that were read.
@@ -38,9 +39,9 @@ pub struct Traffic {
     /// Messages of SPEs to the PPE: requests to the [coordinator](Transport::Coordinator), wake-ups
     /// of the main process with the [direct](Transport::Direct) transport.
     pub requests: u64,
-    /// Bytes of items that were moved by DMA, between local stores, or to and from main memory.
-    /// Those that were flushed count twice, when they leave and when they are read.
+    /// Bytes of items that were moved by DMA, between local stores, or to and from main memory. The
+    /// bytes of flushed items count twice: when they are flushed and when they are read.
     pub bytes_moved: u64,
-    /// Items that were put to main memory because a local store was full.
+    /// Items that were flushed to main memory because a local store was full.
     pub items_flushed: u64,
 }

@@ -1,6 +1,6 @@
-//! What the software of the transports takes. No paper has published it, so all values are assumed,
-//! but for [`THREAD_WAKE`], which is fitted. All that hardware takes is the machine's.
-//! `docs/simulated-cell.md` lists the values.
+//! The time that the software of the transports takes. No paper has published it, so all values are
+//! assumed, except [`THREAD_WAKE`], which is fitted. The machine simulates the time of the
+//! hardware. `docs/simulated-cell.md` lists the values.
 
 use cellworks_machine::Cycles;
 
@@ -9,19 +9,19 @@ use cellworks_machine::Cycles;
 /// tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
-/// Putting a request together on an SPE, or taking an answer apart: some 30 instructions.
+/// Building a request on an SPE, or reading an answer: some 30 instructions.
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
-/// What the SPE handler does with a request, beside loads from and stores to mailboxes: it finds
-/// the channel in a table and performs the step, or passes the request on; some 300 instructions of
+/// The work of the SPE handler for a request, besides loads from and stores to mailboxes. It finds
+/// the channel in a table and performs the step, or passes the request on: some 300 instructions of
 /// the PPE, which issues in order.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
-/// What the request coordinator does with a request: the same, with a lock on each of the two
-/// queues that lead to it and away from it (section 2.1: "a pair per participating component").
+/// The work of the request coordinator for a request: the same as [`HANDLER`], and a lock on each
+/// of the two queues to and from it (section 2.1: "a pair per participating component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
-/// Waking a thread of the PPE that waits for a condition variable, with the switch to it.
+/// Waking a thread of the PPE that waits for a condition variable, including the switch to it.
 ///
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1), and has two
 /// requests, of the writer and of the reader, each of which wakes the request coordinator and then
@@ -30,17 +30,17 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: what is asked and by whom, the channel, and the
-/// item.
+/// Words of a request in an SPE's outbound mailbox: the kind of request and the process, the
+/// channel, and the item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
-/// Words of an answer in an SPE's inbound mailbox: to whom, with the outcome, and the item.
+/// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// What who found no guard ready does before it may look again. Looking takes the line of a
-/// channel, and with it the reservation of the SPE that is about to change it: who looked again at
-/// once would keep a slower one from it for ever, as it does on real machines. This is several
-/// times what an atomic update of a line takes.
+/// A pause that a process makes when it has found no guard ready and does not wait. A check of a
+/// guard takes the line of its channel, and with it the reservation of an SPE that is about to
+/// change the line. A process that checked again at once could keep a slower SPE from the line for
+/// ever, as on real machines. The pause is several times as long as an atomic update of a line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

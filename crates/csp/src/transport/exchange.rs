@@ -1,8 +1,8 @@
-//! What the processors of a network keep in common about messages and items under way.
+//! The exchange: shared data of the processors of a network about messages and items under way.
 //!
-//! On a real machine it would be spread over the lines of channels, tables of the PPE, and local
-//! stores. Here it is in one place, and the processor that uses it performs the operation that
-//! would have brought it.
+//! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
+//! local stores. Here they are in one place. A processor that uses them performs the operation of
+//! the machine that would have moved them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -21,17 +21,17 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// Lines of main memory for channels. A channel that is used after all lines are taken shares a
-/// line with another one.
+/// Lines of main memory for channels. When all lines are taken, the next channel shares a line with
+/// another one.
 const CHANNEL_LINES: usize = 4096;
 
-/// Lines for processes, in which those that alternate wait; shared likewise.
+/// Lines for processes that wait in an alternation. They may be shared in the same way.
 const PROCESS_LINES: usize = 1024;
 
 /// Bytes of main memory for items that wait there.
 const ITEM_BYTES: usize = 64 << 20;
 
-/// The processes at one side of a channel, as far as they were seen.
+/// The processes that have used one side of a channel so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Users {
     #[default]
@@ -60,12 +60,12 @@ struct Channel {
 /// How a step of a channel is to be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// Both its processes are on the processor of the one that asks.
+    /// Both processes of the channel are on the processor of the calling process.
     Local,
     Shared {
-        /// The line that its state would be in.
+        /// The line that holds the channel's state.
         line: EffectiveAddress,
-        /// Its two processes are known, on two SPEs, and have never changed.
+        /// Whether its two processes are known, are on two SPEs, and have never changed.
         is_simple: bool,
     },
 }
@@ -77,13 +77,14 @@ pub(crate) struct Exchange {
     channels: Mutex<BTreeMap<u64, Channel>>,
     pub items: Mutex<Items>,
     pub requests: Requests,
-    /// Processes for which news has come that they have not looked at.
+    /// Processes for which a message has come that they have not handled.
     arrived: Mutex<BTreeSet<u32>>,
     /// Processes that wait in an alternation.
     alternating: Mutex<BTreeSet<u32>>,
-    /// Where processes run that have not ended.
+    /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// SPEs, and the PPE, of which processes have not ended.
+    /// The number of SPEs whose processes have not ended, and the PPE if the main process has not
+    /// ended.
     pub programs: AtomicUsize,
     starting: Arc<Starting>,
     communications: AtomicU64,
@@ -119,8 +120,8 @@ impl Exchange {
         })
     }
 
-    /// How the step that `what` names is to be performed, by a process that uses the channel with
-    /// it.
+    /// How `process` is to perform the step that `what` names. This records the process as a user
+    /// of the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -151,8 +152,8 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // On the PPE everything goes through the request coordinator (section 2.1 of the
-            // paper).
+            // All requests of processes on the PPE go through the request coordinator (section 2.1
+            // of the paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;
@@ -163,7 +164,7 @@ impl Exchange {
         Route::Shared { line, is_simple }
     }
 
-    /// The line in which a process waits that alternates.
+    /// The line for a process that waits in an alternation.
     pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
         let line = CHANNEL_LINES + process as usize % PROCESS_LINES;
         self.memory.at(line * LINE_BYTES)
@@ -178,7 +179,7 @@ impl Exchange {
         locked(&self.alternating).remove(&process);
     }
 
-    /// Where a process runs, unless it has ended.
+    /// The processor of a process, unless the process has ended.
     pub fn processor_of(&self, process: u32) -> Option<Processor> {
         locked(&self.processors).get(&process).copied()
     }
@@ -190,17 +191,18 @@ impl Exchange {
         here.map(|(process, _)| *process).collect()
     }
 
-    /// A request to start a process has come to an SPE. Returns what takes it there, if that waits.
+    /// Called when a request to start a process has come to an SPE. Returns the handle of the
+    /// thread that takes it, if that thread waits.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }
 
-    /// News for a process has come.
+    /// Records that a message for a process has come.
     pub fn arrive(&self, process: u32) {
         locked(&self.arrived).insert(process);
     }
 
-    /// Whether news has come for a process, which now looks at it.
+    /// Whether a message has come for a process, which handles it now.
     pub fn take_arrived(&self, process: u32) -> bool {
         locked(&self.arrived).remove(&process)
     }

@@ -11,16 +11,16 @@ use super::carrier::Asker;
 use crate::link::Link;
 use crate::parcel::Origin;
 
-/// Bytes that the address of an item is a multiple of, so that whole lines move as such.
+/// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;
 
 /// The most that one command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
-/// What reports of a full store call the room of an item.
+/// The name of the room of an item in reports of a full local store.
 pub(crate) const HOLDER: &str = "an item of a channel";
 
-/// What an item takes of a store: whole quadwords, which DMA moves.
+/// The size and alignment of the room of an item: whole quadwords, because DMA moves these.
 pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     let align = if bytes >= LINE_ALIGN as usize {
         LINE_ALIGN
@@ -33,8 +33,8 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
 /// A constructor of commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Has `issue` the commands that move an item of `bytes` bytes for a process. Returns the tag group
-/// to wait for.
+/// Issues, by `issue`, the commands that move an item of `bytes` bytes for a process. Returns the
+/// tag group to wait for.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
     of: CommandOf,
@@ -67,7 +67,7 @@ pub(crate) enum Bytes {
         lsa: LsAddr,
         ea: EffectiveAddress,
     },
-    /// In main memory, from this byte of what is for items on.
+    /// In main memory, at this offset in the area for items.
     Main { start: u32 },
 }
 
@@ -80,13 +80,14 @@ struct Entry {
 pub(crate) struct Items {
     next: u32,
     entries: BTreeMap<u32, Entry>,
-    /// Those that were fetched from the local store of an SPE which has not freed their room.
+    /// Items that were fetched from the local store of an SPE, which has not freed their room yet.
     fetched: BTreeMap<SpeId, BTreeSet<u32>>,
     main: Space,
     main_at: EffectiveAddress,
 }
 
-/// The bit of a signal that says that an item was fetched: one in so many.
+/// The bit of a signal that says that an item was fetched. Items with the same number modulo 32
+/// share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -113,26 +114,26 @@ impl Items {
         Origin::new(self.next)
     }
 
-    /// Where an item is, if it waits.
+    /// Where the bytes of an item are, if it waits.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
-    /// Whether an item waits, and nobody has begun to fetch it.
+    /// Whether an item waits, and no process has begun to fetch it.
     pub fn is_waiting(&self, origin: Origin) -> bool {
         let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)
     }
 
-    /// Somebody begins to fetch an item: it stays where it is from now on.
+    /// Called when a process begins to fetch an item. From now on the item must not move.
     pub fn begin_fetch(&mut self, origin: Origin) -> Option<Bytes> {
         let entry = self.entries.get_mut(&origin.number())?;
         entry.is_being_fetched = true;
         Some(entry.bytes)
     }
 
-    /// An item has been fetched. Its room in main memory is free; that in a local store is for its
-    /// SPE to free, when it hears of it.
+    /// Called when an item has been fetched. Frees its room in main memory. Room in a local store
+    /// is freed by its SPE when that gets the signal.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -145,12 +146,12 @@ impl Items {
         }
     }
 
-    /// An item is where it is wanted.
+    /// Removes an item that is where it is needed.
     pub fn remove(&mut self, origin: Origin) {
         self.entries.remove(&origin.number());
     }
 
-    /// The items of an SPE that a signal says were fetched.
+    /// The items of an SPE that were fetched according to a signal.
     pub fn take_fetched(&mut self, spe: SpeId, signal: u32) -> Vec<Origin> {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();
@@ -159,8 +160,8 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Room in main memory, for an item of the channel `link`; the process that asks ends if there
-    /// is none.
+    /// Reserves room in main memory for an item of the channel `link`. If there is none, the
+    /// calling process ends.
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);
@@ -174,13 +175,13 @@ impl Items {
         self.main.release(start);
     }
 
-    /// Where room in main memory is.
+    /// The address of room in main memory.
     pub fn main_address(&self, start: u32) -> EffectiveAddress {
         self.main_at + u64::from(start)
     }
 
-    /// The bytes of an item have been put to main memory. False if it does not wait any more, or
-    /// a reader fetches it where it was.
+    /// Called when the bytes of an item were copied to main memory. Returns false if the item does
+    /// not wait any more, or a reader fetches it at its old place.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
@@ -192,8 +193,8 @@ impl Items {
     }
 }
 
-/// An item has no room where it is to be: in a local store, though all items that waited there were
-/// flushed, or in what is set apart of main memory for items.
+/// There is no room for an item in a local store, even after all items that waited there were
+/// flushed; or there is none in the area of main memory for items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
@@ -201,15 +202,15 @@ impl Items {
     room(no_room)
 )]
 pub struct NoRoomForItem {
-    /// The process that was to write it, or to read it.
+    /// The process that wanted to write or read the item.
     pub process: String,
-    /// Its channel, as in "the channel `tasks`".
+    /// The channel of the item, such as "the channel `tasks`".
     pub channel: String,
     /// How many bytes the item has.
     pub bytes: usize,
-    /// Where it was to be: on an SPE in its local store, on the PPE in main memory.
+    /// The processor that needed the room: an SPE in its local store, the PPE in main memory.
     pub at: Processor,
-    /// What is free there, and who holds the rest.
+    /// What is free there, and what holds the rest.
     pub no_room: Box<NoRoom>,
 }
 
@@ -231,7 +232,8 @@ fn room(no_room: &NoRoom) -> String {
     text
 }
 
-/// Ends a process, and its network with it: an item of the channel `link` has no room.
+/// Ends a process, and its network with it, because there is no room for an item of the channel
+/// `link`.
 pub(crate) fn no_room_for_item(
     asker: Asker<'_>,
     link: &dyn Link,
@@ -239,7 +241,7 @@ pub(crate) fn no_room_for_item(
     at: Processor,
     no_room: NoRoom,
 ) -> ! {
-    // No panic, though it unwinds like one: nothing is printed.
+    // It unwinds without a panic, so that no message is printed.
     std::panic::resume_unwind(Box::new(NoRoomForItem {
         process: asker.name.to_owned(),
         channel: link.name(),

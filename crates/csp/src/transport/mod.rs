@@ -6,37 +6,39 @@
 //!   SPE a ──── getllar, putllc ────► line of the       SPE a ── outbound mailbox ──► PPE: SPE handler
 //!     │                              channel             ▲                             │    ▲   steps of channels between
 //!     │ step, decided here                               │                             │    │   two processes of two SPEs
-//!     ├── signal 1: who may go on ──► SPE b              └────── inbound mailbox ──────┤    │
+//!     ├── signal 1: go on ──────────► SPE b              └────── inbound mailbox ──────┤    │
 //!     │                                 │ getllar                                      ▼    │
 //!     │ ◄── DMA get of the item ────────┤                       inbound mailbox      request coordinator
 //!     │ ◄── signal 2: it is fetched ────┘                    SPE b ◄───────────────    all other steps
 //! ```
 //!
-//! The protocol is the same everywhere, and so are the items: Rust values, which change their owner
-//! in ordinary memory (`protocol`). What is added here where [SPEs are confined to their local
-//! stores](cellworks_machine::Spe::is_confined_to_local_store) are the operations of the machine
-//! that would carry them, and that no process goes on before what carries the news has arrived. On
-//! a simulated machine these operations take time.
+//! The protocol is the same on all machines (`protocol`): items are Rust values, which change their
+//! owner in ordinary memory. Where [SPEs are confined to their local
+//! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport adds two things. It
+//! performs the operations of the machine that would move items and messages; on a simulated
+//! machine these take time. And no process goes on before the message that it waits for has
+//! arrived.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
 //! | a step of a channel | an atomic update of the channel's line, in main memory; the PPE does the same | a request to the PPE, and an answer |
-//! | an alternation looks at a channel | a read of the channel's line; the update only if something was there | the same as a step |
+//! | an alternation checks a channel | a read of the channel's line; the update only if something was there | the same as a step |
 //! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
-//! | somebody may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; who was woken then reads the line | an answer, in the inbound mailbox |
+//! | a process may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; the woken process then reads the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
 //! | a process starts elsewhere | a word to the PPE, and a signal | a request, and an answer |
 //!
-//! **Items** wait in the local store of their writer, which reserves the room when the item is to
-//! be written. The reader makes room, gets the bytes by DMA, and signals the writer's SPE, which
-//! frees its room; then the item belongs to the reader's program, which the room is given back to.
-//! The program of an SPE does not end before its items were fetched, or no process is left that
-//! could. An SPE without room for an item puts those of its own that wait to main memory first, the
-//! oldest first, and readers get them there. The PPE's items wait in main memory; it has the MFC of
-//! the writer's SPE put others there (proxy queue).
+//! **Items** wait in the local store of their writer, which reserves room when it writes an item.
+//! The reader reserves room too, gets the bytes by DMA, and signals the writer's SPE, which then
+//! frees its room. After that the reader's room is freed and the item belongs to the reader's
+//! program. The program of an SPE does not end before its items were fetched, or no process is left
+//! that could fetch them. If an SPE has no room for an item, it first flushes its waiting items to
+//! main memory, the oldest first, and readers get them there. Items of the PPE wait in main memory.
+//! To read an item of an SPE, the PPE has the MFC of that SPE put it into main memory (proxy
+//! queue).
 //!
-//! **A network uses** on such machines both signal registers (in OR mode), the inbound and the
-//! outbound mailbox of its SPEs, and their tag groups from 16 on; its processes cannot.
+//! **On such machines a network uses** both signal registers (in OR mode), the inbound and the
+//! outbound mailbox of its SPEs, and their tag groups from 16 on. Its processes must not use them.
 
 mod carrier;
 mod choice;
@@ -62,17 +64,17 @@ use spe::SpeCarrier;
 
 use crate::starting::Starting;
 
-/// How the carriers of a network are made, on a machine that has what they use.
+/// Functions that make the carriers of a network, on a machine that is a Cell.
 pub(crate) struct Carriers<M: Machine> {
-    /// What they have in common, for how many programs there are.
+    /// Makes their exchange, for a number of programs.
     pub exchange: NewExchange<M>,
-    /// The carrier of the processes of an SPE.
+    /// Makes the carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
-    /// The carrier of the main process, before programs start on the SPEs.
+    /// Makes the carrier of the main process, before programs start on the SPEs.
     pub of_main: CarrierOfMain<M::Core>,
 }
 
-/// Makes what carriers have in common.
+/// Makes an exchange.
 type NewExchange<M> = fn(&M, Transport, usize, Arc<Starting>) -> Result<Exchange, AllocateError>;
 
 /// Makes the carrier of the processes of an SPE.
@@ -81,7 +83,7 @@ pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Car
 /// Makes the carrier of the main process.
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
 
-/// Says how carriers are made: they use the mailboxes, signals and MFCs of a Cell.
+/// Returns the functions that make carriers, which use the mailboxes, signals and MFCs of a Cell.
 pub(crate) struct CarriersOfCell;
 
 impl<M: Machine> OnCell<M> for CarriersOfCell {

@@ -1,5 +1,5 @@
-//! What carries news and items for the main process, and the SPE handler and the request
-//! coordinator: all of them take turns on the PPE.
+//! The carrier of the main process, the SPE handler and the request coordinator. They take turns on
+//! the PPE.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,14 +31,14 @@ pub(crate) struct PpeCarrier<'a, C> {
     exchange: &'a Exchange,
     /// The SPEs of the network.
     spes: Vec<SpeId>,
-    /// Words that were read from outbound mailboxes and not looked at.
+    /// Words that were read from outbound mailboxes and not handled.
     words: RefCell<VecDeque<(SpeId, u32)>>,
-    /// Requests that have not come whole.
+    /// Requests of which some words have not come yet.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
-    /// Before programs start on `spes`.
+    /// Called before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
             core,
@@ -59,7 +59,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// The SPE handler has a request.
+    /// Handles a request, as the SPE handler.
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
@@ -73,7 +73,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
             Asked::Start => self.pass_start_on(SpeId::new(process as u16)),
             Asked::SimpleStep | Asked::Step => {
                 let Some(stepped) = self.exchange.requests.perform(process) else {
-                    // It was cancelled meanwhile.
+                    // The request was cancelled meanwhile.
                     return;
                 };
                 if stepped.waits {
@@ -86,9 +86,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// The SPE handler tells the program of an SPE that it is to start a process.
+    /// Tells the program of an SPE, as the SPE handler, to start a process.
     fn pass_start_on(&self, at: SpeId) {
-        // A program that does not wait finds the request.
+        // A program that does not wait will find the request itself.
         let Some(program) = self.exchange.deliver_start(at) else {
             return;
         };
@@ -126,10 +126,10 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`: a compare-and-swap that finds what it does not
-    /// expect stores nothing, and leaves the reservations and the copies that others have of the
-    /// line alone.
-    fn look(&self, line: EffectiveAddress) {
+    /// Reads a line, as an SPE does by `getllar`. It uses a compare-and-swap that does not find
+    /// what it expects: such a swap stores nothing, and affects neither reservations nor copies of
+    /// the line.
+    fn read_line(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,
             new: u32::MAX,
@@ -158,8 +158,8 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
             }
             (Route::Shared { line, .. }, Transport::Direct) => {
                 self.core.compute(SPE_STEP);
-                let (look, update) = (|| self.look(line), || self.update(line));
-                self.wake(step_at_line(asker, step, look, update));
+                let (read, update) = (|| self.read_line(line), || self.update(line));
+                self.wake(step_at_line(asker, step, read, update));
             }
             (Route::Shared { .. }, Transport::Coordinator) => {
                 self.core.compute(THREAD_WAKE);
@@ -192,7 +192,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
     fn skip(&self, asker: Asker<'_>) {
         self.serve();
         if self.exchange.transport == Transport::Direct {
-            self.look(self.exchange.line_of_process(asker.number));
+            self.read_line(self.exchange.line_of_process(asker.number));
         }
         self.core.compute(PAUSE_OF_SKIP);
     }
@@ -211,7 +211,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
             match (processor, self.exchange.transport) {
                 (Processor::Ppe, Transport::Direct) => self.exchange.arrive(process),
                 (Processor::Spe(_), _) if std::thread::panicking() => {
-                    // Who unwinds takes no time.
+                    // A process that unwinds takes no time.
                     self.exchange.arrive(process);
                     self.core.notify(processor);
                 }
@@ -268,7 +268,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
             if exchange.transport == Transport::Direct
                 && let Route::Shared { line, .. } = exchange.route(what, process, Processor::Ppe)
             {
-                self.look(line);
+                self.read_line(line);
             }
             if ready() {
                 break true;
@@ -324,7 +324,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // It may keep items for others.
+            // The SPE may still keep items for other processes.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -1,7 +1,8 @@
 //! Steps that the PPE performs for processes on SPEs.
 //!
-//! What a mailbox carries is who asks. The step itself is a closure in the frame of the process,
-//! which waits until it has been performed, or takes it back.
+//! A mailbox carries only the number of the process that asks. The step itself is a closure in the
+//! frame of that process. The process waits until the step was performed, or takes the request
+//! back.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -12,7 +13,7 @@ use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;
 
-/// Requests by the processes that made them: each has one at most.
+/// The requests, by the processes that made them. Each process has one at most.
 #[derive(Default)]
 pub(crate) struct Requests(Mutex<BTreeMap<u32, Request>>);
 
@@ -23,12 +24,13 @@ enum Request {
 
 struct StepPointer(NonNull<Step>);
 
-// SAFETY: a step uses the channel, under its lock, which is for any processors (channels of one SPE
-// are not asked the PPE about), items, which are `Send`, and the frame of its process, which does
-// nothing else meanwhile. It is called only by `perform`, while the process is in `ask`: see there.
+// SAFETY: a step uses the channel, items, and the frame of its process. It uses the channel under a
+// lock that is for all processors, because the PPE is not asked for steps at channels of one SPE.
+// Items are `Send`. The process does nothing else with its frame meanwhile. The step is called only
+// by `perform`, while the process is in `ask`: see there.
 unsafe impl Send for StepPointer {}
 
-/// Takes a request back when the call that made it returns or unwinds.
+/// Takes a request back when it is dropped: when the call that made the request returns or unwinds.
 struct Asking<'a> {
     requests: &'a Requests,
     process: u32,
@@ -41,8 +43,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Has `step` be performed by the processor that calls [`perform`](Self::perform) for the
-    /// process while `wait` runs. Says whether anybody did.
+    /// Offers `step` while `wait` runs: another processor performs it by a call of
+    /// [`perform`](Self::perform) for the process. Returns whether that has happened.
     pub fn ask(
         &self,
         process: u32,
@@ -51,8 +53,8 @@ impl Requests {
     ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
-        // or unwinds, under the mutex under which the step is performed, so it is never called
-        // later than that.
+        // or unwinds, under the mutex under which the step is performed. So the step is never
+        // called after this call.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };
@@ -74,7 +76,7 @@ impl Requests {
         let Request::Asked(StepPointer(mut step)) = *request else {
             return None;
         };
-        // SAFETY: the process is in `ask`, which cannot return before the mutex is free: so the
+        // SAFETY: the process is in `ask`, which cannot return before the mutex is free. So the
         // closure is alive, and no other code uses it.
         let stepped = (unsafe { step.as_mut() })();
         *request = Request::Performed {
@@ -83,8 +85,8 @@ impl Requests {
         Some(stepped)
     }
 
-    /// Whether the step of a process has been performed; and then, whether the process has to wait
-    /// for another one.
+    /// `None` if the step of a process was not performed yet. Otherwise whether the process has to
+    /// wait for another one.
     pub fn outcome(&self, process: u32) -> Option<bool> {
         match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),

@@ -1,4 +1,4 @@
-//! What carries news and items for the processes of an SPE.
+//! The carrier of the processes of an SPE.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,19 +22,20 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// Signals of who may go on; see [`wake_bit`].
+/// The register for signals that processes may go on: see [`wake_bit`].
 const WAKE: SignalRegister = SignalRegister::One;
 
-/// Signals of which items were fetched; see [`signal_of`].
+/// The register for signals that items were fetched: see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// The bit of a signal that says that a process may go on. Those that share a bit
-/// look in vain.
+/// The bit of a signal that says that a process may go on. Other processes with the same bit check
+/// without success.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// What a request to the PPE is about, in its first word, with the process that asks above it.
+/// The kind of a request to the PPE, in the low bits of its first word. The number of the process
+/// that asks is in the bits above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
@@ -57,7 +58,7 @@ impl Asked {
         process << ASKED_BITS | self as u32
     }
 
-    /// What a first word says.
+    /// The kind and the process number in a first word.
     pub(crate) fn of(word: u32) -> (Self, u32) {
         let asked = match word & ((1 << ASKED_BITS) - 1) {
             0 => Self::SimpleStep,
@@ -74,18 +75,19 @@ impl Asked {
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The room of items that wait here, by their numbers: the oldest first.
+    /// The room of items that wait in this local store, by their numbers: the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// Transfers of items under way, from or to here, whose end gives room.
+    /// How many transfers of items from or to this local store are under way. When they end, room
+    /// is freed.
     transfers: Cell<usize>,
-    /// Messages to the PPE that were begun, and those that were sent, word by word: one at a time,
-    /// in their order. An SPE that sends again and again would keep the others waiting for ever if
-    /// the one who asks first were next.
+    /// How many messages to the PPE were begun, and how many were sent. They are sent one at a
+    /// time, in the order in which they were begun: otherwise a process that sends often could keep
+    /// the others waiting for ever.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// Processes that wait for their turn to send, or for room.
+    /// How many processes wait for their turn to send, or for room.
     queued: Cell<usize>,
-    /// Words of an answer that has not come whole.
+    /// How many words have come of an answer that is not complete.
     answer: Cell<usize>,
 }
 
@@ -107,8 +109,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes what has come for the processes here; asked in conditions, by whichever process is
-    /// asked first, for all of them.
+    /// Takes the signals and words that have come for the processes of this SPE. The conditions of
+    /// waits call it; the first one does so for all processes.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -154,7 +156,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.tell_queued();
     }
 
-    /// Waits for what another process of this SPE does.
+    /// Waits for another process of this SPE.
     fn wait_in_queue(&self, why: &str, ready: &mut dyn FnMut() -> bool) {
         self.queued.set(self.queued.get() + 1);
         self.spe.wait_until(&why, &mut || {
@@ -175,7 +177,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    fn look(&self, line: EffectiveAddress) {
+    fn read_line(&self, line: EffectiveAddress) {
         let word = self.spe.load_word(line);
         word.expect("the lines of a network are in a region of its own");
     }
@@ -188,7 +190,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             return;
         }
         if std::thread::panicking() {
-            // Who unwinds takes no time.
+            // A process that unwinds takes no time.
             self.exchange.arrive(process);
             self.spe.notify(processor);
             return;
@@ -206,8 +208,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step, and waits for its answer, or until it is known that the process has
-    /// to wait for another one.
+    /// Asks the PPE for a step. Waits for the answer, or until it is known that the process has to
+    /// wait for another process.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -234,7 +236,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of items that others have fetched.
+    /// Frees the room of items that were fetched.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -247,7 +249,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Room for an item in this local store; flushes those that wait here for it.
+    /// Reserves room for an item in this local store. To make room it flushes items that wait here.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -271,7 +273,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Puts the item that waits here longest to main memory. False if none does.
+    /// Flushes the item that has waited here longest to main memory. Returns false if no item
+    /// waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
         let mut items = locked(&self.exchange.items);
@@ -295,7 +298,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         } else {
             items.release_main(start);
             if items.bytes_of(origin).is_some() {
-                // Somebody is fetching it from here.
+                // A process is fetching the item from here.
                 self.rooms.borrow_mut().insert(origin.number(), buffer);
             }
         }
@@ -343,8 +346,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
             }
             (Route::Shared { line, .. }, Transport::Direct) => {
                 self.spe.compute(SPE_STEP);
-                let (look, update) = (|| self.look(line), || self.update(line));
-                self.wake(step_at_line(asker, step, look, update));
+                let (read, update) = (|| self.read_line(line), || self.update(line));
+                self.wake(step_at_line(asker, step, read, update));
             }
             (Route::Shared { is_simple, .. }, Transport::Coordinator) => {
                 let asked = match is_simple {
@@ -375,7 +378,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 
     fn skip(&self, asker: Asker<'_>) {
-        self.look(self.exchange.line_of_process(asker.number));
+        self.read_line(self.exchange.line_of_process(asker.number));
         self.spe.compute(PAUSE_OF_SKIP);
     }
 
@@ -406,7 +409,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
 
     fn receive_start(&self, program: u32) {
         match self.exchange.transport {
-            Transport::Direct => self.look(self.exchange.line_of_process(program)),
+            Transport::Direct => self.read_line(self.exchange.line_of_process(program)),
             Transport::Coordinator => self.spe.compute(SPE_REQUEST),
         }
     }
@@ -435,7 +438,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
             if exchange.transport == Transport::Direct
                 && let Route::Shared { line, .. } = exchange.route(what, process, self.processor())
             {
-                self.look(line);
+                self.read_line(line);
             }
             if ready() {
                 break true;
@@ -500,8 +503,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps what the processes have written until it has been fetched, or no process is left that
-    /// could. News that comes too late for them is dropped.
+    /// Keeps the items that the processes have written until they were fetched, or no process is
+    /// left that could fetch them. Messages that come too late for the processes are dropped.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
@@ -520,8 +523,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Says that the processes of an SPE, or the main one, have ended, or will never begin, also if one
-/// panicked.
+/// Its destructor records that the processes of an SPE, or the main process, have ended or will
+/// never begin. So it is recorded even after a panic.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

@@ -1,4 +1,4 @@
-//! The way of an item through a channel: it is chosen here, and nowhere else.
+//! The ways of an item through a channel. Only this module chooses between them.
 //!
 //! | way | which items go by it | what it takes |
 //! |---|---|---|
@@ -7,15 +7,15 @@
 //! | [`step`] | all others | a step of the [protocol](crate::protocol) under the lock |
 //! | [`carrier`] | all, where processors share no memory | the same step, and what carries it |
 //!
-//! 1. As long as neither side waits, and the other side does not alternate: see
+//! 1. As long as neither side waits, and no alternation is on the other side: see
 //!    [`Ring`](ring::Ring).
 //! 2. As long as the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same outcomes, as each of them performs what a step under the lock would. A
-//! process that finds no partner [waits](wait) in the same way, whichever way it came.
+//! All ways have the same outcomes: each does what a step under the lock would do. A process that
+//! finds no partner [waits](wait) in the same manner on all of them.
 //!
-//! A process that does not wait, or waits until a time, takes the ring or performs a step of its
-//! own ([`patience`]). An alternation takes none of these: it performs steps of its own, see
+//! A process that does not wait, or waits until a deadline, takes the ring or performs a step in
+//! [`patience`]. An alternation takes none of these ways: it performs its own steps, see
 //! [`crate::alternation`].
 
 pub(crate) mod carrier;
@@ -33,7 +33,7 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::raw::ChannelEnd;
 
-/// Writes an item: returns when a reader has it, or the buffer.
+/// Writes an item. It returns when a reader or the buffer has the item.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
@@ -47,9 +47,9 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// As [`write`], for an item that the ring has not taken.
-// A rendezvous is inlined into the program as a whole: each return after a switch of stacks is
-// predicted wrongly.
+/// As [`write`], for an item for which the ring has no room.
+// The whole rendezvous is inlined into the program, because the CPU mispredicts each return after a
+// switch of stacks.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
@@ -78,7 +78,7 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item: returns when there is one.
+/// Reads an item. It returns when there is one.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn read<T: Item, L: Lock, P: Place>(

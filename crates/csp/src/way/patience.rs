@@ -1,6 +1,5 @@
-//! Reading and writing by processes that do not wait, or wait until a time: a step of the protocol
-//! under the channel's lock, as an alternation of one guard would perform it, without the
-//! alternation.
+//! Reading and writing without a wait, or with a deadline. They perform a step of the protocol
+//! under the channel's lock, as an alternation with one guard would.
 
 use cellworks_machine::Time;
 
@@ -17,8 +16,7 @@ use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waiting::Waiting;
 
-/// Writes an item if a reader or room is there, before `deadline` has come if there is one, and
-/// else at once.
+/// Writes an item if there is a reader or room: until `deadline` if there is one, otherwise now.
 #[track_caller]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -52,7 +50,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item if there is one, before `deadline` has come if there is one, and else at once.
+/// Reads an item if there is one: until `deadline` if there is one, otherwise now.
 #[track_caller]
 pub(crate) fn read<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -84,7 +82,7 @@ fn exchange<T, L: Lock, P: Place>(
 ) -> Met {
     channel.record_user(side, process.who());
     let met = match deadline {
-        None => look(channel, side, process, parcel),
+        None => attempt(channel, side, process, parcel),
         Some(deadline) => wait_until(channel, side, process, parcel, deadline),
     };
     match met {
@@ -93,7 +91,7 @@ fn exchange<T, L: Lock, P: Place>(
     }
 }
 
-fn look<T, L: Lock, P: Place>(
+fn attempt<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,
     process: &Process<'_, P>,
@@ -101,7 +99,7 @@ fn look<T, L: Lock, P: Place>(
 ) -> Met {
     let user = process.user();
     let mut met = Met::NoPartner;
-    process.look(
+    process.attempt(
         || channel.waiting(side),
         |woken| {
             met = channel.lock().step_of(side, user, parcel, woken);
@@ -124,7 +122,7 @@ fn wait_until<T, L: Lock, P: Place>(
 ) -> Met {
     let polls = process.would_poll::<L>();
     let node = Node::new(polls);
-    // The node leaves the queue also if this call unwinds.
+    // The frame takes the node out of the queue if this call unwinds.
     let frame = InFrame {
         channel,
         side,
@@ -132,7 +130,7 @@ fn wait_until<T, L: Lock, P: Place>(
     };
     let what: Waiting<'_> = channel.waiting(side);
     let met = process.perform(&what, |woken| {
-        // SAFETY: the frame above keeps the node in its place until it was served or removed.
+        // SAFETY: the frame above keeps the node in its place until it is served or removed.
         unsafe {
             channel
                 .lock()
@@ -146,7 +144,8 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // It may not have waited at all, and ask again and again with times that have passed.
+        // The deadline may have passed before the call, and the program may call this in a loop: so
+        // other processes must get a turn here.
         process.yield_ready();
     }
     // SAFETY: it was served, or removed.

@@ -1,8 +1,8 @@
-//! The buffer of a channel with one writer and one reader: they use it without the channel's lock
-//! as long as no process waits.
+//! The ring: the buffer of a channel with one writer and one reader. The two sides use it without
+//! the channel's lock as long as no process waits.
 //!
 //! ```text
-//!   writer, or reader                          whoever has the channel's lock
+//!   writer, or reader                          the process with the channel's lock
 //!   intends one more: is busy                  the side is to take the lock
 //!   light barrier                              heavy barrier
 //!   is to take the lock? ── yes ─► not busy,   waits until the side is not busy
@@ -10,13 +10,13 @@
 //!   counts them: not busy
 //! ```
 //!
-//! Either the side sees that it is to take the lock, or who has the lock sees that the side is
-//! busy. So a process that is going to wait, to list a guard or to end the channel first
-//! [excludes](Ring::exclude) the other side, and polls once more. When the lock is given back and
-//! there is no reason left, the sides are [let in](Ring::let_in) again.
+//! Either the side sees that it must take the lock, or the process that has the lock sees that the
+//! side is busy. So a process that is going to wait, to list a guard or to end the channel first
+//! [excludes](Ring::exclude) the other side, and then checks the ring once more. When the lock is
+//! released and no reason is left to exclude a side, that side is [let in](Ring::let_in) again.
 //!
-//! A side is known by its OS thread and process, and takes the lock when these change. Where both
-//! are of one OS thread no barrier is needed.
+//! The ring knows the OS thread and the process of each side. When one of them changes, the side
+//! must take the lock. If both sides are on one OS thread, no barrier is needed.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -32,25 +32,25 @@ use crate::process::{Process, TURN};
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// Larger buffers are not worth having all their memory at once.
+/// A ring allocates all its memory at once, which is not worth it for larger buffers.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side polls for the other one, on another OS thread, before it takes the lock to
-/// wait. Loom tries each look in every schedule, and all but the first are alike.
-const LOOKS: u32 = if cfg!(loom) { 2 } else { 64 };
+/// How often a side polls the count of the other side, on another OS thread, before it takes the
+/// lock to wait. Loom runs each poll in every schedule, and all but the first are alike.
+const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses before a look of a side that finds little each time. Two sides that keep up with
-/// each other hand over cache lines for each item, which takes longer than the item; so such a side
-/// waits a little longer the next time, for more items at once. A pause takes 26 ns on the Zen 4 of
-/// docs/performance.md, and an item 4.
+/// The most pauses that a side makes before it polls. If two sides keep up with each other, a cache
+/// line moves between them for each item, which takes longer than the rest of the work for an item.
+/// So a side that finds few items waits a little longer the next time, to find more at once. On the
+/// Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
-/// Room for an item, accessed by one side at a time.
+/// Room for an item. One side at a time accesses it.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// A power of two of them, and at least as many as items.
+    /// Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -59,34 +59,35 @@ pub(crate) struct Ring<T> {
     reader_gate: CachePadded<Gate>,
 }
 
-/// What one side changes all the time.
+/// The data of a side that it changes with each item.
 struct End {
-    /// How many items it has written or read, all in all. The other side polls at it, so it has a
-    /// line of its own.
+    /// How many items the side has written or read so far. The other side polls it, so it has a
+    /// cache line of its own.
     count: CachePadded<AtomicUsize>,
-    /// One more than `count` while the side is busy. So what makes `count` larger ends that, too,
-    /// without a store of its own: stores queue behind those that wait for a line of slots, and few
-    /// of them do so for long.
+    /// `count` plus one while the side is busy. So the store that raises `count` also ends the busy
+    /// state, without a second store. Fewer stores matter, because stores wait in order behind
+    /// those that wait for a cache line of slots.
     intent: AtomicUsize,
-    /// The count of the other side, when it was last looked at. Only for the side itself.
+    /// The count of the other side when it was last read. Only the side itself uses it.
     others: Cell<usize>,
-    /// For how many pauses to wait before a look. Only for the side itself.
+    /// How many pauses to make before a poll. Only the side itself uses it.
     patience: Cell<u32>,
 }
 
-/// What others say to a side.
+/// The data of a side that processes with the lock write: whether the side must take the lock, and
+/// which thread and process it is.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
     process: AtomicUsize,
 }
 
-// SAFETY: slots are accessed by one at a time, see the module: the side while it is busy and was
-// let in, or who has the lock, as the methods ask for. `others` and `patience` are their side's
-// alone, and there is one end of each side, which is borrowed exclusively by who uses it. Items go
-// from one process to another, which they may if they are `Send`.
+// SAFETY: one thread at a time accesses a slot, as the module says: the side while it is busy and
+// was let in, or the process that has the lock, as each method asks. Only their side uses `others`
+// and `patience`, and there is one end of each side, which its user borrows exclusively. Items go
+// from one process to another, which is allowed if they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
-// SAFETY: it owns items that may be sent.
+// SAFETY: it owns items, which may be sent.
 unsafe impl<T: Send> Send for Ring<T> {}
 
 impl End {
@@ -99,8 +100,8 @@ impl End {
         })
     }
 
-    /// For who has seen to it by a barrier that this side is busy with what it began before, or
-    /// with nothing.
+    /// Whether the side is busy. The caller has made a barrier before, so that the side can only be
+    /// busy with something that it began before the barrier.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -123,15 +124,15 @@ impl Gate {
     }
 }
 
-/// A side is busy until this is [done](Self::done) or dropped.
+/// A side is busy as long as this lives: until it is [done](Self::done) or dropped.
 struct Busy<'a> {
     end: &'a End,
-    /// How many items the side has written or read before.
+    /// How many items the side had written or read before.
     count: usize,
 }
 
 impl Busy<'_> {
-    /// So many items were written or read, at least one.
+    /// Counts `items` more items as written or read, at least 1.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
@@ -148,14 +149,14 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How far ahead the reader asks for slots: what it does until then takes about as long as a
-    /// line on its way.
+    /// How far ahead the reader prefetches slots: reading that many items takes about as long as
+    /// moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
     };
 
-    /// A ring for so many items, if it is worth having one.
+    /// A ring for `capacity` items. `None` if it would be too large, or the channel has no buffer.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
@@ -179,7 +180,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Where an item is that so many were written before.
+    /// The index of the slot of the item that was written after `count` others.
     #[inline(always)]
     fn index(&self, count: usize) -> usize {
         count & (self.slots.len() - 1)
@@ -191,8 +192,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// The slots of `items` items from `count` on, of which the first part may reach the end of
-    /// the ring.
+    /// The slots of `items` items from `count` on, in two parts: the first may reach the end of the
+    /// ring, and the second goes on at its start.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -200,23 +201,23 @@ impl<T> Ring<T> {
         [&from[..first], &before[..items - first]]
     }
 
-    /// Makes a side busy, if it need not take the lock.
+    /// Makes a side busy. `None` if the side must take the lock.
     #[inline(always)]
     fn enter<'a>(&self, gate: &Gate, end: &'a End, user: User) -> Option<Busy<'a>> {
         if !gate.is_of(user) {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // Released, as it also says that what it did before is done, to who has looked at `count`
-        // before that was.
+        // A release, because this store also ends what the side did before, for a thread that has
+        // read `count` before that was counted.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// What a side finds if the other one has got to `others`: room for the writer, or items for
-    /// the reader.
+    /// What a side with the count `own` finds if the other side has the count `others`: room for
+    /// the writer, items for the reader.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -225,44 +226,45 @@ impl<T> Ring<T> {
         }
     }
 
-    /// What a side knows of without a look at the other one.
+    /// What a side finds without reading the count of the other side again.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // The copy lies behind if the reader has taken items with the lock.
+        // The copy `others` is too old if the reader has taken items under the lock since.
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Room for the writer or items for the reader, which is busy: at least one, if there is any.
+    /// The room that a busy writer finds, or the items that a busy reader finds: at least 1 if
+    /// there is any.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
-            0 => self.look_patiently(side, own),
+            0 => self.poll_patiently(side, own),
             known => known,
         }
     }
 
-    /// As [`available`](Self::available), for so many.
+    /// As [`available`](Self::available), but it reads the count of the other side again if it
+    /// knows of fewer than `most`.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
-            0 => self.look_patiently(side, own),
-            known if known < most => self.look(side, own),
+            0 => self.poll_patiently(side, own),
+            known if known < most => self.poll(side, own),
             known => known,
         }
     }
 
-    /// Looks how far the other side has got.
-    fn look(&self, side: Side, own: usize) -> usize {
+    /// Reads the count of the other side, and returns what there is for this side.
+    fn poll(&self, side: Side, own: usize) -> usize {
         let ((_, end), (_, other)) = (self.gate(side), self.gate(side.other()));
         end.others.set(other.count.load(Ordering::Acquire));
         self.found(side, own, end.others.get())
     }
 
-    /// As [`look`](Self::look), but if the last polls have found something and yet little, waits a
-    /// moment before it.
+    /// As [`poll`](Self::poll), but it waits a moment first if the last polls have found few items.
     #[cold]
-    fn look_patiently(&self, side: Side, own: usize) -> usize {
+    fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
         let patience = end.patience.get();
         for _ in 0..patience {
@@ -271,7 +273,7 @@ impl<T> Ring<T> {
             }
             spin();
         }
-        let found = self.look(side, own);
+        let found = self.poll(side, own);
         let is_alone = others.thread.load(Ordering::Relaxed) == gate.thread.load(Ordering::Relaxed);
         end.patience.set(if is_alone {
             0
@@ -285,7 +287,7 @@ impl<T> Ring<T> {
         found
     }
 
-    /// As [`Process::count_communication`]: here the items of the side are counted, which it does
+    /// As [`Process::count_communication`], but it uses the count of the side, which is kept
     /// anyway.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
@@ -295,7 +297,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item, if there is room and the writer need not take the lock.
+    /// Puts an item into the ring. Returns the item if there is no room, or the writer must take
+    /// the lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -304,7 +307,7 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: the writer is busy and was let in, and there is room: no other thread accesses
+        // SAFETY: the writer is busy and was let in, and there is room, so no other thread accesses
         // this slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
@@ -312,8 +315,8 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Puts as many items as there is room for, from the front, unless the writer has to take the
-    /// lock.
+    /// Puts as many items as there is room for, from the front of `items`. Puts none if the writer
+    /// must take the lock.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -328,9 +331,9 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`; the item is forgotten below. It is copied as bytes: as a `T`
-                // it would be two, of which one is used after the other, and a box is the only way
-                // to what is in it.
+                // SAFETY: as in `put`; the original is forgotten below. The item is copied as
+                // bytes, because two copies as `T` would break rules of the language: a box, for
+                // example, must be the only pointer to its contents.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }
@@ -338,7 +341,7 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Takes an item, if there is one and the reader need not take the lock.
+    /// Takes an item out of the ring. `None` if there is none, or the reader must take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
@@ -346,8 +349,8 @@ impl<T> Ring<T> {
             return None;
         }
         prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: the reader is busy and was let in, and there is an item: no other thread accesses
-        // this slot, which is read once.
+        // SAFETY: the reader is busy and was let in, and there is an item, so no other thread
+        // accesses this slot. It is read once.
         let item = self
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -355,8 +358,8 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items, unless the reader has to take the lock, and appends them to
-    /// `items`, which has room for them.
+    /// Takes up to `most` items and appends them to `items`, which has room for them. Returns how
+    /// many it has taken: 0 if the reader must take the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -374,15 +377,14 @@ impl<T> Ring<T> {
                 slot.with_mut(|slot| unsafe { *place = slot.read() });
             }
         }
-        // SAFETY: so many were put there.
+        // SAFETY: `taken` items were written there.
         unsafe { items.set_len(len + taken) };
         busy.done(taken);
         taken
     }
 
-    /// Waits actively, for a moment, until there is something for a side to do; not if the other
-    /// side is of the same OS thread, or something else is to be done first. Says whether to try
-    /// again.
+    /// Polls for a moment until a side can go on, and returns whether it should try again. It does
+    /// not poll if the other side is on the same OS thread, or if this side must take the lock.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -392,8 +394,8 @@ impl<T> Ring<T> {
             return false;
         }
         let own = end.count.load(Ordering::Relaxed);
-        let mut found = self.look_patiently(side, own);
-        for _ in 0..LOOKS {
+        let mut found = self.poll_patiently(side, own);
+        for _ in 0..POLLS {
             if gate.takes_lock.load(Ordering::Relaxed) {
                 return false;
             }
@@ -401,12 +403,12 @@ impl<T> Ring<T> {
                 return true;
             }
             spin();
-            found = self.look(side, own);
+            found = self.poll(side, own);
         }
         false
     }
 
-    /// How many items there are, at some moment.
+    /// How many items there are at some moment during the call.
     pub(crate) fn len(&self) -> usize {
         let read = self.reader.count.load(Ordering::Acquire);
         self.writer
@@ -416,23 +418,24 @@ impl<T> Ring<T> {
             .min(self.capacity)
     }
 
-    // What follows is for whoever has the channel's lock.
+    // The methods below are for a process that has the channel's lock.
 
-    /// From now on a side is used by `user`.
+    /// Records that `user` uses a side from now on.
     pub(crate) fn register(&self, side: Side, user: User) {
         let (gate, _) = self.gate(side);
         gate.thread.store(user.thread, Ordering::Relaxed);
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Has a side take the lock from now on, and waits until what it does without is done. `thread`
-    /// is the caller's.
+    /// Makes a side take the lock from now on, and waits until it is not busy. `thread` is the
+    /// caller's OS thread.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // No thread yet: the first one will take the lock. Of this OS thread: it is not in the
-        // middle of anything, and a process that uses the end on another one takes the lock first.
+        // If the side has no thread yet, its first thread will take the lock. If it is on this OS
+        // thread, it is not busy now, and and a process that uses the end on another thread first
+        // takes the lock.
         if its == 0 || its == thread {
             return;
         }
@@ -443,7 +446,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets sides in without the lock, or leaves them as they are.
+    /// Lets the sides whose argument is true use the ring without the lock. The others are left as
+    /// they are.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -458,7 +462,8 @@ impl<T> Drop for Ring<T> {
         let mut read = self.reader.count.load(Ordering::Acquire);
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
-            // SAFETY: between the counts there are items, and nobody else is left.
+            // SAFETY: the slots between the two counts hold items, and no other reference to the
+            // ring is left.
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
@@ -466,8 +471,8 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into the ring, if the channel has one with room, or room comes soon. Else gives it
-/// back.
+/// Puts an item into the ring if the channel has one, and there is room or will be soon. Otherwise
+/// returns the item.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -490,7 +495,7 @@ pub(super) fn write<T, P: Place>(
     }
 }
 
-/// As [`write()`], for several items: those for which there is no room stay in `items`.
+/// As [`write()`], for several items. Items for which there is no room stay in `items`.
 pub(crate) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
@@ -505,7 +510,7 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the ring, if the channel has one and an item is there, or comes soon.
+/// Takes an item out of the ring if the channel has one, and there is an item or will be soon.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -521,14 +526,16 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// What a channel has accepted and nobody has read; under its lock.
+/// The buffer of a channel: the items that it has accepted and no process has read. Accessed under
+/// the channel's lock.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
-    /// One process writes, and one reads. The other side may be using it, unless it is excluded.
+    /// For one writer and one reader. A side that is not excluded may use the ring at the same
+    /// time.
     Ring {
         ring: Arc<Ring<T>>,
-        /// Where the item in each place waits, if processors share no memory: then the sides come
-        /// with the lock only.
+        /// The origin of the item in each slot, if processors share no memory. In that case the
+        /// sides always take the lock.
         origins: Box<[Origin]>,
     },
 }
@@ -559,7 +566,8 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// For the writer, or on behalf of one that waits: there is room.
+    /// Appends an item. The caller is the writer, or acts for a writer that waits, and there is
+    /// room.
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
@@ -567,7 +575,7 @@ impl<T> Buffer<T> {
                 let written = ring.writer.count.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
                 origins[ring.index(written)] = parcel.origin;
-                // SAFETY: there is room, and the writer is the caller, or waits.
+                // SAFETY: there is room, and the writer is the caller or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
                 ring.writer
                     .count
@@ -576,7 +584,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// For the reader, or when it is excluded.
+    /// Takes the first item. The caller is the reader, or the reader is excluded.
     pub(crate) fn pop_front(&mut self) -> Option<Parcel<T>> {
         match self {
             Self::Queue(queue) => queue.pop_front(),
@@ -585,7 +593,7 @@ impl<T> Buffer<T> {
                 if ring.writer.count.load(Ordering::Acquire) == read {
                     return None;
                 }
-                // SAFETY: there is an item, and the reader is the caller, or excluded.
+                // SAFETY: there is an item, and the reader is the caller or excluded.
                 let item = ring
                     .slot(read)
                     .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -623,7 +631,8 @@ mod tests {
         ring
     }
 
-    /// Items are boxed: what was lost is a leak, and what was had twice is freed twice.
+    /// Items are boxed, so that an item that is lost is a leak, and an item that is read twice is
+    /// freed twice.
     #[test]
     fn items_go_from_one_os_thread_to_another_in_order() {
         const ITEMS: u64 = 300;

@@ -1,5 +1,5 @@
-//! By a step of the protocol under the channel's lock: where there may be a buffer, alternations,
-//! or an end.
+//! The way by a step of the protocol under the channel's lock: for channels that may have a buffer,
+//! have guards, or have ended.
 
 use super::wait;
 use crate::end::Ended;
@@ -21,7 +21,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     parcel: Parcel<T>,
 ) -> Result<(), Refused<T>> {
     wait::write_by(channel, process, parcel, |node, parcel| {
-        // SAFETY: `write_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `write_by` keeps the node in its place until it is served or removed.
         unsafe { step::<T, L, P, true>(channel, node, process, parcel) }
     })
 }
@@ -33,7 +33,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
 ) -> Result<Parcel<T>, Ended> {
     wait::read_by(channel, process, |node, parcel| {
-        // SAFETY: `read_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `read_by` keeps the node in its place until it is served or removed.
         unsafe { step::<T, L, P, false>(channel, node, process, parcel) }
     })
 }
@@ -43,7 +43,8 @@ pub(super) fn read<T, L: Lock, P: Place>(
 /// # Safety
 ///
 /// As for [`Queue::push`](crate::queue::Queue::push).
-// One function for each: as an argument the side cost an alternation 5 ns a message.
+// One function for each side: with the side as an argument, a message of an alternation took 5 ns
+// more.
 #[inline(never)]
 unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     channel: &RawChannel<T, L>,
@@ -56,7 +57,7 @@ unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     let mut state = channel.lock();
     // SAFETY: the caller's promise.
     let met = unsafe { state.step_or_push(side, node, process, parcel, &mut woken) };
-    // Only a buffer may keep a process from waiting again and again.
+    // Only with a buffer may a process go on for long without a wait.
     let counts = state.has_buffer() && matches!(met, Met::Done);
     drop(state);
     process.wake(&mut woken);

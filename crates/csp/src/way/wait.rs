@@ -1,4 +1,4 @@
-//! How a process waits at a channel that has not found a partner, whichever way it came.
+//! How a process waits at a channel when it has found no partner, on any of the ways.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -12,9 +12,9 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// A process may wait at a channel as long as this lives, in the frame of the call that waits: it
-/// leaves the queue or the word when that returns or unwinds, or waits for the process that has
-/// taken it out.
+/// A process may wait at a channel as long as this lives, in the frame of the call that waits. When
+/// that call returns or unwinds, the destructor takes the node out of the queue or the word. If
+/// another process has taken the node out already, it waits until that process has served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -24,14 +24,14 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // Idle or served, mostly. Otherwise the run was cancelled.
+        // Mostly the node is idle or served. It still waits only if the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }
     }
 }
 
-/// Writes an item by a step, and waits if that finds no reader and no room.
+/// Writes an item by `step`, and waits if the step finds no reader and no room.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_by<T, L: Lock, P: Place>(
@@ -55,7 +55,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item by a step, and waits if that finds none.
+/// Reads an item by `step`, and waits if the step finds none.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn read_by<T, L: Lock, P: Place>(
@@ -98,10 +98,10 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
         return Ok(());
     }
     let ended = give_up(channel, Side::Writer, node);
-    // SAFETY: it was served, or removed.
+    // SAFETY: the node was served or removed.
     match unsafe { node.take_parcel() } {
         Some(parcel) => Err((parcel, ended)),
-        // Taken at last.
+        // The item was taken after all.
         None => Ok(()),
     }
 }
@@ -116,17 +116,17 @@ pub(super) fn to_read<T, L: Lock, P: Place>(
     polls: bool,
 ) -> Result<Parcel<T>, Ended> {
     if is_served(channel, Side::Reader, node, process, polls, ToRead(channel)) {
-        // SAFETY: it was served.
+        // SAFETY: the node was served.
         let mut parcel = unsafe { node.take_parcel() };
         return Ok(take_parcel(&mut parcel));
     }
     let ended = give_up(channel, Side::Reader, node);
-    // SAFETY: it was served, or removed.
+    // SAFETY: the node was served or removed.
     unsafe { node.take_parcel() }.ok_or(ended)
 }
 
-/// Waits until another process has served this one, and says true; or until it waits no more, as
-/// the channel has ended or the run was cancelled.
+/// Waits. Returns true if another process has served this one, and false if the wait has ended
+/// otherwise: the channel has ended, or the run was cancelled.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_served<T, L: Lock, P: Place>(
@@ -147,8 +147,8 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// A process waits no more. Says whether it still did: otherwise it was served in the meantime, or
-/// the channel has ended.
+/// Ends the wait of a process. Returns whether it still waited: otherwise it was served in the
+/// meantime, or the channel has ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
@@ -168,12 +168,12 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// A process has waited in vain, or so it seems: its item is its own from now on. Says how the
-/// channel has ended.
+/// Called when a wait has ended without success, as it seems. From now on the item belongs to the
+/// process again. Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
-    // It waits still if this is a destructor, and the run was cancelled.
+    // The node still waits if this is a destructor and the run was cancelled.
     leave(channel, side, node);
     match node.outcome() {
         Outcome::Poisoned => Ended::Poisoned,

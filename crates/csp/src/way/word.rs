@@ -1,4 +1,4 @@
-//! By the word of a channel: see [`crate::lock`].
+//! The way by the word of a channel: see [`crate::lock`].
 
 use super::wait;
 use crate::end::Ended;
@@ -13,10 +13,10 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer polls again that finds no reader, if the last reader was of another core and
-/// so may be on its way to wait: to be given the item takes less than to fetch it, and then to have
-/// its writer find that out (docs/performance.md).
-const LOOKS: u32 = 8;
+/// How often a writer that finds no reader polls again, if the last reader was on another core and
+/// so may be about to wait. It takes less time if the writer hands the item to a waiting reader
+/// than if the reader fetches it and the writer has to find that out (docs/performance.md).
+const POLLS: u32 = 8;
 
 /// Why an item was not exchanged by the word.
 pub(super) enum Otherwise<S, E> {
@@ -26,7 +26,7 @@ pub(super) enum Otherwise<S, E> {
     Ended(E),
 }
 
-/// Has the processor fetch what a call changes.
+/// Prefetches the cache lines that a call changes.
 #[inline(always)]
 fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     if L::IS_SHARED {
@@ -35,8 +35,9 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// A partner of another core may always be there, so that the process never waits. One of this core
-/// has to run first.
+/// Counts a communication if the last partner was on another core: such a partner may always be
+/// ready, so that this process never waits. A partner on this core must run before it is ready, so
+/// this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
@@ -44,7 +45,7 @@ fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     }
 }
 
-/// Takes a process that waits on a side out of the word, if `word` says so, to [serve](Node::serve)
+/// If `word` says that a process waits on a side, takes it out of the word, to [serve](Node::serve)
 /// it.
 #[inline(always)]
 fn take_out<T, L: Lock>(
@@ -68,12 +69,12 @@ pub(super) fn write<T, L: Lock, P: Place>(
     channel.record_user(Side::Writer, process.who());
     count::<L, P>(process, *partner);
     let mut parcel = parcel;
-    let mut looks_left = if partner.is_elsewhere() { LOOKS } else { 0 };
+    let mut polls_left = if partner.is_elsewhere() { POLLS } else { 0 };
     loop {
         let word = channel.lock.load();
         if let Some(node) = take_out(channel, word, Side::Reader) {
             let give = |place: &mut Option<_>| *place = Some(parcel);
-            // SAFETY: this has taken it out.
+            // SAFETY: this process has taken the node out.
             let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, give) };
             partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(());
@@ -81,19 +82,19 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if word != Word::EMPTY {
             return Err(Otherwise::Step(parcel));
         }
-        if looks_left > 0 && process.wait_briefly() {
-            looks_left -= 1;
+        if polls_left > 0 && process.wait_briefly() {
+            polls_left -= 1;
             continue;
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, Some(parcel));
-        // The node is in the frame of this call, which it leaves only when it was served or
+        // The node is in the frame of this call, which does not end before the node was served or
         // removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
         }
-        // SAFETY: no other process knows of it.
+        // SAFETY: no other process knows the node.
         let mut back = unsafe { node.take_parcel() };
         parcel = take_parcel(&mut back);
     }
@@ -114,7 +115,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
         if let Some(node) = take_out(channel, word, Side::Writer) {
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
-            // SAFETY: this has taken it out.
+            // SAFETY: this process has taken the node out.
             let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, take) };
             partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(take_parcel(&mut parcel));

@@ -184,7 +184,7 @@ fn a_select_survives_peers_that_die<M: Machine>(machine: &M) {
     assert_eq!(counts.unwrap(), std::array::from_fn(|index| index % 4));
 }
 
-/// Writes, reads or selects when it is dropped, although nobody is there.
+/// Writes, reads or selects when it is dropped, although there is no partner.
 fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     struct OnDrop<F: FnMut()>(F);
     impl<F: FnMut()> Drop for OnDrop<F> {

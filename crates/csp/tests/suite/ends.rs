@@ -1,5 +1,5 @@
-//! How channels end: poison, close, and ends that are dropped; whom that wakes, and where items are
-//! then.
+//! How channels end: poison, close, and ends that are dropped; which processes that wakes, and
+//! where items are then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -225,7 +225,8 @@ fn a_buffer_without_bound_never_has_its_writer_wait<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Also if who drops it has nothing more to do with channels, and waits for who waits for the end.
+/// Also if the thread that drops the end uses no channel afterwards, and waits for the process that
+/// waits for the end.
 fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     for other in [0, 1] {
         let has_ended = AtomicBool::new(false);

@@ -207,7 +207,7 @@ fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (a, at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (b, at_b) = Channel::new().named("b").one_to_one::<u8>();
-    // Both read; nobody offers anything.
+    // Both read, and no process writes.
     let side = |mut reader: Reader<u8>, mut writer: Writer<u8>| {
         move |process: &cellworks_csp::Process<'_, M::Spe>| {
             let mut either = Alternation::fair();
@@ -421,7 +421,7 @@ fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
     let text = report(&deadlock(network));
     assert!(
         text.starts_with(
-            "deadlock: every process waits, and nobody is left who could go on\n  \
+            "deadlock: every process waits, and none of them can go on\n  \
              the process `reader` waits to read the channel `a` (which no process has written to) at failures.rs"
         ),
         "{text}"
@@ -455,7 +455,7 @@ fn a_channel_is_never_created<M: Machine>(machine: &M) {
     let text = report(&deadlock(network));
     assert!(
         text.starts_with(
-            "deadlock: every process waits, and nobody is left who could go on\n  \
+            "deadlock: every process waits, and none of them can go on\n  \
              the process `reader` waits for the channel 7 to be created at failures.rs"
         ),
         "{text}"
@@ -572,7 +572,7 @@ fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
         }
         Ok(results.write(process, sum)?)
     });
-    // Everybody else waits, for longer than anything spins.
+    // All other threads wait, for longer than any of them spins.
     let sum = network.run_with(|process| {
         requests.write(process, 500)?;
         at_results.read(process)
@@ -673,7 +673,7 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
     assert_eq!(error, "the process `guilty` panicked on SPE 0: a test");
 }
 
-/// A process is one thread to its channels: who wakes it wakes that.
+/// To its channels a process is one thread: waking the process wakes that thread.
 fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
@@ -687,8 +687,8 @@ fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
     });
     assert_eq!(
         network.run().unwrap_err().to_string(),
-        "the process `lender` panicked on SPE 0: another thread was going to wait as the process `lender`, in which its own \
-         thread alone can wait; have the thread be a process of its own, on the same SPE"
+        "the process `lender` panicked on SPE 0: another thread was going to wait in the process `lender`, in which only the \
+         thread that began it can wait; do the work of the other thread in a process of its own, on the same SPE"
     );
 }
 
@@ -827,7 +827,7 @@ fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
         let _end = &mut a;
         Err(NoSize(0).into())
     });
-    // It waits for what nobody writes then, and the main process panics.
+    // It then waits for an item that no process writes, and the main process panics.
     let (_never, mut at_never) = Channel::new().one_to_one::<u32>();
     network.process("second", spe(2), move |process| {
         at_never.read(process)?;

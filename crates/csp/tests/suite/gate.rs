@@ -619,9 +619,9 @@ fn refusal<M: Machine>(machine: &M) -> String {
 fn machines_without_gates_refuse_the_network_before_it_starts() {
     assert_eq!(
         refusal(&qs22()),
-        "the network has the gate `client`, and qs22 has none: threads outside take part where time is not simulated, \
-         and SPEs are not confined to their local stores; run the network on a host, or make a process of what the \
-         thread does"
+        "the network has the gate `client`, but no OS thread outside of qs22 can take part in its networks, because its \
+         time is simulated or its SPEs are confined to their local stores; run the network on a host that is not strict, \
+         or do the work of the thread in a process"
     );
     refusal(&plain());
     refusal(&strict_host());

@@ -128,7 +128,7 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     assert_eq!(all, expected);
 }
 
-/// One writer after the other, with nobody in between.
+/// One writer after the other, with no other end in between.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();

@@ -242,7 +242,7 @@ fn nothing_is_lost_in_a_crowd_whatever_happens_first() {
     }
 }
 
-/// Items that were begun to be written, and those that somebody has at the end.
+/// Items of which a write has begun, and items that a process has at the end.
 #[derive(Default)]
 struct Ledger {
     written: Vec<u64>,

@@ -412,7 +412,7 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
     let (writers, mut readers): (Vec<_>, Vec<_>) =
         (0..3).map(|_| Channel::new().one_to_one::<u8>()).unzip();
     let ended = network(machine).run_with(|process| {
-        // As a process on the PPE, whose ends nobody else waits at.
+        // As a process on the PPE, at whose channels no other process waits.
         first.poison(process);
         let mut ends = (reader, writers);
         let result = process.spread_poison(&mut ends, |(reader, _)| Ok(reader.read(process)?));

@@ -82,7 +82,8 @@ fn items_have_one_owner_on_the_host() {
     }
 }
 
-/// Some writers and some readers of two channels; somebody may end one of them at any time.
+/// Some writers and some readers of two channels. A process may end one of the channels at any
+/// time.
 fn check<M: Machine>(machine: &M, seed: u64) {
     let random = &mut Random(seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15));
     let (first, first_reader) = Channel::new()

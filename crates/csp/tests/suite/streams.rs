@@ -308,7 +308,7 @@ fn room_for_items_without_bytes_takes_none<M: Machine>(machine: &M) {
 }
 
 fn what_was_read_of_a_batch_is_kept_if_the_channel_ends<M: Machine>(machine: &M) {
-    // Whoever poisons may come before, after or between the items.
+    // The poison may come before, after or between the items.
     for delay_ns in (0..2000).step_by(100) {
         let (mut writer, mut reader) = Channel::new().buffered(64).one_to_one();
         let mut network = network(machine);

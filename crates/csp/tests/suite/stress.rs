@@ -203,7 +203,7 @@ fn rendezvous() {
     check_pair(Channel::new(), Way::Changing, Way::Changing, share(1, 1));
 }
 
-/// Writers of both cores, whom one process reads.
+/// Writers on both cores, and one reader.
 fn check_crowd(capacity: usize, items: u64) {
     const WRITERS: usize = 3;
     let items = items / WRITERS as u64;

@@ -192,7 +192,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
         ..traffic
     };
     assert_eq!((traffic, traffic.bytes_moved), (moved, 0));
-    // Who uses the channel has to be found out.
+    // The transport has to learn first which processes use the channel.
     assert!(traffic.requests <= 4, "{traffic:?}");
 }
 
@@ -251,11 +251,11 @@ fn processes_of_one_spe_communicate_for_much_less() {
     assert!(2 * within.requests < across.requests);
 }
 
-/// Looks at a channel that nobody writes to, so often.
+/// Checks a channel to which no process writes, `times` times.
 fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times: usize) -> Span {
     let begin = process.now();
     for _ in 0..times {
-        // One that is made anew looks, however little has changed.
+        // A new alternation checks its guards even if nothing has changed.
         let mut alternation = Alternation::priority();
         alternation.read(reader);
         assert!(alternation.select_or_skip(process).unwrap().is_none());
@@ -283,14 +283,15 @@ fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
     span.unwrap().unwrap().as_nanoseconds_f64()
 }
 
-/// Who only looks at a channel leaves the copies of its line alone that others have.
+/// A process that only checks a channel does not invalidate the copies of its line that others
+/// have.
 #[test]
 fn looks_of_the_ppe_cost_the_spes_nothing() {
     let (alone, together) = (time_of_looks(0), time_of_looks(100));
     assert!(together < 1.01 * alone, "{together} ns instead of {alone}");
 }
 
-/// Nobody hears of anything before a signal could have brought it.
+/// No process learns of a change before a signal could have brought the news.
 #[test]
 fn news_takes_as_long_as_what_carries_it() {
     for transport in [Transport::Direct, Transport::Coordinator] {

@@ -1,26 +1,27 @@
-//! How good the clock is that times are measured with.
+//! The quality of the clock with which times are measured.
 
 use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// Readings of which the time is taken as a whole, so that the step of the clock does not matter.
+/// The number of readings in a batch. A batch is timed as a whole, so that the step of the clock
+/// does not matter.
 const READINGS: u32 = 1_000;
 
-/// Such batches; the fastest counts, because others only add to it.
+/// The number of batches. The fastest one counts, because disturbances only make a batch slower.
 const BATCHES: u32 = 10;
 
 /// Readings in a row that show the same time before the clock is taken to stand still. Even a
 /// clock that counts ticks of 10 ms moves on before: that many readings take 20 ms and more.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
-/// What the clock that times are measured with can tell: on this computer `CLOCK_MONOTONIC`.
+/// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The smallest step that it was seen to take. Where reading takes longer than the clock's own
     /// step, that is the time of a reading; `None` if it stood still.
     pub step: Option<Span>,
-    /// What a reading takes.
+    /// The time of a reading.
     pub reading: Span,
 }
 

@@ -6,7 +6,7 @@
 //!   between  Host::check_cpus   CPUs that went away           ──► an error
 //! ```
 //!
-//! What a computer does not tell is `None`. Files are read below the root of the host's
+//! Values that a computer does not show are `None`. Files are read below the root of the host's
 //! [`Source`]; clock and memory are those of the computer that this process runs on.
 
 mod clock;
@@ -27,15 +27,16 @@ use crate::host::Host;
 pub use clock::Clock;
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
-/// How long to look at what others do before a run: 20 of the steps in which Linux counts the time
-/// of CPUs.
+/// How long to watch other programs before a run: 20 of the steps in which Linux counts the time of
+/// CPUs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// From this step on, a clock is coarse: as long as an exchange of words between two cores.
+/// A clock with at least this step is coarse: an exchange of words between two cores takes about as
+/// long.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// From this on, a reading is slow. Linux reads a good clock source without a system call, in 20
-/// to 60 ns.
+/// A reading that takes at least this time is slow. Linux reads a good clock source without a
+/// system call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -52,7 +53,7 @@ pub struct Conditions {
     /// How many threads wanted to run, on average over the last minute and all CPUs of the
     /// computer.
     pub load_average: Option<f64>,
-    /// Who used the CPUs of the host while nothing was measured, or why that is not known.
+    /// The usage of the CPUs of the host while nothing was measured, or why it is not known.
     pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
     /// the clock frequency is not for Linux to choose, as in most virtual machines.
@@ -68,7 +69,7 @@ pub struct Conditions {
     /// four times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`,
     /// because programs run on this computer.
     pub clock_bound_hz: Option<u64>,
-    /// What Linux counts time by, such as `tsc`.
+    /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock that times are measured with.
     pub clock: Clock,
@@ -127,8 +128,8 @@ impl Conditions {
         })
     }
 
-    /// What is likely to spoil measurements, in sentences that say what to do about it; none if
-    /// all is well.
+    /// Conditions that are likely to spoil measurements, in sentences that say what to do. Empty if
+    /// there are none.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -176,8 +177,8 @@ impl Conditions {
         warnings
     }
 
-    /// Who disturbs measurements already, in sentences: for runs that are so short that it cannot
-    /// be told who disturbed them.
+    /// Disturbances that exist before a run, in sentences. They are for runs that are too short to
+    /// measure disturbances during the run.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -211,8 +212,8 @@ impl Conditions {
 }
 
 impl Host {
-    /// Looks at the state of the computer, to be asked before a run. Takes about a quarter of a
-    /// second, most of it to see what other programs do.
+    /// Reads the state of the computer. Call it before a run. It takes about a quarter of a second,
+    /// most of it to watch what other programs do.
     ///
     /// # Errors
     ///
@@ -229,7 +230,7 @@ impl Host {
         Conditions::read(self)
     }
 
-    /// Begins to watch who uses the CPUs of this host.
+    /// Begins to watch the usage of the CPUs of this host.
     ///
     /// # Errors
     ///
@@ -256,9 +257,9 @@ impl Host {
     /// Checks that the CPUs that this host uses are still there. Asks the system for two masks,
     /// which takes microseconds.
     ///
-    /// Ask between runs, from a thread that may go where the one that made the host could: during a
-    /// run, its caller may use one CPU only. A run on a host whose CPUs are gone ends as it would
-    /// have, on other CPUs.
+    /// Call this between runs, from a thread that may use the same CPUs as the thread that made the
+    /// host: during a run, its caller is pinned to one CPU. If CPUs of the host are gone, a run
+    /// still ends normally, on other CPUs.
     ///
     /// # Errors
     ///

@@ -166,7 +166,7 @@ fn a_driver_that_does_not_answer_tells_nothing() {
     for file in ["scaling_governor", "cpuinfo_max_freq"] {
         let file = format!("{folder}/{file}");
         tree.remove(&file);
-        // Linux maps nothing at address 0, and says `EIO` to who reads there.
+        // Linux maps nothing at address 0, and returns `EIO` to a program that reads there.
         tree.link(&file, "/proc/self/mem");
     }
     let conditions = host(&tree).conditions().unwrap();

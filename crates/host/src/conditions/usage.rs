@@ -1,4 +1,5 @@
-//! Who uses the CPUs of a host: its own threads, other programs, or other virtual machines.
+//! Usage of the CPUs of a host: by its own threads, by other programs, and by other virtual
+//! machines.
 //!
 //! ```text
 //!   a CPU of the host, from one look to the next
@@ -6,21 +7,21 @@
 //!     counted here      what is left over    /proc/stat     /proc/stat  /proc/stat
 //! ```
 //!
-//! The time of other programs is what remains of the time that passed, not the sum of what Linux
-//! says it spent in programs: most kernels find that out by looking 100 to 1000 times a second who
-//! runs, but count idle time exactly.
+//! The time of other programs is computed as the rest of the time that has passed. It is not the
+//! sum of the times that Linux reports for programs: most kernels sample these 100 to 1000 times a
+//! second, but count idle time exactly.
 //!
-//! Own threads are pinned, so each one's time is known to belong to one CPU; it is counted when a
-//! run ends. What the process used besides (the thread that shows progress, work between two runs)
-//! may have been anywhere, so it excuses every CPU for as much.
+//! Own threads are pinned, so the time of each thread belongs to a known CPU. It is counted when a
+//! run ends. The process also uses time on unknown CPUs, by the thread that shows progress and for
+//! work between two runs. That time is subtracted from every CPU.
 //!
-//! Only CPUs on which own threads ran count: on a large computer, others may use those that were
-//! not measured. Before a run, all count. Their SMT siblings are watched too, also those that the
-//! process may not use: a busy one takes about half of what the core can do, and none of its
-//! sibling's time.
+//! Only CPUs on which own threads ran count: on a large computer, other programs may use CPUs that
+//! were not measured. Before a run, all CPUs count. The SMT siblings of these CPUs are watched too,
+//! including those that the process may not use: a busy sibling takes about half of the core's
+//! performance, although it takes no time of the CPU.
 //!
-//! lxcfs shows a container a `/proc/stat` of its own, in which the CPUs of its cpuset are numbered
-//! from 0. A file that lacks a CPU that is there is taken for one of these, and not believed.
+//! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
+//! numbered from 0. If the file lacks an existing CPU, it is taken for such a file and not used.
 //!
 //! The count of involuntary context switches (`ru_nivcsw`) says nothing here: Linux counts a
 //! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
@@ -35,27 +36,27 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// The share of the time of one CPU from which on other programs disturb measurements on it.
+/// Other programs disturb measurements on a CPU from this share of its time on.
 ///
 /// Measured over single seconds of exchanges and of busy SPEs, in a virtual machine of two cores: 0
 /// to 4 % while it was idle otherwise, 52 to 54 % on the core that an endless loop had too. (Linux
 /// gives each of two busy threads half of a core.)
 const BY_OTHERS_MAX: f64 = 0.10;
 
-/// The share of the time of one CPU from which on a hypervisor disturbs measurements on it.
+/// A hypervisor disturbs measurements on a CPU from this share of its time on.
 const STOLEN_MAX: f64 = 0.05;
 
 /// The share of periods in which a quota may stop the process.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// Less than this, in nanoseconds on one CPU, may be an error of the times in `/proc/stat`, which
+/// Times below this, in nanoseconds on one CPU, may be errors of the times in `/proc/stat`, which
 /// come in steps of 10 ms.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
 /// The shortest time in nanoseconds over which shares can be told, for the same reason.
 const SHORTEST_NS: u64 = 100_000_000;
 
-/// Who used the CPUs of a host over some time.
+/// How the CPUs of a host were used over some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// The time that passed.
@@ -67,15 +68,15 @@ pub struct Usage {
     /// The share of the quota's periods in which all threads of the process had to stop because it
     /// was used up, 0 to 1; `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs meanwhile, in ascending order; all of its
-    /// CPUs if it ran none. CPUs that the system does not show are left out.
+    /// The CPUs on which the host ran the PPE or SPEs in this time, in ascending order. If it ran
+    /// none, all of its CPUs. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
     /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
     /// ascending order.
     pub siblings: Vec<SiblingUsage>,
 }
 
-/// Who used one CPU.
+/// How one CPU was used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuUsage {
     /// The operating system's number of the CPU.
@@ -86,7 +87,7 @@ pub struct CpuUsage {
     pub stolen: f64,
 }
 
-/// Who used a CPU that was not measured, but shares a core with one that was.
+/// How a CPU was used that was not measured, but shares a core with one that was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiblingUsage {
     /// The operating system's number of the CPU.
@@ -97,7 +98,7 @@ pub struct SiblingUsage {
     pub by_others: f64,
 }
 
-/// Why it is not known who used the CPUs.
+/// Why the usage of the CPUs is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
     /// The times of CPUs come in steps of 10 ms, so less than 100 ms tell nothing.
@@ -106,8 +107,8 @@ pub enum UsageUnknown {
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// These CPUs are there, and the system does not show their times: it may show those of others
-    /// under the numbers of the CPUs that it has.
+    /// The system does not show the times of these existing CPUs. So the numbers in its file may
+    /// mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
@@ -120,8 +121,8 @@ pub enum UsageUnknown {
 }
 
 impl Usage {
-    /// Why what was measured meanwhile is not to be trusted, in sentences that say what to do about
-    /// it; none if it is.
+    /// The reasons why measurements in this time are not reliable, in sentences that say what to
+    /// do. Empty if they are reliable.
     ///
     /// Other programs disturb from 10 % of the time of one CPU on, a hypervisor from 5 %, a quota
     /// from 5 % of its periods; and never with less than 50 ms, the resolution of these figures.
@@ -161,8 +162,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, and how much; all of them, if together
-    /// they lost more and it cannot be told where.
+    /// The CPUs that lost more than `most` of their time, and how much. If only the sum of all CPUs
+    /// is more, all of them.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -210,7 +211,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Watches who uses the CPUs of a host, from [`Host::watch`] on.
+/// Watches the usage of the CPUs of a host, from the call of [`Host::watch`] on.
 pub struct Watch<'h> {
     host: &'h Host,
     pub(super) start: Look,
@@ -224,8 +225,8 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// Who used the CPUs since the watch began, or why that is not known: less than 100 ms have
-    /// passed, or the system does not tell. Does not end the watch.
+    /// The usage of the CPUs since the watch began, or why it is not known: less than 100 ms have
+    /// passed, or the system does not tell. The watch goes on.
     ///
     /// Read between runs: a run that goes on has not said yet what its threads used.
     ///
@@ -237,11 +238,11 @@ impl<'h> Watch<'h> {
     }
 }
 
-/// What was known at some time. Only differences of two mean something.
+/// The counters at some time. Only the difference of two such values has a meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) at_ns: u64,
-    /// What the system says about each CPU of the computer.
+    /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// The hardware threads of the core of each CPU that the host uses.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
@@ -252,10 +253,10 @@ pub(super) struct Look {
     pub(super) periods: Option<Periods>,
 }
 
-/// What a CPU did, in nanoseconds since the computer started.
+/// How a CPU has spent its time, in nanoseconds since the computer started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// Nothing, with or without somebody waiting for a disk.
+    /// The CPU was idle, even if a program waited for a disk.
     pub(super) idle_ns: u64,
     /// Interrupts and what they caused.
     pub(super) interrupts_ns: u64,

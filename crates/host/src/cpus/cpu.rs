@@ -1,4 +1,4 @@
-//! One CPU, and why one is left out.
+//! CPUs, and the reasons why some are not used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,14 +26,14 @@ pub struct Cpu {
     pub sibling_rank: u32,
     /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.
     ///
-    /// Where no cache is known to be shared by two cores, the CPUs of a package that are next to
-    /// the same memory node are one group.
+    /// If no cache is known to be shared by two cores, the CPUs of a package that are next to the
+    /// same memory node are one group.
     pub last_level_cache: usize,
     /// The memory node next to this CPU, as an index in
     /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,
-    /// How much this CPU can do, where 1024 is the most capable CPU of the computer; `None` where
-    /// the kernel makes no difference between CPUs.
+    /// The capacity of this CPU, where the most capable CPU of the computer has 1024. `None` if the
+    /// kernel makes no difference between CPUs.
     ///
     /// From `cpu_capacity`. On a hybrid Intel processor whose kernel is older than that file: in
     /// proportion to the highest clock frequency.
@@ -45,22 +45,22 @@ pub struct Cpu {
 pub struct LeftOut {
     /// The system's number of this CPU.
     pub os_index: u32,
-    /// What keeps the process from using it.
+    /// The reason.
     pub why: WhyLeftOut,
 }
 
-/// What keeps a process from using a CPU.
+/// The reason why a process does not use a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
-    /// The CPU runs, but the affinity mask does not have it: `taskset`, a cpuset, a batch system or
-    /// a container.
+    /// The CPU is online, but not in the affinity mask, which `taskset`, a cpuset, a batch system
+    /// or a container may limit.
     NotAllowed,
-    /// The CPU is built in and switched off.
+    /// The CPU exists and is switched off.
     Offline,
-    /// A control group's quota does not pay for the CPU's time: more threads than it pays for would
-    /// only take turns.
+    /// The quota of a control group does not allow the process to use the CPU all the time: more
+    /// threads than it allows would only take turns.
     Quota,
-    /// A host has no more SPEs than its other CPUs.
+    /// The host already has the largest number of SPEs on other CPUs.
     TooMany,
 }
 

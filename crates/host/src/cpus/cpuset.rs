@@ -9,9 +9,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// What the group of the process has of `what`, which is `cpus` or `mems`; `None` if that is not
-/// said. The kernel sees to it that a group has no more than the one above it, which counts only
-/// where the group itself says nothing.
+/// The part of `what`, which is `cpus` or `mems`, that the group of the process has. `None` if the
+/// files do not show it. The kernel sees to it that a group has no more than the one above it,
+/// which counts only where the group itself says nothing.
 pub fn read(
     source: &Source,
     what: &str,

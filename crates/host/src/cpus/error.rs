@@ -19,7 +19,7 @@ pub enum CpusError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },

@@ -1,5 +1,5 @@
-//! Small files of `sys` and `proc`, where a missing file is an answer and a malformed one is an
-//! error, which [`Notes::skip`] makes a note of where the file can be done without.
+//! Small files of `sys` and `proc`. A missing file is a normal answer. A malformed file is an
+//! error. If the file is not necessary, [`Notes::skip`] turns the error into a note.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,15 +12,15 @@ use super::list::{parse_list, parse_map};
 use super::notes::Notes;
 use super::source::Source;
 
-/// What a list is expected to be.
+/// The expected content of a list.
 const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 
-/// What a map is expected to be.
+/// The expected content of a map.
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// Where this source has the absolute path `absolute`, which may come with or without its first
-    /// slash.
+    /// The place of the absolute path `absolute` in this source. The path may begin with a slash or
+    /// not.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -28,8 +28,8 @@ impl Source {
     }
 }
 
-/// The content, or `None` if the file is missing, forbidden or empty, or what is behind it does not
-/// answer now ([`NO_ANSWER`]).
+/// The content, or `None` if the file is missing, forbidden or empty, or its driver does not answer
+/// now ([`NO_ANSWER`]).
 ///
 /// Runtimes of containers mask a file by mounting `/dev/null` over it, which then reads as empty;
 /// the kernel's own files end in a newline even where they hold an empty list.
@@ -186,8 +186,8 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// The error for `text`, which `path` has where `expected` should be.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// Enough to recognize a line of any file that is read here; the longest, of `mountinfo`, is
-    /// shown in part.
+    /// The most characters of a content that an error shows: enough to recognise a line of any file
+    /// that is read here. Only lines of `mountinfo` may be longer and are cut.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');
@@ -202,9 +202,9 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// What drivers say in place of a content: `no_turbo` says `EAGAIN` where `intel_pstate` is off,
-/// the files of `cpufreq` say `EBUSY` while no governor is set for the CPU, and the others say that
-/// a device has gone or does not work.
+/// Errors by which drivers say that there is no content: `no_turbo` returns `EAGAIN` if
+/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` while no governor is set for
+/// the CPU. The other errors mean that a device was removed or does not work.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

@@ -6,8 +6,8 @@
 //!                                                         and from which group down
 //! ```
 //!
-//! Where trees of other computers lack them (hwloc's are such), `proc/self/cpuset` names the group
-//! of the controller `cpuset`, and `proc/mounts` says where its hierarchy is visible.
+//! Trees of other computers, such as hwloc's, may lack these files. Then `proc/self/cpuset` names
+//! the group of the controller `cpuset`, and `proc/mounts` says where its hierarchy is visible.
 //!
 //! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐

@@ -1,9 +1,9 @@
-//! Which CPUs this process may use, and how they are related: everything about the computer that
-//! stays as it is while a host exists is read here, once, from files of Linux. (What changes is
-//! read by [`conditions`](crate::conditions).)
+//! The CPUs that this process may use, and how they are related. Everything about the computer that
+//! does not change while a host exists is read here, once, from files of Linux.
+//! ([`conditions`](crate::conditions) reads what changes.)
 //!
 //! ```text
-//!  mask of allowed CPUs ──────────────► who may be used      (given)
+//!  mask of allowed CPUs ──────────────► may be used          (given)
 //!  sys/devices/system/cpu/cpuN/
 //!      topology/core_cpus_list ───────► cores, sibling ranks SMT
 //!      topology/package_cpus_list ────► packages             sockets
@@ -76,19 +76,19 @@ pub struct Cpus {
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU that may be used.
     pub last_level_cache_bytes: Option<usize>,
-    /// The processor's name for people, such as "AMD EPYC 7763 64-Core Processor"; on computers
-    /// whose kernel does not name the processor, the computer's.
+    /// The name of the processor for users, such as "AMD EPYC 7763 64-Core Processor". If the
+    /// kernel does not name the processor, the name of the computer.
     pub model_name: Option<String>,
-    /// What was odd and could be done without, in sentences for people.
+    /// Sentences for users about files that were odd and not necessary.
     pub notes: Vec<String>,
 }
 
-/// Reads the CPUs of `source` that `allowed` has; if `allowed` is `None`, those that a cpuset in
-/// `source` leaves of all that are online.
+/// Reads the CPUs of `source` that are in `allowed`. If `allowed` is `None`, reads the online CPUs
+/// that the cpuset in `source` allows.
 ///
 /// Reads about twenty small files for each CPU and changes nothing.
 ///
-/// `allowed` is believed where it contradicts the list of CPUs online: the kernel leaves offline
+/// If `allowed` contradicts the list of online CPUs, `allowed` is used: the kernel leaves offline
 /// CPUs out of the mask, while container file systems such as lxcfs invent that list.
 ///
 /// # Errors
@@ -145,7 +145,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
     })
 }
 
-/// What the cpuset leaves of the CPUs that are online.
+/// The online CPUs that the cpuset allows.
 fn within_cpuset(
     source: &Source,
     online: &BTreeSet<u32>,
@@ -169,7 +169,7 @@ fn within_cpuset(
 ///
 /// # Errors
 ///
-/// [`CpusError::Gone`] if they cannot, and others as of [`read`].
+/// [`CpusError::Gone`] if they cannot, and other errors as [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -241,8 +241,8 @@ impl Cpus {
     }
 }
 
-/// What the kernel calls the processor (x86, POWER), or the firmware the computer (most ARM and
-/// RISC-V boards by the device tree, ARM servers by DMI).
+/// The kernel's name of the processor (x86, POWER), or the firmware's name of the computer (most
+/// ARM and RISC-V boards by the device tree, ARM servers by DMI).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {
@@ -271,7 +271,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// What a file says without white space and NULs around it, if that leaves anything.
+/// The content of a file without white space and NULs around it, if there is any.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

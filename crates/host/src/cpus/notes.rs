@@ -1,10 +1,10 @@
-//! What was odd about a computer's files and could be done without.
+//! Notes about files of a computer that were odd and not necessary.
 
 use std::collections::BTreeMap;
 
 use super::error::CpusError;
 
-/// Sentences for people about what was read and is not used, or not believed.
+/// Sentences for users about contents that were read and are not used.
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
@@ -13,7 +13,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// What a file says, or `None` and a note if it makes no sense.
+    /// The value of a file, or `None` and a note if its content makes no sense.
     ///
     /// # Errors
     ///
@@ -33,8 +33,8 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about a file, if it is the first that is odd in this way. Of the others it
-    /// is said how many they are: a large computer has thousands.
+    /// Adds a sentence about a file, if it is the first that is odd in this way. The others are
+    /// only counted, because a large computer may have thousands.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;

@@ -1,4 +1,4 @@
-//! Where to read from: this computer, or the tree of another one.
+//! Sources: the files of this computer, or the tree of another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::error::CpusError;
 /// one's.
 pub const FSROOT: &str = "CELLWORKS_FSROOT";
 
-/// Where to read from: the root of a file system that has Linux's `sys` and `proc`.
+/// A source: the root of a file system that has Linux's `sys` and `proc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// `/` for this computer, or the folder that holds the tree of another.
@@ -39,8 +39,8 @@ impl Source {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that the calling thread may use; `None` of another computer, where nothing but the
-    /// cpuset in its tree sets limits.
+    /// The CPUs that the calling thread may use. `None` for another computer, where only the cpuset
+    /// in its tree sets limits.
     ///
     /// # Errors
     ///

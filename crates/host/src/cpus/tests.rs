@@ -357,7 +357,7 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
     );
 }
 
-// ---------------------------------------------------------------------------- who is left out, why
+// ---------------------------------------------------------------- which CPUs are left out, and why
 
 #[test]
 fn cpus_outside_the_mask_and_offline_ones_are_left_out() {

@@ -13,7 +13,7 @@ use super::notes::Notes;
 use super::online::online;
 use super::source::Source;
 
-/// What the folder of one CPU says.
+/// The contents of the folder of one CPU.
 struct Facts {
     os_index: u32,
     package: Package,
@@ -28,7 +28,7 @@ struct Facts {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// Where the kernel does not list its CPUs.
+    /// A package of which the kernel does not list the CPUs.
     Number(u32),
 }
 
@@ -40,11 +40,11 @@ struct Cache {
     shared_by: BTreeSet<u32>,
 }
 
-/// What the CPUs of one Cell have in common.
+/// The property that the CPUs of one Cell share.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Cache(Cache),
-    /// Where no cache is known.
+    /// A Cell for which no cache is known.
     Site {
         package: usize,
         memory_node: usize,
@@ -66,8 +66,8 @@ pub fn read(
     note_contradictions(&facts, usable, notes);
     note_without_node(usable, memory, notes);
 
-    // A last level that no two cores share says nothing about who is near whom: some processors
-    // (Ampere Altra) do not tell about the cache behind it, and so do many hypervisors.
+    // If no two cores share the last level, it does not show which cores are near each other: some
+    // processors (Ampere Altra) and many hypervisors do not report the cache behind it.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -157,8 +157,9 @@ fn read_one(
     })
 }
 
-/// Of the siblings of a CPU those that are in its core: two cores of an AMD Bulldozer share so much
-/// that Linux calls them siblings, and have numbers of their own.
+/// The siblings of a CPU that are in its core. This differs from what Linux calls siblings on an
+/// AMD Bulldozer, of which two cores share so much that Linux calls their CPUs siblings. The cores
+/// have different numbers.
 fn without_other_cores(
     source: &Source,
     os_index: u32,
@@ -179,7 +180,7 @@ fn without_other_cores(
     Ok(siblings)
 }
 
-/// The cache of the highest level, if the kernel tells who shares it.
+/// The cache of the highest level, if the kernel reports which CPUs share it.
 fn last_level_cache(
     folder: &Path,
     os_index: u32,
@@ -192,7 +193,7 @@ fn last_level_cache(
         let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
         caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
     }
-    // Of two at one level the first, which is that of data.
+    // If there are two at one level, the first one, which is the data cache.
     caches.sort_by_key(|(level, _)| Reverse(*level));
     for (level, cache) in caches {
         if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {

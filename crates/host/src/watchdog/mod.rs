@@ -1,5 +1,5 @@
-//! Notices when no OS thread of the process can ever run again because a program blocks one by
-//! other means than its SPE.
+//! The watchdog: notices when no OS thread of the process can ever run again, because a program
+//! blocks one by other means than its SPE.
 //!
 //! ```text
 //!   every thread but this one     no    a thread may go on: nothing is said
@@ -17,8 +17,8 @@
 //! [`standstill`] says what makes it certain. With a handler of Ctrl-C it never is, so a process
 //! that has one, such as the command `cellworks`, is only warned.
 //!
-//! A deadlock within the runtime is not the watchdog's business: there the last thread awake
-//! notices itself.
+//! The watchdog is not needed for a deadlock within the runtime: the last thread awake notices that
+//! itself.
 
 mod standstill;
 
@@ -32,10 +32,10 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// How long the process must have been stuck: the look after the first.
+/// The time between two checks: the process must have been stuck that long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a program does that keeps its OS thread waiting, and what to do about it.
+/// The advice of the messages: what may block an OS thread, and what to use instead.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -43,7 +43,7 @@ const ADVICE: &str = "blocks its core, for example by a lock of std that another
 static RUNS: Mutex<Vec<Weak<Run>>> = Mutex::new(Vec::new());
 static STARTED: Once = Once::new();
 
-/// Watches a run until it is gone.
+/// Watches a run until it ends.
 pub(crate) fn watch(run: &Arc<Run>) {
     let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     runs.retain(|run| run.strong_count() > 0);
@@ -51,13 +51,15 @@ pub(crate) fn watch(run: &Arc<Run>) {
     drop(runs);
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
-        // Without a thread for it, a stuck process stays stuck, as it would without Cellworks.
+        // If the thread cannot be started, a stuck process stays stuck, as it would without
+        // Cellworks.
         drop(thread.spawn(look_for_ever));
     });
 }
 
 fn look_for_ever() {
-    // Not that of the environment: another computer's tree says nothing about this process.
+    // Always this computer: the tree of another one that the environment may name says nothing
+    // about this process.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
@@ -67,11 +69,11 @@ fn look_for_ever() {
         if let Some(standstill) = &now
             && now == before
             && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
-            // Without a run, what is stuck has nothing to do with Cellworks.
+            // Without a run, Cellworks is not the reason why the process is stuck.
             && let Some(programs) = programs()
         {
             let doubts = standstill.doubts(&source);
-            // If no thread has run since, what the doubts come from holds for this standstill.
+            // If no thread has run since, the doubts are still right.
             if Standstill::read(&source) == now {
                 say(&message(&doubts, &programs));
                 if doubts.is_empty() {
@@ -93,8 +95,8 @@ fn programs() -> Option<Vec<String>> {
     (!live.is_empty()).then_some(programs)
 }
 
-/// What to say of a process of which all threads wait: with doubts a warning, without any the
-/// reason why the process is aborted.
+/// The message about a process of which all threads wait: a warning if there are doubts, otherwise
+/// the reason why the process is aborted.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(
@@ -123,7 +125,8 @@ fn say(message: &str) {
     let mut rest = message.as_bytes();
     let write =
         |rest: &[u8]| rustix::io::retry_on_intr(|| rustix::io::write(std::io::stderr(), rest));
-    // Where standard error cannot be written to there is no other place to say it.
+    // Errors are ignored: if standard error cannot be written, there is no other place for the
+    // message.
     while let Ok(written @ 1..) = write(rest) {
         rest = &rest[written..];
     }

@@ -37,9 +37,9 @@ use crate::cpus::{Source, files};
 /// All threads of the process but the calling one, if each of them waits for a futex without a time
 /// limit.
 ///
-/// Two that are equal, read one after the other, show that no thread ran from the end of the first
-/// look to the beginning of the second, unless a thread's `status` could not be read, which is a
-/// doubt.
+/// If two values that are read one after the other are equal, then no thread ran from the end of
+/// the first reading to the beginning of the second. If a thread's `status` could not be read, this
+/// is not certain, which is a doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     /// By ascending number.
@@ -78,14 +78,14 @@ struct ThreadStatus {
 }
 
 impl Standstill {
-    /// Looks at all threads of this process but the calling one. `None` if one of them may go on by
-    /// itself, or if that cannot be seen.
+    /// Reads the states of all threads of this process but the calling one. `None` if one of them
+    /// may go on by itself, or if that cannot be seen.
     pub fn read(source: &Source) -> Option<Self> {
         let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls first, so that the look is over as soon as one thread is seen to run.
+        // All calls are read first, so that this ends as soon as one thread is seen to run.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();
@@ -158,8 +158,8 @@ impl Wait {
             function,
             status,
         };
-        // It waited before and after its status was read. Had it run between this look and the
-        // next, it would have left its CPU once more before the next could see it wait.
+        // The thread waited before and after its status was read. If it runs between this reading
+        // and the next, it will leave its CPU once more before the next reading can see it wait.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 

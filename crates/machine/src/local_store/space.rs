@@ -68,11 +68,11 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// [`NoRoom`] where no hole is large enough; nothing is reserved then.
+    /// [`NoRoom`] if no hole is large enough. Nothing is reserved then.
     ///
     /// # Panics
     ///
-    /// Where `align` is not a power of two.
+    /// If `align` is not a power of two.
     pub fn reserve(
         &mut self,
         bytes: usize,
@@ -112,7 +112,7 @@ impl Space {
     ///
     /// # Panics
     ///
-    /// Where no reservation starts there.
+    /// If no reservation starts there.
     #[track_caller]
     pub fn release(&mut self, start: u32) {
         match self

@@ -50,7 +50,7 @@ pub enum AllocateError {
         bytes: usize,
         /// The module asked for.
         module: crate::ModuleId,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

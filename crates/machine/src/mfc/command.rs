@@ -15,9 +15,9 @@ impl RawCommand {
     /// Checks the command for an SPU's queue and a local store of `local_store_bytes`; the result
     /// is the proof that its shape is legal.
     ///
-    /// Where a command breaks several rules, a command error is reported ahead of an alignment
-    /// error (CBEA p.57 table 7-6 note 2), and both ahead of the ranges. Zero bytes and an empty
-    /// list are legal and move nothing. The elements of a list are checked when
+    /// If a command breaks several rules, a command error is reported ahead of an alignment error
+    /// (CBEA p.57 table 7-6 note 2), and both ahead of the ranges. Zero bytes and an empty list are
+    /// legal and move nothing. The elements of a list are checked when
     /// [`ListCursor`](super::ListCursor) reads them, as on the hardware.
     ///
     /// The hardware lets a transfer run past the end of the local store and wraps its address to 0
@@ -36,7 +36,7 @@ impl RawCommand {
     ///
     /// # Panics
     ///
-    /// Where `local_store_bytes` is not a multiple of 16, as no local store is.
+    /// If `local_store_bytes` is not a multiple of 16. Local stores always have such a size.
     #[inline]
     pub fn check(&self, local_store_bytes: u32) -> Result<Command, MfcFault> {
         self.check_for(self.check_spu_opcode()?, local_store_bytes)

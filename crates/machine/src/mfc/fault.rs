@@ -1,4 +1,4 @@
-//! What the MFC refuses, by the architecture's names.
+//! Faults: why the MFC refuses a command, by the architecture's names.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ pub enum MfcFault {
     },
 }
 
-/// What a fault is about: a command, or one element of a list command.
+/// The operation that a fault is about: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     /// The command.
@@ -141,7 +141,7 @@ impl fmt::Display for LastFit {
     }
 }
 
-/// What makes a command invalid.
+/// Why a command is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum InvalidCommand {
     /// The opcode is not one of the architecture's.
@@ -226,7 +226,7 @@ pub enum Misalignment {
     LocalStore {
         /// The address.
         lsa: LsAddr,
-        /// What it has to be a multiple of.
+        /// The number of which it has to be a multiple.
         multiple_of: u32,
     },
     /// Addresses at different offsets in their 16-byte blocks.

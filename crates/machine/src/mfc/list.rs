@@ -49,7 +49,7 @@ impl ListElement {
     ///
     /// # Panics
     ///
-    /// Where `bytes` has its most significant bit set, which the word has no place for.
+    /// If the most significant bit of `bytes` is set: the word has no place for it.
     pub const fn to_words(self) -> [u32; 2] {
         assert!(
             self.bytes & STALL_AND_NOTIFY == 0,
@@ -66,7 +66,7 @@ impl ListElement {
     }
 }
 
-/// What one list element moves, checked.
+/// The checked transfer of one list element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ElementTransfer {
     operation: Operation,

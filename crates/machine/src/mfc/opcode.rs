@@ -26,7 +26,7 @@ pub enum Order {
     Barrier,
 }
 
-/// What kind of command an opcode names: decides which rules of the check apply.
+/// The kind of command that an opcode names. It decides which rules of the check apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Transfer(Direction),

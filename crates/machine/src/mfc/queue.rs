@@ -96,7 +96,7 @@ pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
 /// A set of slots: bit `n` is slot `n`.
 type Slots = u32;
 
-/// What `tags` holds for an immediate atomic: no tag that a command can have.
+/// The element of `tags` for an immediate atomic. It differs from all tags.
 const NO_TAG: u8 = u8::MAX;
 
 impl<const ENTRIES: usize> Default for CommandQueue<ENTRIES> {
@@ -131,8 +131,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Errors
     ///
-    /// [`PushError::Full`] where no entry is free; [`PushError::Fault`] for an immediate atomic
-    /// while another one is queued (CBEA p.57). The queue is unchanged then.
+    /// [`PushError::Full`] if no entry is free; [`PushError::Fault`] for an immediate atomic while
+    /// another one is queued (CBEA p.57). In both cases the queue is unchanged.
     #[inline]
     pub fn push(&mut self, command: Command) -> Result<EntryId, PushError> {
         if self.len == ENTRIES {
@@ -222,7 +222,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// Where the command is no longer queued.
+    /// If the command is no longer queued.
     #[track_caller]
     pub fn command(&self, id: EntryId) -> &Command {
         self.bit(id);
@@ -233,7 +233,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// Where the command is no longer queued.
+    /// If the command is no longer queued.
     #[track_caller]
     #[inline]
     pub fn is_runnable(&self, id: EntryId) -> bool {
@@ -266,7 +266,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// Where the command may not start now.
+    /// If the command may not start now.
     #[track_caller]
     #[inline]
     pub fn start(&mut self, id: EntryId) {
@@ -282,7 +282,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// Where the command was not started, is stalled or is no longer queued.
+    /// If the command was not started, is stalled or is no longer queued.
     #[track_caller]
     #[inline]
     pub fn complete(&mut self, id: EntryId) {
@@ -324,7 +324,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// Where the command is no list, or is not running.
+    /// If the command is no list, or is not running.
     #[track_caller]
     pub fn stall(&mut self, id: EntryId) {
         let bit = self.bit(id);

@@ -1,4 +1,4 @@
-//! What a machine does for its PPE; programs use it through [`Ppe`](super::Ppe).
+//! What a machine implements for its PPE. Programs use it through [`Ppe`](super::Ppe).
 
 use std::sync::Arc;
 

@@ -1,17 +1,18 @@
-//! What tasks exchange, on which SPEs, and for how long.
+//! Exchanges: what tasks send to each other, on which SPEs, and for how long.
 
 use cellworks_machine::SpeId;
 
 /// Tasks that exchange packets, with one mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExchangeRun {
-    /// Which task sends what to which other one.
+    /// What the tasks send to each other.
     pub exchange: Exchange,
-    /// In how many rounds the time counts.
+    /// The number of rounds that are measured.
     pub rounds: u32,
     /// The SPE of task 0, of task 1 and so on: up to 16 different ones; in a ring at least 3.
     pub spes: Vec<SpeId>,
-    /// For how many cycles each task computes before its first packet; for none where it is empty.
+    /// The cycles that each task computes before its first packet. If it is empty, no task
+    /// computes.
     pub start_cycles: Vec<u64>,
 }
 
@@ -30,7 +31,7 @@ pub enum Exchange {
     Graph(Vec<Edge>),
 }
 
-/// What one task sends to another in each round.
+/// The packet that one task sends to another in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// The task that sends.
@@ -41,7 +42,7 @@ pub struct Edge {
     pub bytes: u32,
 }
 
-/// Packets that each task has from each other one before the time counts.
+/// How many packets each task gets from each other task before the measurement begins.
 pub(super) const WARM_UP: u32 = 10;
 
 impl ExchangeRun {

@@ -1,4 +1,4 @@
-//! How SPEs begin together: each is asleep until the PPE has heard of all.
+//! A common start of SPEs: each SPE sleeps until the PPE has heard from all of them.
 //!
 //! ```text
 //!   PPE                                          each SPE
@@ -14,7 +14,8 @@ use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Handle, Machine, Ppe, SpeId};
 
-/// What an SPE says when it failed to prepare; no region of a machine has this address.
+/// The address that an SPE reports when it failed to prepare. No region of a machine has this
+/// address.
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
 /// The SPE's side: says that it is ready, and where others find what they need of it.
@@ -54,7 +55,7 @@ pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<Effec
 }
 
 /// The PPE's side: tells an SPE an address.
-pub fn tell<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
+pub fn send_address<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
     ppe.write_in_mbox(spe, address.eah());
     ppe.write_in_mbox(spe, address.eal());
 }

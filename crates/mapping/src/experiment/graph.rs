@@ -19,7 +19,7 @@ use cellworks_machine::{
 };
 
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
-use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
+use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
 /// The signal's first bit for packets that were read; those below it are for packets that arrive.
 const READ: usize = 16;
@@ -63,7 +63,7 @@ impl Graph<'_> {
                 }
                 for task in &tasks {
                     for output in &plans[usize::from(*task)].outputs {
-                        tell(ppe, run.spe_of(*task), buffers[usize::from(output.task)]);
+                        send_address(ppe, run.spe_of(*task), buffers[usize::from(output.task)]);
                     }
                     // The first packet may arrive when all tasks have their buffers: now.
                     ppe.write_in_mbox(run.spe_of(*task), 0);
@@ -118,9 +118,9 @@ struct End {
     /// The other task.
     task: u8,
     bytes: u32,
-    /// Where its buffer is among those of this task.
+    /// The index of its buffer among the buffers of this task.
     at: u32,
-    /// Where the buffer of the other end is among those of the other task.
+    /// The index of the other end's buffer among the buffers of the other task.
     at_other: u32,
     /// The number of the edge among the inputs or outputs of the other task.
     number_there: usize,
@@ -215,7 +215,7 @@ struct Task<'a, S> {
     plan: &'a Plan,
     /// How many go over each edge.
     packets: u32,
-    /// Where the buffers begin.
+    /// The address of the first buffer.
     start: LsAddr,
     inputs: Vec<Input>,
     outputs: Vec<Output>,

@@ -4,14 +4,15 @@ use std::fmt;
 
 use cellworks_machine::SpeId;
 
-/// What stands for an SPE without a task, where each task has one character.
+/// The character for an SPE without a task, in a text with one character for each SPE.
 const IDLE: char = '-';
 
 /// Up to this many tasks each task is one digit.
 const DIGITS: usize = 10;
 
-/// Which task each SPE has. SPE 0 has task 0: tasks that are all alike in their pattern have
-/// neighbours at the same distances again when each moves on by one.
+/// A mapping: the task of each SPE. SPE 0 always has task 0, because tasks that are all alike in
+/// their pattern have neighbours at the same distances again if each task takes the place of the
+/// next one.
 ///
 /// As text it is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task is `-`.
 /// Where there are more than 10 tasks, blanks stand between them.
@@ -27,7 +28,7 @@ const DIGITS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     tasks: usize,
-    /// By SPE; `tasks` where it has none.
+    /// The task of each SPE; `tasks` if it has none.
     of_spe: Vec<u8>,
 }
 
@@ -75,7 +76,7 @@ impl Mapping {
         })
     }
 
-    /// One of them, each as likely as any other.
+    /// A random mapping. All mappings are equally likely.
     ///
     /// # Panics
     ///
@@ -143,7 +144,8 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // With no task twice, one is missing only where more SPEs than are left have none.
+        // No task is there twice. So a task is missing only if more SPEs have no task than the
+        // numbers of SPEs and tasks allow.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));

@@ -19,7 +19,7 @@ use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
 
 use super::exchange::{ExchangeRun, WARM_UP};
-use super::gather::{address, check_spes, failed, gather, join, prepare, tell};
+use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
 /// A ring with one mapping.
 pub(super) struct Ring<'a> {
@@ -30,7 +30,7 @@ pub(super) struct Ring<'a> {
     pub of: &'a ExchangeRun,
 }
 
-/// Where a thread's row begins in main memory, from the one before: rows have lines of their own.
+/// The distance of the rows of two threads in main memory. Each row has its own lines.
 const ROW_STRIDE: usize = 128;
 /// What a row has of each other thread: how many packets it has sent here, and how many it has
 /// taken from here.
@@ -80,7 +80,7 @@ impl Ring<'_> {
                 }
                 for task in &tasks {
                     for neighbour in self.neighbours(*task) {
-                        tell(ppe, self.of.spe_of(*task), buffers[usize::from(neighbour)]);
+                        send_address(ppe, self.of.spe_of(*task), buffers[usize::from(neighbour)]);
                     }
                 }
                 let ns: Vec<f64> = join(programs)?;
@@ -129,7 +129,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // What comes in this direction comes from the neighbour on the other side.
+                // Packets in this direction come from the neighbour on the other side.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
@@ -144,7 +144,7 @@ impl Ring<'_> {
     }
 }
 
-/// Where a task keeps what in its local store.
+/// The layout of a task's data in its local store.
 #[derive(Clone, Copy)]
 struct Buffers {
     start: LsAddr,
@@ -346,7 +346,7 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.mfc().issue(put).map_err(failed)
     }
 
-    /// Each packet has gone around as often as it was passed on.
+    /// Checks that each packet has gone around as often as it was passed on.
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {

@@ -1,4 +1,4 @@
-//! What the times of many mappings say.
+//! Statistics of the times of many mappings.
 
 /// The times of many mappings, from the shortest to the longest.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +70,9 @@ impl Times {
     }
 }
 
-/// Which share of the variance of single runs belongs to the mapping, from 0 to 1: how far two runs
-/// of one mapping agree, compared with two runs of any. The rest belongs to how a run began.
+/// The share of the variance of single runs that is due to the mapping, from 0 to 1. It compares
+/// how far two runs of one mapping agree with how far two runs of any mappings agree. The rest of
+/// the variance is due to how a run began.
 ///
 /// `runs` has the times of each mapping, as many of each. `None` with fewer than two mappings or
 /// runs, or if all times are equal.

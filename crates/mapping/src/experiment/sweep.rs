@@ -1,4 +1,4 @@
-//! Which runs an experiment takes.
+//! Sweeps: the runs of an experiment.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
 use crate::Volumes;
 
-/// The most mappings of which all are run.
+/// The largest number of mappings of which all are run.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
 /// A row of notifications has room for this number of tasks.
@@ -17,8 +17,8 @@ const TASKS_MAX: usize = 16;
 /// The largest packet that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// How long a task computes before its first packet: less than this many cycles, about as many as
-/// a round takes on a Cell.
+/// A task computes before its first packet for less than this many cycles, which is about as long
+/// as a round takes on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs: a ring (Keller,
@@ -38,11 +38,11 @@ pub struct Sweep {
     pub rounds: u32,
     /// How many runs of each mapping; at least 1.
     pub runs: usize,
-    /// Chooses how tasks start in each run, where threads are, and the random mappings.
+    /// The seed for how tasks start in each run, where threads are, and the random mappings.
     pub seed: u64,
-    /// Where the threads are that tasks are mapped to.
+    /// The SPEs of the threads to which tasks are mapped.
     pub threads: Threads,
-    /// How many random mappings instead of all.
+    /// The number of random mappings, if not all mappings are run.
     pub sample: Option<usize>,
     /// Mappings that are run in any case.
     pub named: Vec<Mapping>,
@@ -56,14 +56,14 @@ pub enum Traffic {
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// Those that communicate in a graph. In a round a packet goes over each edge. Where the volume
-    /// is largest it has the size of the sweep. Elsewhere it has its share of that, in whole
-    /// quadwords.
+    /// Tasks that communicate in a graph. In a round a packet goes over each edge. On the edges
+    /// with the largest volume it has the size of the sweep. On other edges it is smaller in
+    /// proportion to the volume, in whole quadwords.
     Graph(Volumes),
 }
 
 impl Traffic {
-    /// What is exchanged with packets of this size.
+    /// The exchange with packets of this size.
     fn exchange(&self, packet_bytes: u32) -> Exchange {
         match self {
             Self::Ring { one_way } => Exchange::Ring {
@@ -86,7 +86,7 @@ impl Traffic {
     }
 }
 
-/// On which SPEs the threads are that tasks are mapped to.
+/// The SPEs of the threads to which tasks are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// Thread i is on SPE i: a mapping is of tasks to SPEs.
@@ -96,7 +96,7 @@ pub enum Threads {
     Placed,
 }
 
-/// Why there is no such sweep.
+/// Why a sweep is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
     /// Too few tasks, or more than a row of notifications has room for.
@@ -182,11 +182,11 @@ impl Sweep {
         all
     }
 
-    /// Its runs.
+    /// The plan of its runs.
     ///
     /// # Errors
     ///
-    /// [`SweepError`] if it makes no sense.
+    /// [`SweepError`] if the sweep is not possible.
     pub fn plan(self) -> Result<SweepPlan, SweepError> {
         self.check()?;
         let mut mappings: Vec<Mapping> = match self.sample {
@@ -269,7 +269,7 @@ impl Sweep {
 
     /// How a run starts, the same for all mappings.
     fn start(&self, run: usize) -> Start {
-        // Neighbouring seeds give streams that have nothing to do with each other.
+        // The seeds are mixed, so that neighbouring seeds give independent streams.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

@@ -18,25 +18,25 @@ use text::TextError;
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system did not give its text.
+    /// The file could not be read.
     #[error("{}: {source}: name a text file that can be read", file.display())]
     File {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A line is not as it has to be.
+    /// A line is malformed.
     #[error("{}, line {line}: {rule}", file.display())]
     Line {
         /// The file.
         file: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is there, and what has to be.
+        /// The content that was found, and the content that was expected.
         rule: String,
     },
-    /// The lines are in order, but what they say makes no problem.
+    /// The lines are well formed, but their contents are no valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
         /// The file.

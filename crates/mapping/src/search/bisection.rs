@@ -1,4 +1,4 @@
-//! An assignment to begin with: slots and tasks are divided in two again and again.
+//! The first assignment, by recursive bisection of slots and tasks.
 
 use fastrand::Rng;
 use kodama::{Method, linkage};

@@ -3,17 +3,17 @@
 use super::run::Run;
 use crate::slots::Slots;
 
-/// Up to this number of assignments are all looked at: 10!, which takes some tenths of a second.
+/// Up to this number of assignments all are evaluated: 10!, which takes some tenths of a second.
 const ASSIGNMENTS_MAX: u64 = 3_628_800;
 
-/// Whether all assignments of these items can be looked at.
+/// Whether there are few enough assignments to evaluate all.
 pub(super) fn is_small(slots: &Slots) -> bool {
     let choices = (slots.n - slots.tasks + 1..=slots.n).map(|slots| slots as u64);
     choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
 }
 
-/// Looks at all assignments, but for those that begin as one that already costs too much, and
-/// those that differ in equal slots alone.
+/// Evaluates all assignments. It skips assignments that begin like one that already costs too much,
+/// and assignments that differ only in equal slots.
 pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;
@@ -37,7 +37,8 @@ struct Exhaustive<'a, 'b> {
 }
 
 impl Exhaustive<'_, '_> {
-    /// Tries each slot for the next item. `cost` is what the items before it cost among themselves.
+    /// Tries each slot for the next item. `cost` is the cost of the items before it among
+    /// themselves.
     fn place_next(&mut self, cost: f64) {
         if self.run.stopped() || cost >= self.run.better_than(self.best) {
             return;

@@ -1,5 +1,5 @@
-//! Local search for large problems, where all exchanges are too many to be looked at again and
-//! again.
+//! Local search for large problems, in which there are too many exchanges to evaluate all of them
+//! in each iteration.
 
 use std::collections::VecDeque;
 
@@ -10,18 +10,18 @@ use super::run::Run;
 use super::state::State;
 use crate::slots::Slots;
 
-/// How often bisection begins anew. Local search goes on from the best.
+/// How often bisection is repeated. Local search goes on from the best result.
 const STARTS: usize = 16;
 
-/// How many exchanges disturb a local optimum at most.
+/// The most exchanges that disturb a local optimum.
 const KICKS_MAX: usize = 4;
 
 /// A kick brings an item to one of the slots that are closest to that of a neighbour: this many.
 const CLOSE: usize = 16;
 
-/// Improves an assignment by bisection until the run ends: the best exchanges of single items,
-/// until there are none; then some items are moved close to a neighbour, what that disturbed is
-/// improved, and all of it is taken back if the result costs more.
+/// Improves an assignment by bisection until the run ends. It makes the best exchanges of single
+/// items until none is a gain. Then it moves some items close to a neighbour, improves the items
+/// that this disturbed, and takes all of that back if the result costs more.
 ///
 /// This is iterated local search (H.R. Lourenço, O.C. Martin and T. Stützle, Iterated local search,
 /// Handbook of Metaheuristics, 2003).
@@ -100,8 +100,8 @@ impl Local<'_, '_> {
         }
     }
 
-    /// Makes the best exchange of each of these items, and of those that it disturbs, as long as
-    /// one is a gain.
+    /// Makes the best exchange of each of these items, and of the items that it disturbs, as long
+    /// as an exchange is a gain.
     fn descend(&mut self, mut disturbed: VecDeque<usize>) {
         while let Some(item) = disturbed.pop_front().filter(|_| !self.run.stopped()) {
             let others = (0..self.state.slots.n).filter(|other| *other != item);

@@ -1,4 +1,4 @@
-//! A population of good assignments whose offspring are searched from.
+//! Memetic search: a population of good assignments, whose offspring are improved by tabu search.
 
 use fastrand::Rng;
 
@@ -12,7 +12,7 @@ use crate::slots::Slots;
 /// and tai50b).
 const POPULATION: usize = 8;
 
-/// A population that has had this number of offspring without a new best is given up.
+/// A population is given up after this number of offspring without a new best assignment.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
 /// How many iterations the shortest tabu searches take, for each item.
@@ -67,8 +67,9 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// An assignment that has what two others have in common. Each other item gets its slot of one of
-/// them, by chance, if it is free, or of the other one, or else one that is left over.
+/// An assignment that has what two others have in common. Each other item gets its slot in one of
+/// them, chosen at random, if that slot is free; otherwise its slot in the other one; otherwise a
+/// slot that is left over.
 fn offspring(one: &[usize], other: &[usize], random: &mut Rng) -> Vec<usize> {
     let n = one.len();
     let mut child = vec![None; n];

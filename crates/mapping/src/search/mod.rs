@@ -1,4 +1,4 @@
-//! The search for a placement that costs little.
+//! The search for a placement with a low cost.
 
 mod bisection;
 mod exhaustive;
@@ -17,28 +17,28 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// Up to this number of slots all exchanges are looked at in each iteration. With more of them a
+/// Up to this number of slots all exchanges are evaluated in each iteration. With more slots a
 /// population takes longer than a second to improve.
 const MEMETIC_MAX: usize = 256;
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Solution {
     /// The best placement.
     pub placement: Placement,
-    /// What it costs.
+    /// The cost of this placement.
     pub cost: f64,
-    /// Whether no placement costs less: all were looked at.
+    /// Whether the placement is proven to be optimal, because all placements were evaluated.
     pub optimal: bool,
-    /// How many iterations were done.
+    /// The number of iterations.
     pub iterations: u64,
 }
 
 impl Solution {
-    /// What part of the cost is not proven to be necessary: (cost - bound) / cost, from 0 to 1,
-    /// and 0 if the cost is 0. The bound is [`Problem::lower_bound`], or the cost itself if the
-    /// solution is optimal.
+    /// The part of the cost that is not proven to be necessary: (cost - bound) / cost, from 0 to 1,
+    /// and 0 if the cost is 0. The bound is `bound`, a [`Problem::lower_bound`], or the cost itself
+    /// if the solution is optimal.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {
@@ -49,10 +49,10 @@ impl Solution {
     }
 }
 
-/// A search for a placement that costs little.
+/// A search for a placement with a low cost.
 ///
-/// Problems of at most 10! (3,628,800) placements are solved by looking at all of them, whatever
-/// the limit is. For others a population of placements is improved by tabu searches.
+/// Problems of at most 10! (3,628,800) placements are solved by evaluating all of them, regardless
+/// of the limit. For other problems a population of placements is improved by tabu searches.
 ///
 /// ```
 /// use std::ops::ControlFlow;

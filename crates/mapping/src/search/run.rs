@@ -1,4 +1,4 @@
-//! What a search has found so far, and whether it is to go on.
+//! A run of a search: what it has found so far, and whether it goes on.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -6,32 +6,33 @@ use std::time::{Duration, Instant};
 use crate::Placement;
 use crate::slots::Slots;
 
-/// How many iterations pass between two looks at the clock.
+/// How many iterations there are between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
 /// How long the search goes on without calling the caller, if 64 iterations take less than this.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
-/// Costs that differ by less than this part of them are the same: sums of fractions are rounded.
+/// Costs that differ by less than this fraction count as equal, because sums of fractions are
+/// rounded.
 const ROUNDING: f64 = 1e-12;
 
-/// When a search ends, unless it has looked at all placements before.
+/// When a search ends, unless it has evaluated all placements before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After this time, give or take some milliseconds.
+    /// After this time, with an error of some milliseconds.
     Time(Duration),
-    /// After this number of iterations: an iteration exchanges two tasks, or moves a task to free
-    /// room. Then the problem and the seed decide what is found.
+    /// After this number of iterations. An iteration exchanges two tasks, or moves a task to free
+    /// room. With this limit the result depends only on the problem and the seed.
     Iterations(u64),
 }
 
-/// What a search has found so far.
+/// The state of a search, for the caller.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
     /// The best placement so far.
     pub placement: &'a Placement,
-    /// What it costs.
+    /// The cost of this placement.
     pub cost: f64,
     /// How many iterations have begun.
     pub iterations: u64,
@@ -67,7 +68,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts an iteration that is about to begin, and says whether it may.
+    /// Counts an iteration that is about to begin. Returns whether it may begin.
     pub(super) fn go_on(&mut self) -> bool {
         self.stopped |= matches!(self.limit, Limit::Iterations(limit) if self.iterations >= limit);
         if self.iterations.is_multiple_of(BETWEEN_LOOKS) {
@@ -77,8 +78,7 @@ impl<'a> Run<'a> {
         !self.stopped
     }
 
-    /// Looks at the clock, and tells the caller where the search is if the last call was a while
-    /// ago.
+    /// Reads the clock, and calls the caller's `progress` if the last call was a while ago.
     pub(super) fn look(&mut self) {
         self.stopped |= matches!(self.limit, Limit::Time(limit) if self.started.elapsed() >= limit);
         if self.called.elapsed() >= BETWEEN_CALLS {
@@ -90,12 +90,12 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// Below this a cost is better than another, and not only rounded otherwise.
+    /// The limit below which a cost is really lower, and not only rounded differently.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }
 
-    /// Keeps an assignment if it is the best so far, and tells the caller.
+    /// Keeps an assignment if it is the best so far, and calls the caller's `progress`.
     pub(super) fn offer(&mut self, slots: &Slots, slot_of: &[usize], cost: f64) {
         if self
             .best

@@ -1,4 +1,4 @@
-//! Robust tabu search: the best exchange that is not forbidden, again and again.
+//! Robust tabu search. Each step makes the best exchange that is not forbidden.
 
 use fastrand::Rng;
 use multiversion::multiversion;
@@ -6,7 +6,7 @@ use multiversion::multiversion;
 use super::run::Run;
 use super::state::{Outer, State};
 
-/// Changes by exchanges that are looked at in one step of the processor.
+/// How many changes by exchanges one vector instruction compares.
 const LANES: usize = 8;
 
 /// Searches from an assignment for a number of iterations, and returns the best assignment that it
@@ -25,7 +25,7 @@ pub(super) fn search(
     let mut best = (state.slot_of.clone(), state.cost);
     run.offer(state.slots, &state.slot_of, state.cost);
     let mut table = Table::new(&state);
-    // Until when an item may not come back to a slot.
+    // The iteration until which an item must not come back to a slot.
     let mut until = vec![0; n * n];
     let shortest = (9 * n as u64 / 10).max(1);
     let longest = shortest + n as u64 / 5;
@@ -41,7 +41,7 @@ pub(super) fn search(
         };
         let (first, second) = match table.best(allowed) {
             Some(exchange) => exchange,
-            // Everything is forbidden, as may be in small problems.
+            // All exchanges are forbidden, which happens in small problems.
             None if n > 1 => {
                 let first = random.usize(0..tasks);
                 (first, (first + random.usize(1..n)) % n)
@@ -62,7 +62,7 @@ pub(super) fn search(
     best
 }
 
-/// What each exchange of a task with a later item would change.
+/// The change of the cost by each exchange of a task with a later item.
 struct Table {
     n: usize,
     tasks: usize,
@@ -115,9 +115,9 @@ impl Table {
 
     /// Brings the table up to date after an exchange.
     ///
-    /// An exchange that adds the product of x and y to the potentials adds to the change by
-    /// another exchange, of u and v in slots s and t, `(x[v] - x[u]) (y[s] - y[t])`. What changes
-    /// by exchanges of the same items is asked anew.
+    /// An exchange that adds the product of x and y to the potentials adds to the change by another
+    /// exchange, of u and v in slots s and t, `(x[v] - x[u]) (y[s] - y[t])`. Changes by exchanges
+    /// of the same items are computed anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {

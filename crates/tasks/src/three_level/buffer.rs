@@ -10,10 +10,10 @@ pub(crate) const BUFFER_TASKS: usize = 1_024;
 /// Bytes of an element: a pointer of an SPE.
 pub(super) const ELEMENT_BYTES: usize = 4;
 
-/// Where the head stands, with the tail and the length behind it.
+/// The offset of the head, with the tail and the length behind it.
 pub(super) const CONTROL: usize = BUFFER_TASKS * ELEMENT_BYTES;
 
-/// Bytes of what stands there: a line, as the buffer is aligned to lines.
+/// Bytes of head, tail and length: a line, because the buffer is aligned to lines.
 pub(super) const CONTROL_BYTES: usize = 128;
 
 /// Bytes of a buffer.
@@ -78,12 +78,12 @@ impl<W: Words> Buffer<W> {
         self.len() == BUFFER_TASKS
     }
 
-    /// Where the next element goes, in bytes.
+    /// The offset of the next element to push, in bytes.
     pub(super) fn tail(&self) -> usize {
         self.0.get(TAIL) as usize * ELEMENT_BYTES
     }
 
-    /// Where the first element is, in bytes.
+    /// The offset of the first element, in bytes.
     pub(super) fn head(&self) -> usize {
         self.0.get(HEAD) as usize * ELEMENT_BYTES
     }

@@ -1,7 +1,7 @@
-//! What the software of the scheduler in main memory takes, and how large its parts are. No paper
-//! has published the times, so they are assumed; the sizes follow from the figures of the paper
-//! where it has them. All that hardware takes is the machine's. `docs/simulated-cell.md` lists the
-//! values.
+//! The times that the software of the scheduler in main memory takes, and the sizes of its parts.
+//! No paper has published the times, so they are assumed. The sizes follow from the figures of the
+//! paper where it has them. The machine simulates the time of the hardware.
+//! `docs/simulated-cell.md` lists the values.
 
 use cellworks_machine::Cycles;
 

@@ -1,11 +1,12 @@
 //! The dicer of figure 4.6.
 
-/// Dices the tasks of a reorder buffer if fewer than `enough` are there. The parts of a task stand
-/// where the task stood.
+/// Dices the tasks of a reorder buffer if it holds fewer than `enough`. The parts of a task take
+/// the place of the task.
 ///
-/// `dice` is handed a task that may be diced and how many parts are asked for, and pushes the
-/// parts, or the task itself if it cannot be split. The figure subtracts without asking whether a
-/// dice has returned more than was missing, and would then dice all that follow; here it stops.
+/// `dice` gets a task that may be diced and the number of parts that are wanted. It pushes the
+/// parts, or the task itself if it cannot be split. The figure subtracts without a check whether a
+/// dice has returned more parts than were missing, and would then dice all following tasks. Here
+/// dicing stops in that case.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,

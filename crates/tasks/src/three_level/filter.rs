@@ -7,7 +7,7 @@ use crate::task::Priority;
 /// A task that waits in the reorder buffer, as a [filter](crate::Pool::filter) sees it.
 #[derive(Debug)]
 pub struct PendingTask<'a> {
-    /// Where it stood before the filters were asked.
+    /// Its place in the buffer before the filters were called.
     pub(super) place: usize,
     pub(super) name: &'a str,
     pub(super) number: usize,

@@ -1,5 +1,5 @@
 //! A worker's side: the kernel that runs on its SPE, takes tasks out of the buffers in main memory
-//! and says when they have ended.
+//! and records when they have ended.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -40,9 +40,9 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     binary: LocalBuffer,
     inbox: RefCell<VecDeque<Taken>>,
     outbox: RefCell<VecDeque<u32>>,
-    /// There was no room for what is in the outbox.
+    /// Whether there was no room for the tasks in the outbox.
     is_stuck: Cell<bool>,
-    /// A thread of this worker uses the buffers in the local store.
+    /// Whether a thread of this worker uses the buffers in the local store.
     is_busy: Cell<bool>,
     /// Arrivals of tasks before the last check-out that found none.
     seen: Cell<usize>,
@@ -58,7 +58,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
-    /// Its object was got before.
+    /// Whether its object was got before.
     is_known: bool,
 }
 
@@ -171,7 +171,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         (local, main)
     }
 
-    /// Fills the inbox: the check-out of figure 4.4. False if there was no task.
+    /// Fills the inbox: the check-out of figure 4.4. Returns false if there was no task.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -222,7 +222,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         true
     }
 
-    /// The check-out of MARS: one task, of one queue.
+    /// The check-out of MARS, which takes one task from its only queue.
     fn check_out_one(&self) -> bool {
         self.acquire(Level::Ready);
         let (control, control_in_main) = self.control(&self.ready, Level::Ready);
@@ -262,14 +262,14 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(self.object.address(), self.queues.object(task), TASK_BYTES);
                 self.spe.compute(SPE_TASK);
             }
-            // Nothing if the run was cancelled meanwhile.
+            // `None` if the run was cancelled meanwhile.
             if let Some(task) = self.queues.take(task) {
                 return Some(task);
             }
         }
     }
 
-    /// Puts tasks of the outbox where submitted tasks go, as far as there is room.
+    /// Puts tasks of the outbox into the buffer of submitted tasks, as far as there is room.
     fn flush(&self) {
         if self.outbox.borrow().is_empty() {
             return;
@@ -306,8 +306,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Pushes tasks of the outbox into a buffer and calls `pushed` with the place of each. How
-    /// many.
+    /// Pushes tasks of the outbox into a buffer and calls `pushed` with the place of each. Returns
+    /// how many were pushed.
     fn flush_into(&self, buffer: &Buffer<InLocal<'_>>, pushed: &dyn Fn(usize)) -> usize {
         let mut tasks = 0;
         while !buffer.is_full() {
@@ -323,7 +323,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         tasks
     }
 
-    /// Looks at the gate where workers stay between the phases of the main program, and comes to it
+    /// Reads the gate at which workers stay between the phases of the main program, and stops at it
     /// if it is closed.
     fn look_at_gate(&self) {
         self.gate_seen.set(self.queues.gate_moves());
@@ -360,7 +360,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out, unless nothing has come since that was done in vain.
+    /// Checks tasks out, unless the last check-out found none and no task has come since.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {
@@ -368,7 +368,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Has one thread of this worker at a time use the buffers in the local store.
+    /// Calls `look`, but lets only one thread of this worker at a time use the buffers in the local
+    /// store.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;

@@ -1,5 +1,5 @@
-//! The scheduler of the paper: queues in main memory, from which workers take tasks by the
-//! operations of a Cell, and a scheduler on the PPE. An alternative to queues with stealing.
+//! The scheduler of the paper, an alternative to queues with stealing: there are queues in main
+//! memory, from which workers take tasks by the operations of a Cell, and a scheduler on the PPE.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task
@@ -9,34 +9,34 @@
 //!   waits at the completion gate ◄── the last worker at the finished gate
 //! ```
 //!
-//! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory,
-//! and are used by DMA, `getllar` and `putllc` on SPEs, by loads, stores and atomic updates on the
-//! PPE. What the buffers hold are numbers; the tasks themselves lie in a table beside them, from
-//! which a task is taken once: by the worker that runs it, the dicer that splits it, the filter
-//! that drops it, or the end of a run that was cancelled.
+//! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
+//! SPEs use them by DMA, `getllar` and `putllc`, the PPE by loads, stores and atomic updates. The
+//! buffers hold numbers of tasks. The tasks themselves lie in a separate table, from which a task
+//! is taken once: by the worker that runs it, the dicer that splits it, the filter that drops it,
+//! or the end of a cancelled run.
 //!
-//! **What takes time** is what these operations take on the machine, and for instructions what
-//! `costs` says. The PPE of the simulation is one thread: the main program and the scheduler take
-//! turns. The scheduler imports whenever the main program has submitted some tasks, and imports and
-//! dices whenever the main program waits and a worker has changed a buffer. So nothing is diced
-//! while the main program still submits.
+//! **Simulated time.** These operations take the time that the machine simulates, and instructions
+//! the time in `costs`. The simulated PPE is one thread, on which the main program and the
+//! scheduler take turns. The scheduler imports whenever the main program has submitted some tasks.
+//! It imports and dices whenever the main program waits and a worker has changed a buffer. So
+//! nothing is diced while the main program still submits.
 //!
-//! **What spins.** A processor that waits for a lock polls it, on an SPE with the transfers of
-//! figure 4.3, each of which is simulated: locks are held for some microseconds. A worker that has
-//! found nothing would check out again and again, for as long as there is nothing. That is not
-//! simulated: it waits until tasks have come to the buffers, and then checks out with all
-//! operations. In the same way it looks at the gate when that has moved, and the PPE at the buffers
+//! **Polling.** A processor that waits for a lock polls it. On an SPE each poll is simulated, with
+//! the transfers of figure 4.3, because locks are held only for some microseconds. In the paper, a
+//! worker that has found no task checks out again and again. That is not simulated: the worker
+//! waits until tasks have come to the buffers, and then checks out with all operations. In the same
+//! way a worker reads the gate only when the gate has moved, and the PPE reads the buffers only
 //! when a worker has changed them.
 //!
-//! **Dropped from the paper:** nothing takes tasks out of the inboxes of others. What `join` and
-//! `scope` start is no task of these queues: it goes the way of the pool that steals.
+//! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
+//! Closures of `join` and `scope` are not tasks of these queues: they are distributed by stealing.
 //!
-//! MARS, as the paper describes it, has the Ready buffer alone: the main program puts tasks into
-//! it, SPEs take one at a time and get its object, and the PPE does nothing else. Tasks are not
-//! diced and not staged ahead. Its barrier is the counter of tasks that have not ended.
+//! MARS, as the paper describes it, has only the Ready buffer: the main program puts tasks into it,
+//! SPEs take one at a time and get its object, and the PPE does nothing else. Tasks are not diced
+//! and not staged ahead. Its barrier is the counter of tasks that have not ended.
 //!
-//! All machines that are Cells have this, the host included, where the same operations are what the
-//! host does for them.
+//! This scheduler works on all machines that are Cells, including the host, which performs the same
+//! operations in its own way.
 
 mod buffer;
 mod costs;
@@ -67,11 +67,11 @@ pub(crate) trait WorkerSide<S: Spe> {
     /// Whether [`take`](Self::take) may find a task, or has something else to do.
     fn may_find(&self) -> bool;
 
-    /// Takes a task, if there is one, and does what else a worker does when it looks for one.
+    /// Takes a task, if there is one, and does the other work of a worker that looks for a task.
     fn take(&self) -> Option<Arc<Node<S>>>;
 
-    /// Takes a task to stage its data while another one runs: from the inbox, which is filled
-    /// before if it is empty and `is_first` says that nothing is staged yet.
+    /// Takes a task out of the inbox, to stage its data while another task runs. If the inbox is
+    /// empty and `is_first` says that nothing is staged yet, the inbox is filled before.
     fn take_ahead(&self, is_first: bool) -> Option<Arc<Node<S>>>;
 
     /// Puts a task back that was taken.
@@ -83,7 +83,7 @@ pub(crate) trait WorkerSide<S: Spe> {
     /// Gets the binary of a task that is about to run, if it is not there.
     fn load(&self, task: &Node<S>);
 
-    /// A task of a phase of the main program has ended, or a part of one.
+    /// Called when a task of a phase of the main program, or a part of one, has ended.
     fn job_ended(&self);
 }
 
@@ -102,19 +102,19 @@ pub(crate) trait MainSide<S: Spe> {
     ///
     /// # Errors
     ///
-    /// What a filter has panicked with.
+    /// The payload of a filter that has panicked.
     fn phase_ends(&self) -> Result<(), Payload>;
 
-    /// Does what the PPE's scheduler has to do: imports, filters, dices.
+    /// Does the work of the PPE's scheduler: imports, filters, dices.
     fn serve(&self);
 
-    /// Whether it has something to do.
+    /// Whether the PPE's scheduler has something to do.
     fn is_wanted(&self) -> bool;
 }
 
-/// How the sides are made, on a machine that has what they use.
+/// Functions that make the sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
-    /// What they share.
+    /// Makes what the sides share.
     pub(crate) queues: WhatSidesShare<M>,
     /// The side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
@@ -138,7 +138,7 @@ pub(crate) type SideOfMain<M> = for<'a> fn(
     &'a [Filter<'a>],
 ) -> Box<dyn MainSide<<M as Machine>::Spe> + 'a>;
 
-/// Says how the sides are made: they use the MFCs and the main memory of a Cell.
+/// Returns the functions that make the sides, which use the MFCs and the main memory of a Cell.
 pub(crate) struct SidesOfCell;
 
 impl<M: Machine> OnCell<M> for SidesOfCell {

@@ -1,5 +1,5 @@
-//! What the workers and the PPE share: the region in main memory where locks, gates, counters and
-//! buffers lie, and the table of the tasks whose numbers the buffers hold.
+//! The state that the workers and the PPE share: a region of main memory with the locks, gates,
+//! counters and buffers, and the table of the tasks whose numbers are in the buffers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub(super) enum Level {
 /// A word of main memory, alone in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// 1 if the buffer is free, 0 if a processor has locked it.
+    /// 1 if the buffer is not locked, 0 if a processor has locked it.
     Lock(Level),
     /// Tasks of phases of the main program that have not ended.
     Jobs,
@@ -48,7 +48,8 @@ pub(super) enum Word {
     FinishedGate,
     /// Workers that have come to the gate.
     Entered,
-    /// The number of the phase whose tasks have ended and whose workers are all at the gate, or 0.
+    /// The number of the phase whose tasks have ended, once all workers are at the gate; otherwise
+    /// 0.
     CompletionGate,
 }
 
@@ -63,21 +64,21 @@ const OBJECTS_AT: usize = (BUFFERS_AT + 3 * BUFFER_BYTES).next_multiple_of(4_096
 const BINARY_AT: usize = OBJECTS_AT + OBJECTS * OBJECT_STRIDE;
 const REGION_BYTES: usize = BINARY_AT + BINARY_BYTES;
 
-/// What the workers and the PPE share.
+/// The state that the workers and the PPE share.
 pub(crate) struct Queues<S: Spe> {
     scheduler: Scheduler,
     workers: Box<[SpeId]>,
     memory: Region,
     tasks: Mutex<Tasks<S>>,
-    /// How often tasks have come to where workers take them.
+    /// How often tasks have come to the buffers from which workers take them.
     arrivals: AtomicUsize,
     /// How often the gate of the workers has moved.
     gate_moves: AtomicUsize,
     /// Something has changed that the PPE's scheduler looks at.
     wants_scheduler: AtomicBool,
-    /// A task of a phase of the main program was submitted since this was last asked.
+    /// Whether a task of a phase of the main program was submitted since the last check.
     has_jobs: AtomicBool,
-    /// What the completion gate says.
+    /// The state of the completion gate.
     completed: AtomicUsize,
     pub(super) counts: Counts,
 }
@@ -159,7 +160,7 @@ impl<S: Spe> Queues<S> {
         self.workers.len()
     }
 
-    /// Where tasks go that are submitted.
+    /// The buffer to which submitted tasks go.
     pub(super) fn entrance(&self) -> Level {
         match self.is_mars() {
             true => Level::Ready,
@@ -195,7 +196,7 @@ impl<S: Spe> Queues<S> {
         self.memory.at(BINARY_AT)
     }
 
-    /// Puts a task into the table. Its number.
+    /// Puts a task into the table. Returns its number.
     pub(super) fn insert(&self, task: Arc<Node<S>>) -> u32 {
         let mut tasks = locked(&self.tasks);
         let Some(number) = tasks.free.pop() else {
@@ -219,7 +220,7 @@ impl<S: Spe> Queues<S> {
         locked(&self.tasks).pending[number as usize].clone()
     }
 
-    /// Takes all tasks out of the table: the run was cancelled.
+    /// Takes all tasks out of the table, because the run was cancelled.
     pub(crate) fn take_all(&self) -> Vec<Arc<Node<S>>> {
         let mut tasks = locked(&self.tasks);
         tasks.pending.iter_mut().filter_map(Option::take).collect()

@@ -25,18 +25,18 @@ use crate::task::Priority;
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// Below how many tasks in the reorder buffer it dices.
+    /// The scheduler dices if the reorder buffer holds fewer tasks than this.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// Tasks that were submitted since the last pass.
     submitted: Cell<usize>,
     /// Parts for which the reorder buffer had no room.
     left_over: RefCell<VecDeque<u32>>,
-    /// Phases of the main program that have begun, one in the other.
+    /// How many nested phases of the main program have begun.
     depth: Cell<usize>,
-    /// The number of the outermost one, or of the next.
+    /// The number of the outermost phase, or of the next one.
     phase: Cell<u32>,
-    /// All tasks of the phase were submitted, and there were some.
+    /// Whether all tasks of the phase were submitted, and there was at least one.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
 }
@@ -47,13 +47,14 @@ struct Entry<S: cellworks_machine::Spe> {
     task: Arc<Node<S>>,
 }
 
-/// What a pass has found, to be done when the locks are free.
+/// The work that a pass has found, which is done when the locks are free.
 struct Found<S: cellworks_machine::Spe> {
     /// Tasks that filters have dropped.
     dropped: Vec<Entry<S>>,
-    /// Tasks whose dice has failed, and how.
+    /// Tasks whose dice has failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
-    /// Parts that tasks of phases of the main program became, beyond the first of each.
+    /// The number of parts of diced tasks of phases of the main program, not counting the first
+    /// part of each.
     more_jobs: usize,
 }
 
@@ -83,7 +84,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word: a compare-and-swap that finds what it does not expect stores nothing.
+    /// Reads a word, by a compare-and-swap that does not find what it expects and so stores
+    /// nothing.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -102,11 +104,12 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         while self.update(Word::Lock(level), take) != 1 {
             self.queues.counts.lock_polls.add(1);
             if self.core.is_cancelled() {
-                // The worker that has the lock may have been unwound. So is this program.
+                // The worker that has the lock may have been unwound. Then this program is unwound
+                // too.
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // Where time is simulated there is one OS thread.
+            // This does nothing where time is simulated, because there is one OS thread.
             std::thread::yield_now();
         }
     }
@@ -119,7 +122,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.core.compute(Cycles(each.0 * times as u64));
     }
 
-    /// Puts a task where submitted tasks go, as soon as there is room.
+    /// Puts a task into the buffer of submitted tasks, as soon as there is room.
     fn enter(&self, task: u32) {
         let entrance = self.queues.entrance();
         loop {
@@ -149,7 +152,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks, unless workers take them where they were put.
+    /// Imports tasks, unless workers take them directly from the buffer of submitted tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
         if !self.queues.is_mars() {
@@ -186,7 +189,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             more_jobs: 0,
         };
         if imported > 0 || enough.is_some_and(|enough| reordered.len() < enough) {
-            // Nothing is written back unless it has changed, which takes time.
+            // The buffer is written back only if it has changed, because writing takes time.
             let numbers: Vec<u32> = (0..reordered.len())
                 .map(|_| reordered.pop_front())
                 .collect();
@@ -212,7 +215,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
         let has_come = imported > 0 || reordered.len() > before;
         if found.more_jobs > 0 {
-            // Before a worker can end one of them.
+            // The count is raised before a worker can end one of the parts.
             self.update(Word::Jobs, AtomicOp::Add(found.more_jobs as u32));
         }
         self.release(Level::ReorderBuffer);
@@ -234,7 +237,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Asks the filters.
+    /// Calls the filters.
     fn filter(&self, entries: Vec<Entry<C::Spe>>, found: &mut Found<C::Spe>) -> Vec<Entry<C::Spe>> {
         if self.filters.is_empty() || self.filter_panic.borrow().is_some() {
             return entries;
@@ -300,7 +303,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         found: &mut Found<C::Spe>,
     ) {
         let counts = &self.queues.counts;
-        // It is in no worker's hands, and is not taken by the end of a cancelled run meanwhile.
+        // No worker has the task. It may only have been taken by the end of a cancelled run.
         let Some(task) = self.queues.take(entry.number) else {
             return;
         };
@@ -338,7 +341,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         if unsafe { self.queues.is_job(&task) } {
             found.more_jobs += parts.len() - 1;
         }
-        // A part that is split again is no part any more.
+        // A part that is split again does not count as a part any more.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         for part in parts {
@@ -346,7 +349,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             let number = self.queues.insert(Arc::clone(&part));
             into.push(Entry { number, task: part });
         }
-        // SAFETY: as above; its data is that of its parts now.
+        // SAFETY: as above. The data now belongs to the parts.
         unsafe { task.drop_work() };
     }
 
@@ -405,7 +408,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// All tasks of the phase have ended: sends the workers to the gate.
+    /// Called when all tasks of the phase have ended: sends the workers to the gate.
     fn close(&self) {
         let phase = self.phase.get();
         if self.queues.is_mars() {
@@ -500,7 +503,8 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// Where tasks go that may start because one before them was dropped: they do not run either.
+/// The place for tasks that may start because a task before them was dropped. They do not run
+/// either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

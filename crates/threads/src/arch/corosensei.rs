@@ -1,7 +1,7 @@
-//! The switch of every architecture for which we have no assembly: corosensei's coroutines.
+//! The switch for architectures without an assembly version here: by corosensei's coroutines.
 //!
-//! These are asymmetric: a coroutine is resumed by its parent and suspends back to it. Symmetric
-//! switching is made of them by a loop on the main thread's stack:
+//! These are asymmetric: a coroutine is resumed by its parent and suspends to it. A loop on the
+//! main thread's stack makes symmetric switches of them:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -23,11 +23,11 @@ use super::Entry;
 pub(crate) struct Context(*const Record);
 
 impl Context {
-    /// Stands where no context has been stored yet.
+    /// The value of a place in which no context was stored yet.
     pub(crate) const NONE: Context = Context(ptr::null());
 }
 
-/// What is known of one coroutine; lies at the top of its stack and is never dropped, as its
+/// The data of a coroutine. They lie at the top of its stack and are never dropped, because its
 /// function never returns.
 struct Record {
     coroutine: UnsafeCell<Coroutine<(), (), (), Borrowed>>,
@@ -89,8 +89,8 @@ pub(crate) unsafe fn prepare(
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the function outlives the coroutine as far as it is used: it only holds pointers. The
-    // place of the record is ours by the contract of `prepare`; what an ended thread left there
+    // SAFETY: the function holds only pointers, so it lives as long as the coroutine uses it. The
+    // place of the record is free by the contract of `prepare`, and what an ended thread left there
     // needs no destructor.
     unsafe {
         record.write(Record {
@@ -139,7 +139,7 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
     unsafe { switch(save, (*to).context.get()) }
 }
 
-/// As [`switch_to_frame`], where the running thread is saved in a frame, too.
+/// As [`switch_to_frame`], but the running thread is saved in a frame too.
 ///
 /// # Safety
 ///
@@ -149,7 +149,7 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }
 }
 
-/// Where a suspended thread goes on: its coroutine knows.
+/// Where a suspended thread goes on. Its coroutine has that information.
 pub(crate) struct Frame {
     context: Cell<Context>,
 }
@@ -161,12 +161,12 @@ impl Frame {
         }
     }
 
-    /// Where the [`switch`] that suspends the running thread next is to save it.
+    /// The place in which the next [`switch`] that suspends the running thread is to save it.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         &raw const self.context
     }
 
-    /// Holds no suspended thread any more.
+    /// Marks the frame as holding no suspended thread.
     pub(crate) fn clear(&self) {
         self.context.set(Context::NONE);
     }
@@ -175,7 +175,7 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes out a context of the suspended thread that [`switch`] continues, if there is one here.
+    /// Takes the context of the suspended thread out of the frame, if there is one.
     ///
     /// # Safety
     ///
@@ -185,7 +185,6 @@ impl Frame {
     }
 }
 
-/// Without effect here: the pool staggers the stacks for this switch as well, but it keeps its
-/// frames elsewhere.
+/// Does nothing: this switch keeps its frames elsewhere.
 #[inline(always)]
 pub(crate) fn prefetch(_context: Context) {}

@@ -1,11 +1,11 @@
-//! The context switch: one file for each way to do it, all with the same operations.
+//! The context switch. There is a file for each implementation, all with the same operations.
 //!
-//! - [`Context`]: what is kept of a suspended thread that takes no turns, one word.
+//! - [`Context`]: the saved state of a suspended thread that takes no turns, one word.
 //! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
 //! - [`Frame`](x86_64::Frame): where a suspended thread goes on, outside of its stack.
-//! - [`turn`](x86_64::turn): from one frame to another, and no stack is touched;
-//!   [`switch_to_frame`](x86_64::switch_to_frame) comes from a context.
+//! - [`turn`](x86_64::turn): a switch from one frame to another, which touches no stack.
+//!   [`switch_to_frame`](x86_64::switch_to_frame) saves a context and continues a frame.
 //! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]

@@ -1,7 +1,8 @@
-//! The switch of x86-64 under the System V ABI: symmetric, straight from one thread to the next.
+//! The switch for x86-64 under the System V ABI. It is symmetric: it goes directly from one thread
+//! to the next.
 //!
-//! A suspended thread is its stack pointer, but for one that takes turns (below); the rest lies on
-//! its stack:
+//! The saved state of a suspended thread is its stack pointer. The rest lies on its stack (threads
+//! that take turns differ, see below):
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -15,10 +16,10 @@
 //! not be popped.
 //! ```
 //!
-//! A thread that takes turns is suspended in its [`Frame`] instead, beside those of others: there
-//! are the stack pointer, the address, and as many registers as a cache line has room for. The
-//! compiler keeps there what is live, and its stack, which is in a page of its own, is touched only
-//! if that is more.
+//! A thread that takes turns is suspended in its [`Frame`] instead. Frames of different threads lie
+//! side by side. A frame holds the stack pointer, the address, and as many registers as fit into a
+//! cache line. The compiler keeps live values in these registers. So a turn touches the stack,
+//! which lies in another page, only if there are more live values.
 //!
 //! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler
 //! saves exactly those that are live there, often none. rbx and rbp cannot be declared (the
@@ -26,9 +27,9 @@
 //! continued by `jmp`: a `ret` would be predicted from the processor's return stack, which holds
 //! the calls of the thread that is being left.
 //!
-//! Not saved: the control bits of mxcsr and of the x87 control word, which the ABI asks a
-//! *function* to preserve. Rust assumes their default values everywhere, so no Rust program may
-//! change them anyway.
+//! The control bits of mxcsr and of the x87 control word are not saved, although the ABI asks a
+//! *function* to preserve them. Rust assumes their default values everywhere, so no Rust program
+//! may change them.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -41,10 +42,10 @@ use super::Entry;
 pub(crate) struct Context(*mut u8);
 
 impl Context {
-    /// Stands where no context has been stored yet.
+    /// The value of a place in which no context was stored yet.
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
-    /// The suspended thread's stack pointer: tells whose stack this is.
+    /// The suspended thread's stack pointer, which identifies its stack.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
@@ -77,7 +78,7 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-/// The switch, where `$go` is what continues the other thread, which rsi names.
+/// The switch. `$go` is the code that continues the other thread, to which rsi points.
 macro_rules! switch {
     ($save:expr, $to:expr, $($go:literal),+) => {
         asm!(
@@ -117,21 +118,22 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 ///
 /// # Safety
 ///
-/// As for [`switch`]; `to` is that of a thread that a `switch` or a [`turn`] has suspended, and
-/// stays where it is.
+/// As for [`switch`]; `to` is the frame of a thread that a `switch` or a [`turn`] has suspended,
+/// and stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
-    // SAFETY: as in `switch`. What `to` says goes on with rsi as `turn` has it.
+    // SAFETY: as in `switch`. The code that `to` points to expects the frame in rsi, as it does in
+    // `turn`.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// As [`switch_to_frame`], where the running thread is saved in a frame, too: its stack is not
-/// touched. Where there are as many stacks as the TLB has places, that is most of what a switch
-/// costs.
+/// As [`switch_to_frame`], but the running thread is saved in a frame too, so its stack is not
+/// touched. Touching it is most of the cost of a switch when there are as many stacks as the TLB
+/// has entries.
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
+/// As for [`switch_to_frame`]; `me` stays in its place until the thread was continued.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, but that r12 to r14 are restored, too. The thread that continues a
@@ -163,12 +165,13 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// Where a suspended thread goes on: by what lies on its stack, or, if a [`turn`] has suspended it,
-/// by what is here.
+/// Where a suspended thread goes on. If a [`turn`] has suspended it, its registers are here; if a
+/// `switch` has, they are on its stack.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// Where to go on, with the stack pointer in place and the address of this in rsi.
+    /// The code that continues the thread, with the stack pointer set and the address of this frame
+    /// in rsi.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -190,13 +193,13 @@ impl Frame {
         }
     }
 
-    /// Where the [`switch`] that suspends the running thread next is to save it.
+    /// The place in which the next [`switch`] that suspends the running thread is to save it.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         self.resume.set(go_on_by_stack);
         &raw const self.context
     }
 
-    /// Holds no suspended thread any more.
+    /// Marks the frame as holding no suspended thread.
     pub(crate) fn clear(&self) {
         self.context.set(Context::NONE);
     }
@@ -211,11 +214,12 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes out a context of the suspended thread that [`switch`] continues, if there is one here.
+    /// Takes the context of the suspended thread out of the frame, if there is one. [`switch`] can
+    /// continue it.
     ///
     /// # Safety
     ///
-    /// The thread is suspended, and this stays where it is.
+    /// The thread is suspended, and this frame stays in its place.
     pub(crate) unsafe fn take(&self) -> Option<Context> {
         let context = self.context.replace(Context::NONE);
         if context.0.is_null() {
@@ -234,21 +238,21 @@ impl Frame {
     }
 }
 
-/// How a thread goes on that [`switch`] has suspended.
+/// Continues a thread that [`switch`] has suspended.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_stack() -> ! {
     naked_asm!("jmp [rsp - 8]")
 }
 
-/// How a thread goes on that [`turn`] has suspended, where its stack pointer is all that is known
-/// of it.
+/// Continues a thread that [`turn`] has suspended and that was taken out of its frame: only its
+/// stack pointer is given.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Asks the processor to load the frame that [`switch`] will pop when it continues `context`, which
-/// may be stale.
+/// Prefetches the frame that [`switch`] will pop when it continues `context`. `context` may be
+/// stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -258,8 +262,8 @@ pub(crate) fn prefetch(context: Context) {
 
 /// The outermost frame of every stack: calls the entry function with its argument.
 ///
-/// Undefined `rip` and zero `rbp` tell unwinders and frame-pointer walkers alike that backtraces
-/// end here.
+/// Undefined `rip` tells unwinders, and zero `rbp` tells frame-pointer walkers, that backtraces end
+/// here.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

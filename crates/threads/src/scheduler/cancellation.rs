@@ -12,7 +12,8 @@ use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
 impl Scheduler {
-    /// Cancels all threads of this core; does nothing if that has been done, or outside of a run.
+    /// Cancels all threads of this core. Does nothing if they have been cancelled already, or
+    /// outside of a run.
     pub(crate) fn cancel(&self, cause: Cause) {
         if self.is_cancelled() || self.run.get().is_null() {
             return;
@@ -29,7 +30,7 @@ impl Scheduler {
         run.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    /// Moves the ready threads of a cancelled core to where they are continued from once.
+    /// Moves the ready threads of a cancelled core to the queue from which each is continued once.
     pub(super) fn interrupt_ready(&self) {
         let mut interrupted = self.run().interrupted.borrow_mut();
         while !self.ready.is_empty() {
@@ -41,8 +42,8 @@ impl Scheduler {
         self.mode.get() & CANCELLED != 0
     }
 
-    /// Cancels the running thread, unless it is unwinding already: then waiting must end at once,
-    /// not panic again.
+    /// If the core is cancelled, unwinds the running thread. If it is unwinding already, it
+    /// returns, because the wait must end at once and not panic again.
     #[inline]
     pub(super) fn unwind_if_cancelled(&self) {
         if self.is_cancelled() {
@@ -74,8 +75,8 @@ impl Scheduler {
         }
     }
 
-    /// Continues another thread of a cancelled core, so that it comes to its end, and returns when
-    /// the caller's turn has come again. Says false if there is no such thread.
+    /// Continues another thread of a cancelled core, so that it comes to its end. Returns true when
+    /// the calling thread goes on again, or false if there is no other thread.
     fn let_another_end(&self) -> bool {
         let me = self.current();
         let run = self.run();
@@ -91,8 +92,8 @@ impl Scheduler {
         };
         run.outlasting.borrow_mut().push_back(NonNull::from(me));
         self.note_unwinding();
-        // SAFETY: `other` is a suspended thread of a cancelled core, in none of its queues any
-        // more, so it is continued this once. Contexts of live threads lie on mapped stacks.
+        // SAFETY: `other` is a suspended thread of a cancelled core and in none of its queues any
+        // more, so it is continued only here. Contexts of live threads lie on mapped stacks.
         unsafe { self.switch(&me.context, other) };
         self.current.set(me);
         true
@@ -105,22 +106,23 @@ impl Scheduler {
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 
-    /// Where a thread of a cancelled core goes on. It may have been suspended where it has its
-    /// turns.
+    /// The context of a suspended thread of a cancelled core. It may be in the thread's frame, if
+    /// the thread was in a rotation.
     pub(super) fn suspended_at(thread: &Block) -> Context {
-        // SAFETY: it does not run, as another thread of its core asks; blocks stay where they are.
+        // SAFETY: the thread does not run, because another thread of its core calls this. Blocks
+        // stay in their places.
         let in_turn = unsafe { thread.frame.take() };
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// The youngest thread besides `me` that neither outlasts others nor waits for the threads of
-    /// its scope.
+    /// The youngest thread besides `me` that is not in `outlast` and does not wait for the threads
+    /// of its scope.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
             let scope = ScopeState::of(child);
-            // SAFETY: the scope of a live thread waits for it, so it is there; the main thread has
-            // none.
+            // SAFETY: the scope of a live thread waits for the thread, so the scope exists. The
+            // main thread has none.
             unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
         };
         let can_end = |block: &&Block| {
@@ -134,11 +136,11 @@ impl Scheduler {
     /// Whether the running thread is unwinding.
     ///
     /// `std` counts panics for each OS thread, so `panicking()` is also true while another thread
-    /// waits in a destructor during *its* unwinding. `others_unwinding` says whether that can be:
-    /// it is set when a thread is suspended while `panicking()`, and cleared when the count is seen
-    /// at zero. While it is not set, `panicking()` is exact. While it is, we go by what was last
-    /// known of the running thread: exact, but for a thread that began a panic of its own, or
-    /// caught one, in the meantime.
+    /// waits in a destructor during *its* unwinding. `others_unwinding` says whether that is
+    /// possible: it is set when a thread is suspended while `panicking()`, and cleared when the
+    /// count is seen at zero. While it is not set, `panicking()` is exact. While it is set, this
+    /// returns what was last recorded of the running thread. That is exact unless the thread has
+    /// begun, or caught, a panic since.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();
@@ -151,7 +153,7 @@ impl Scheduler {
         me.unwinding.get()
     }
 
-    /// Records whether the running thread is unwinding, which is about to be suspended.
+    /// Records whether the running thread, which is about to be suspended, is unwinding.
     #[inline(always)]
     pub(super) fn note_unwinding(&self) {
         let unwinding = panicking();
@@ -162,7 +164,7 @@ impl Scheduler {
     }
 }
 
-/// Goes on unwinding the running thread.
+/// Unwinds the running thread with `payload`.
 pub(crate) fn resume(payload: Payload) -> ! {
     with(|s| s.current().unwinding.set(true));
     resume_unwind(payload)

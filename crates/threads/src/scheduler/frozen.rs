@@ -1,5 +1,5 @@
-//! Foreign code that runs on a stack whose thread may itself be waiting: the idle hook, and
-//! descriptions of what threads wait for. Nothing switches meanwhile: the mode *frozen*.
+//! The mode *frozen*: no switch happens while foreign code runs on a stack whose thread may itself
+//! be waiting. That code is the idle hook, and the descriptions of what threads wait for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -23,7 +23,7 @@ impl Scheduler {
         );
     }
 
-    /// Runs `f`, which must not unwind, while nothing switches.
+    /// Runs `f`, which must not unwind, in the mode *frozen*.
     pub(super) fn frozen<R>(&self, f: impl FnOnce() -> R) -> R {
         if self.is_frozen() {
             return f();
@@ -40,7 +40,8 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The thread whose stack this is has not been suspended; it looks at its state.
+                // The thread whose stack this is was not suspended, so it is not pushed: it will
+                // check its state itself.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }
@@ -80,12 +81,12 @@ impl Scheduler {
     }
 }
 
-/// What a report says of a waiting thread.
+/// The entry of a waiting thread in a report.
 fn describe(block: &Block) -> BlockedThread {
     let text = catch_unwind(AssertUnwindSafe(|| {
         let why = block.why.get();
-        // SAFETY: the thread waits, so its call of `wait` still borrows this; the core is frozen,
-        // so it goes on waiting while we look.
+        // SAFETY: the thread waits, so its call of `wait` still borrows the description. The core
+        // is frozen, so the thread goes on waiting meanwhile.
         why.map(|why| unsafe { why.as_ref() }.to_string())
     }));
     let waits_for = match text {

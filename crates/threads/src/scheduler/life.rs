@@ -1,4 +1,4 @@
-//! How a run of a core begins and ends, and how a thread does.
+//! How a run of a core begins and ends, and how a thread begins and ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -14,7 +14,7 @@ use crate::scope_state::ScopeState;
 use crate::serials;
 use crate::stack::Stack;
 
-/// See [`crate::run`]. The threads are an [`Owner`](crate::Owner)'s if `is_owned`.
+/// See [`crate::run`]. `is_owned` says whether the threads belong to an [`Owner`](crate::Owner).
 pub(crate) fn run<R>(
     config: &Config,
     idle: &dyn Idle,
@@ -41,7 +41,7 @@ pub(crate) fn run<R>(
         (_, Some(payload), _) => resume_unwind(payload),
         (_, None, Some(blocked)) => Err(blocked),
         (Ok(result), None, None) => Ok(result),
-        // Kept from an earlier run and thrown again.
+        // The program has kept this payload from an earlier run and thrown it again.
         (Err(payload), None, None) => resume_unwind(payload),
     }
 }
@@ -73,7 +73,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Takes a new thread in: it gets a number, and the ring a place for it.
+    /// Admits a new thread: gives it a number, and makes room for it in the ring.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -93,12 +93,12 @@ impl Scheduler {
         }
     }
 
-    /// Makes the thread whose block and first frame are prepared ready to run.
+    /// Makes a thread ready whose block and first frame are prepared.
     pub(crate) fn start(&self, block: &Block, context: Context) {
         self.end_turns();
         self.admit(block);
         block.context.set(context);
-        // A cancelled core continues the youngest thread alive.
+        // A cancelled core has no ready threads: it continues the youngest thread alive.
         if !self.is_cancelled() {
             self.ready.push(context);
         }
@@ -125,7 +125,7 @@ impl Scheduler {
         self.run().blocks.put(block);
     }
 
-    /// To be called first on the stack of a new thread.
+    /// The first call on the stack of a new thread.
     pub(crate) fn arrive(&self, me: &Block) {
         #[cfg(cellworks_sanitizer)]
         self.run().blocks.sanitized.arrive_first();
@@ -135,7 +135,7 @@ impl Scheduler {
     /// Leaves a thread that has ended, for good.
     pub(crate) fn depart(&self, me: &Block) -> ! {
         let next = self.next(None).expect("an ended thread does not go on");
-        // SAFETY: as in `wait`. What is saved is never continued.
+        // SAFETY: as in `wait`. The context that is saved here is never continued.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]
             crate::arch::switch(&me.context, next);
@@ -148,7 +148,7 @@ impl Scheduler {
         unreachable!("an ended thread was continued")
     }
 
-    /// Takes the thread out of those alive: it has ended.
+    /// Removes a thread that has ended from the list of live threads.
     pub(crate) fn dismiss(&self, block: &Block) {
         self.live.remove(block);
         self.live_count.set(self.live_count.get() - 1);
@@ -156,16 +156,16 @@ impl Scheduler {
     }
 }
 
-/// The running thread, if this OS thread is a core and the thread's guard has the address, and the
-/// calls that give a thread a larger stack. Usable in a signal handler.
+/// If this OS thread is a core and the address lies in the guard of its running thread: that
+/// thread, and the calls that give a thread a larger stack. It can be called in a signal handler.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or the block of a thread of this run; the signal handler does not outlive
         // it.
         let block = unsafe { s.current.get().as_ref() }?;
-        // A turn says that the next thread runs before it has left the stack of the one before
-        // that, or of the parent.
-        // SAFETY: while rotating, both are threads of this run, too.
+        // A turn sets `current` to the next thread before it leaves the stack of the thread before
+        // it, or of the parent. So these two are checked as well. SAFETY: while rotating, both are
+        // threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [
                 &*block.behind.get(),

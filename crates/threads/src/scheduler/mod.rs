@@ -1,4 +1,4 @@
-//! The scheduler of one core: which thread runs, which are ready, which wait.
+//! The scheduler of one core: which thread runs, which are ready, and which wait.
 //!
 //! ```text
 //!             ready queue: a ring of saved stack pointers
@@ -8,22 +8,23 @@
 //!   park       stores the context in the thread's block; unpark pushes it to the ring
 //! ```
 //!
-//! It is found through a const thread-local without destructor, which is one load relative to the
-//! thread register. A reference carried in each thread's frame would make the next queue entry wait
-//! for that frame (measured: twice as slow). A thread never leaves its OS thread, so the address
-//! may be kept across switches.
+//! The scheduler is a const thread-local without destructor, whose address takes one load relative
+//! to the thread register. A reference in each thread's frame was measured to be twice as slow: the
+//! load of the next queue entry would wait for that frame. A thread never leaves its OS thread, so
+//! the address may be kept across switches.
 //!
-//! Four modes:
+//! A scheduler has four modes:
 //!
 //! - normal: threads run in the order of the ring;
-//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring looks
+//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring appears
 //!   empty, and everything but a turn ends the mode first;
-//! - frozen: the idle hook, or the `Display` of what a thread waits for, is running on a stack
-//!   whose thread may itself be waiting. Nothing may switch then: the ring looks empty, threads
-//!   that are unparked queue up aside, `park` and `spawn` panic;
-//! - cancelled: the ring stays empty for good, so that every yield takes its slow path and unwinds.
-//!   First the threads that were ready are continued, once each, then always the youngest thread
-//!   alive. It never waits for another: those that it could join or drain are younger than itself.
+//! - frozen: the idle hook, or the `Display` of what a thread waits for, runs on a stack whose
+//!   thread may itself be waiting. No switch is allowed meanwhile: the ring appears empty, threads
+//!   that are unparked wait in a separate queue, and `park` and `spawn` panic;
+//! - cancelled: the ring stays empty, so that every yield takes its slow path and unwinds. First
+//!   the threads that were ready are continued, once each. After that always the youngest thread
+//!   alive is continued. It never waits for another thread, because the threads that it could join
+//!   or drain are younger.
 //!
 //! | file | what is there |
 //! |---|---|
@@ -57,8 +58,8 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that every switch touches: what switches and wake-ups need comes first, in
-/// one cache line.
+/// The part of a core that every switch touches. The fields that switches and wake-ups need come
+/// first, in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
@@ -69,12 +70,12 @@ pub(crate) struct Scheduler {
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
-    /// A suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
+    /// Whether a suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
     others_unwinding: Cell<bool>,
-    /// The threads of this OS thread are an [`Owner`](crate::Owner)'s, and programs are kept from
-    /// interfering.
+    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner): then programs
+    /// must not start, suspend or wake them.
     pub(crate) is_owned: Cell<bool>,
-    /// Where the numbers end that the run has to itself.
+    /// The end of the range of serial numbers of this run.
     end_serial: Cell<u64>,
     /// All threads that have not ended, in order of creation.
     live: List,
@@ -91,8 +92,8 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// While rotating: others are ready, too, or a single thread is in the rotation, so that not every
-/// turn is a switch.
+/// While rotating: other threads are ready too, or the rotation has a single thread, so that not
+/// every turn is a switch to the next thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -121,17 +122,17 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 
 /// The scheduler of this OS thread.
 ///
-/// Where a call has to be inlined as a whole: what is within [`with`] then is not always.
+/// For calls that must be inlined completely: a closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
-    // SAFETY: it has no destructor, so it lives as long as this OS thread, which a reference to
-    // cells does not leave.
+    // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
+    // to cells cannot leave the OS thread.
     unsafe { &*with(ptr::from_ref) }
 }
 
 impl Scheduler {
-    /// Whether the thread with this serial number belongs to the present run of this core: if so
-    /// its block is in its place.
+    /// Whether the thread with this serial number belongs to the present run of this core. If it
+    /// does, its block is in its place.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
@@ -164,14 +165,14 @@ impl Scheduler {
     ///
     /// Outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or the block of a thread of this run, which stays in its place until its
-        // end.
+        // SAFETY: null or the block of a thread of this run, which stays in its place until the end
+        // of the run.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
     }
 
-    /// The rarely touched part.
+    /// The part of the core that is rarely touched.
     fn run(&self) -> &Run {
         // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
         unsafe { self.run.get().as_ref() }.expect(

@@ -11,7 +11,7 @@ const PREFETCH_AHEAD: usize = 4;
 /// How many places a ring has at first.
 const FIRST_PLACES: usize = 64;
 
-/// The memory of a ready queue, of which each place is initialised.
+/// The memory of a ready queue. All places are initialised.
 pub(super) struct Places(RefCell<Vec<Cell<Context>>>);
 
 impl Places {
@@ -23,8 +23,8 @@ impl Places {
 /// The ready threads, in the order of their turns.
 #[repr(C)]
 pub(super) struct Ready {
-    /// `mask + 1` places, a power of two and at least the number of live threads. The `len` ones
-    /// from `head` on, which counts on for ever, hold threads.
+    /// `mask + 1` places: a power of two, and at least the number of live threads. The `len` places
+    /// from `head` on hold threads. `head` is never reset and is used modulo the number of places.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -41,7 +41,7 @@ impl Ready {
         }
     }
 
-    /// Becomes an empty queue in `places`, which outlive its use.
+    /// Becomes an empty queue in `places`, which must outlive its use.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());
@@ -60,7 +60,7 @@ impl Ready {
         self.len.get() == 0
     }
 
-    /// How many threads it has room for.
+    /// How many threads the queue has room for.
     pub(super) fn capacity(&self) -> usize {
         self.mask.get() + 1
     }
@@ -74,16 +74,16 @@ impl Ready {
     #[inline(always)]
     pub(super) fn push(&self, context: Context) {
         let len = self.len.get();
-        // SAFETY: a place of the ring.
+        // SAFETY: this is a place of the ring.
         unsafe { (*self.place(self.head.get().wrapping_add(len))).set(context) };
         self.len.set(len + 1);
     }
 
-    /// The first ready thread; there is one.
+    /// The first ready thread. The queue is not empty.
     #[inline(always)]
     fn first(&self) -> Context {
         let head = self.head.get();
-        // SAFETY: places of the ring, all initialised.
+        // SAFETY: these are places of the ring, all initialised.
         let (first, ahead) = unsafe {
             (
                 (*self.place(head)).get(),
@@ -94,7 +94,7 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread; there is one.
+    /// Takes the first ready thread. The queue is not empty.
     #[inline(always)]
     pub(super) fn pop(&self) -> Context {
         let first = self.first();
@@ -103,12 +103,13 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, of which there is one, and puts the running one behind all
-    /// others: returns also the place where that one's context is to be stored.
+    /// Takes the first ready thread, and puts the running thread behind all others. Returns the
+    /// first thread, and the place where the context of the running thread is to be stored. The
+    /// queue is not empty.
     ///
-    /// As many are ready afterwards as before, so there is one index to move. Stores are what a
-    /// yield must be sparing with: where every one comes with a cache miss, those of the next few
-    /// yields share the processor's store queue.
+    /// The number of ready threads stays the same, so only one index moves. A yield should do few
+    /// stores: if each store misses the cache, the stores of the next few yields share the store
+    /// queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
         let next = self.first();
@@ -123,8 +124,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Looks empty from now on, until [`show`](Self::show) gets what this returns. Nothing is
-    /// pushed or popped meanwhile.
+    /// Makes the queue appear empty, until [`show`](Self::show) is called with the result. Nothing
+    /// is pushed or popped meanwhile.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }
@@ -134,7 +135,7 @@ impl Ready {
         self.len.set(hidden);
     }
 
-    /// Makes room for as many threads again.
+    /// Doubles the room.
     #[cold]
     pub(super) fn grow(&self, places: &Places) {
         let mut larger = vec![Cell::new(Context::NONE); 2 * self.capacity()];

@@ -1,4 +1,4 @@
-//! The part of a run that is rarely touched.
+//! The part of a core that is rarely touched.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,16 +13,17 @@ use crate::config::{Config, Idle};
 use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
-/// Lives in the frame of the call that runs the core.
+/// The data of a run that is rarely touched. It lies in the frame of the call that runs the core.
 pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
-    /// Threads unparked while frozen, linked by `Block::next`, first and last.
+    /// The first and the last of the threads that were unparked while frozen, which are linked by
+    /// `Block::next`.
     pub(super) woken: Cell<(*const Block, *const Block)>,
     /// Threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
-    /// Threads of a cancelled core that wait until others have ended.
+    /// Threads of a cancelled core that wait in `outlast`.
     pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
@@ -32,7 +33,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// `find` says which thread has overflowed its stack: see [`Find`].
+    /// `find` finds the thread that has overflowed its stack: see [`Find`].
     pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")

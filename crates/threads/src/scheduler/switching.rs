@@ -1,4 +1,4 @@
-//! Which thread goes on when one yields, waits or ends; and wake-ups.
+//! Switching: which thread goes on when one yields, waits or ends. And wake-ups.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -11,14 +11,14 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the caller goes on. There is at least one.
+    /// Lets all ready threads run before the caller goes on. At least one thread is ready.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
         let me = self.current.get();
-        // SAFETY: the place at the tail is free, as the ring has room for all threads. `next` was
-        // in the ready queue, which holds each suspended thread at most once: it was pushed by a
-        // yield, a wake-up or at its creation, and taken out when continued.
+        // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
+        // was in the ready queue, which holds each suspended thread at most once: a thread is
+        // pushed by a yield, by a wake-up or at its creation, and taken out when it is continued.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
@@ -78,7 +78,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // If no other thread unwinds, `panicking()` is about this thread.
+        // If no other thread unwinds, `panicking()` holds for this thread.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -111,8 +111,8 @@ impl Scheduler {
             0,
             "the ring looks empty in every other mode"
         );
-        // SAFETY: a thread is ready, so this is inside of `run`, whose threads' blocks stay in
-        // their places until its end.
+        // SAFETY: a thread is ready, so this is inside of `run`, and the blocks of its threads stay
+        // in their places until it ends.
         let me = unsafe { &*self.current.get() };
         if me.token.get() {
             me.token.set(false);
@@ -132,12 +132,12 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first that is ready: there is one, and the core
-    /// is not cancelled.
+    /// Parks the running thread and continues the first ready one. At least one thread is ready,
+    /// and the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // First, so that its stack pointer, which all that follows the switch waits for, is on its
-        // way meanwhile.
+        // This comes first, so that the load of the stack pointer, on which everything after the
+        // switch depends, begins early.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -145,7 +145,7 @@ impl Scheduler {
         me.at.set(at);
         me.state.set(State::Parked);
         self.note_unwinding();
-        // SAFETY: as in `go_round`: it came out of the ready queue.
+        // SAFETY: as in `go_round`: `next` came out of the ready queue.
         unsafe { self.switch(&me.context, next) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -153,7 +153,7 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues one that is parked; the core is not cancelled.
+    /// Parks the running thread and continues `next`, which is parked. The core is not cancelled.
     #[inline(always)]
     fn exchange(
         &self,
@@ -169,8 +169,9 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         next.state.set(State::Ready);
-        // SAFETY: `next` was parked, so it is suspended and in no queue, and is continued this
-        // once: it is ready from now on. Contexts of live threads lie on mapped stacks.
+        // SAFETY: `next` was parked, so it is suspended and in no queue. It is continued only here,
+        // because it is in state `Ready` from now on. Contexts of live threads lie on mapped
+        // stacks.
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -183,23 +184,24 @@ impl Scheduler {
         self.end_turns();
         let me = self.current();
         // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this
-        // call is waiting.
+        // call waits.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
         me.state.set(state);
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
-            // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled
-            // core, whose ready queue is empty and stays so: it is continued this once. Contexts of
-            // live threads lie on mapped stacks.
+            // SAFETY: `next` came out of the ready queue, or it is a suspended thread of a
+            // cancelled core, whose ready queue is empty and stays empty. So it is continued only
+            // here. Contexts of live threads lie on mapped stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
         me.state.set(State::Ready);
     }
 
-    /// Waits, unless the core is cancelled: then unwinds, or returns if that is being done already.
+    /// Waits. If the core is cancelled, unwinds instead, or returns if the thread is unwinding
+    /// already.
     pub(crate) fn wait_cancellably(
         &self,
         state: State,
@@ -236,7 +238,7 @@ impl Scheduler {
         self.park(why);
     }
 
-    /// The block of a thread, if that is, or was, one of the present run of this core.
+    /// The block of a thread, if the thread is, or was, one of the present run of this core.
     #[inline(always)]
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
         // SAFETY: blocks of this run stay in their places until its end.
@@ -260,7 +262,8 @@ impl Scheduler {
         block.is_some()
     }
 
-    /// Ends the park of the thread that has this number, if it has not ended, or its next one.
+    /// Ends the park of the thread with this number, or its next park if it is not parked. Nothing
+    /// happens if the thread has ended.
     #[inline(always)]
     fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
@@ -284,7 +287,8 @@ impl Scheduler {
         }
     }
 
-    /// A cancelled core continues its threads in another order. A frozen one notes who is ready.
+    /// Wakes a thread in a special mode. A cancelled core does nothing, because it continues its
+    /// threads in another order. A frozen core queues the thread.
     #[cold]
     fn wake_later(&self, block: &Block) {
         if self.is_cancelled() {
@@ -315,12 +319,13 @@ impl Scheduler {
         }
     }
 
-    /// The thread to continue when the running one cannot go on. `None` if that one waits itself
-    /// and may go on after all, because it was woken or cancelled; it is `waiting`, or has ended.
+    /// The thread to continue when the running one cannot go on. `waiting` is the running thread,
+    /// or `None` if it has ended. Returns `None` if the running thread can go on after all, because
+    /// it was woken or cancelled.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // Before the others: it is in no queue, so a thread that is continued now would
-            // never come back to it.
+            // This check comes first: the running thread is in no queue, so if another thread were
+            // continued now, this one would never be continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }
@@ -329,7 +334,7 @@ impl Scheduler {
             }
             if self.is_cancelled() {
                 let interrupted = self.run().interrupted.borrow_mut().pop_front();
-                // What a thread outlasts may have ended just now.
+                // What a thread waits for in `outlast` may have ended just now.
                 let outlasting = || self.next_that_outlasts();
                 return interrupted.or_else(outlasting).or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");

@@ -18,14 +18,17 @@ impl Scheduler {
     /// There is a running thread, and `before` calls nothing of this crate.
     #[inline(always)]
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
-        // SAFETY: there is a running thread, whose block stays in its place until the end.
+        // SAFETY: there is a running thread, whose block stays in its place until the end of the
+        // run.
         let me = unsafe { &*self.current.get() };
         // SAFETY: null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
-                // SAFETY: `turn` is set of threads in a rotation, to the next one, and what ends
-                // the rotation takes the running thread out of it. A rotation of one pauses at it.
+                // SAFETY: `turn` is not null only if the thread is in a rotation, and then it is
+                // the next thread. Everything that ends the mode *rotating* takes the running
+                // thread out of the rotation. `next` is another thread, because a rotation of one
+                // thread pauses at it.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -36,7 +39,7 @@ impl Scheduler {
     /// See [`crate::begin_turns`].
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
-        // One branch: for a word in a cache each counts.
+        // One branch checks both, because each branch counts when data is in a cache.
         if self.ready.len() | usize::from(self.mode.get()) != 0 {
             yield_to_rotation();
         }
@@ -44,17 +47,17 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that hands its turn on says that the next one runs now, so that there is one
-    /// store for that and none in the frame of the thread.
+    /// The thread that gives up its turn sets `current` to the next one. So that takes one store,
+    /// and none in the frame of a thread.
     ///
     /// # Safety
     ///
-    /// `me` runs, the core is rotating, and `next` is the next one, which is another.
+    /// `me` is the running thread, the core is rotating, and `next` is the next thread of the
+    /// rotation and not `me`.
     #[inline(always)]
     unsafe fn turn(&self, me: &Block, next: &Block) {
         self.current.set(next);
-        // SAFETY: `next` is suspended in its frame, and is in no queue, so it is continued this
-        // once.
+        // SAFETY: `next` is suspended in its frame and in no queue, so it is continued only here.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]
             arch::turn(&me.frame, &next.frame);
@@ -66,14 +69,14 @@ impl Scheduler {
         }
     }
 
-    /// As [`turn`](Self::turn), where others may be ready, too: at the end of the round it is their
-    /// turn.
+    /// As [`turn`](Self::turn), if other threads may be ready too. These run at the end of the
+    /// round.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating the running thread is in the rotation, which is a circle of at
-            // least two then.
+            // SAFETY: while rotating the running thread is in the rotation, which has at least two
+            // threads here.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
@@ -84,8 +87,9 @@ impl Scheduler {
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
-    /// Lets the threads of a rotation take turns, until one of them does something else or it is
-    /// the turn of others. False, at once, if there are none, or the core is cancelled.
+    /// Lets the threads of a rotation take turns, until one of them does something else, or other
+    /// threads are ready at the end of a round. Returns false at once if the rotation is empty or
+    /// the core is cancelled.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
             return false;
@@ -105,14 +109,15 @@ impl Scheduler {
             false => ROTATING,
         });
         self.current.set(next);
-        // SAFETY: as in `turn`; `me` is in no queue, `stop_rotating` puts it there once.
+        // SAFETY: as in `turn`. `me` is in no queue, and `stop_rotating` puts it into the ready
+        // queue once.
         unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true
     }
 
-    /// Suspends the running thread to where it has its turns, in the rotation of its scope. False,
-    /// at once, if its parent does not wait for the scope to end. At least one thread is ready.
+    /// Puts the running thread into the rotation of its scope and suspends it. Returns false at
+    /// once if its parent does not wait for the scope to end. At least one thread is ready.
     pub(super) fn join_rotation(&self) -> bool {
         let me = self.current();
         // SAFETY: null or the scope of a thread, which outlives it.
@@ -124,7 +129,7 @@ impl Scheduler {
             return false;
         };
         scope.rotation.push(me);
-        // Else it is in the ready queue already.
+        // Otherwise the parent is in the ready queue already.
         if parent.state.get() == State::Joining {
             self.wake(parent);
         }
@@ -133,7 +138,7 @@ impl Scheduler {
         true
     }
 
-    /// If the running thread takes turns, it leaves the rotation: it is a thread like others now.
+    /// If the running thread is in a rotation, takes it out.
     #[inline]
     pub(crate) fn end_turns(&self) {
         if self.is_rotating() {
@@ -149,7 +154,7 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// The ready queue is what it was, and the parent stands there for those that are in the
+    /// Restores the ready queue, and puts the parent into it for the threads that are in the
     /// rotation.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
@@ -169,7 +174,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Whether a thread but the running one is ready.
+    /// Whether another thread than the running one is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
@@ -184,8 +189,8 @@ impl Scheduler {
     }
 }
 
-/// It finds the scheduler itself: the caller, which may take turns all the time, would keep its
-/// address in its frame.
+/// It gets the address of the scheduler itself: as an argument, callers that often take turns would
+/// keep it in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {

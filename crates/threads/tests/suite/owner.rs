@@ -9,7 +9,7 @@ use cellworks_threads::{
     take_turn, yield_now,
 };
 
-// SAFETY: no code relies on who wakes a thread in these tests.
+// SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
 fn core<R>(main: impl FnOnce() -> R) -> R {

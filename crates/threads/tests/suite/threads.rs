@@ -9,7 +9,7 @@ use cellworks_threads::{
     stack_high_water_bytes, yield_now,
 };
 
-// SAFETY: no code relies on who wakes a thread in these tests.
+// SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
 /// Runs `main` on a core of default settings that nothing outside can wake.
@@ -79,7 +79,8 @@ fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
             s.spawn(|| log.borrow_mut().push('2'));
             OWNER.hand_over(parked.get().unwrap(), &"its turn");
             log.borrow_mut().push('3');
-            // It has ended: nobody is continued, and what came before is not waited for.
+            // The thread has ended, so no thread is continued. The unpark that came before is used
+            // up.
             main.unpark();
             OWNER.hand_over(parked.get().unwrap(), &"nothing");
             log.borrow_mut().push('4');

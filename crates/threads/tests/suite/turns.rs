@@ -8,7 +8,7 @@ use cellworks_threads::{
     park, run, scope, take_turn, yield_now,
 };
 
-// SAFETY: no code relies on who wakes a thread in these tests.
+// SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
 /// Runs `main` on a core of default settings that nothing outside can wake.
@@ -45,8 +45,8 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
     })
     .unwrap();
     assert_eq!(log.take().join(" "), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3");
-    // The first yield of each begins them. In the last round they end one after the other, and who
-    // is alone has no other thread to take turns with.
+    // The first yield of each begins them. In the last round they end one after the other, and the
+    // last thread has no other thread to take turns with.
     assert!((6..=9).contains(&turns.get()), "{}", turns.get());
 }
 
@@ -90,7 +90,7 @@ fn who_has_nobody_to_take_turns_with_goes_on() {
     .unwrap();
 }
 
-/// While its parent runs, nobody stands in the ready queue for threads that take turns.
+/// While their parent runs, it does not stand in the ready queue for the threads that take turns.
 #[test]
 fn a_parent_that_runs_and_its_threads_yield_to_each_other_as_ever() {
     let log = RefCell::new(String::new());
@@ -115,7 +115,7 @@ fn a_parent_that_runs_and_its_threads_yield_to_each_other_as_ever() {
     assert_eq!(log.take(), "pabpabpabp");
 }
 
-/// Whoever yields sees every other thread run before it goes on, in whatever way they yield.
+/// A thread that yields goes on only after every other thread has run, for all ways to yield.
 #[test]
 fn others_have_their_turn_once_a_round() {
     const MEMBERS: usize = 3;
@@ -373,7 +373,7 @@ fn registers_of_callers_survive_turns_and_yields() {
     thread_local!(static TURNS: Cell<usize> = const { Cell::new(0) });
 
     extern "C" fn let_others_run(by_turn: u64) {
-        // Whoever is continued to be unwound is not to unwind through assembly.
+        // A thread that is continued to be unwound must not unwind through assembly.
         let unwound = catch_unwind(|| match by_turn {
             0 => yield_now(),
             _ => TURNS.set(TURNS.get() + usize::from(turn())),
@@ -508,7 +508,7 @@ fn turns_mix_with_everything_else() {
                     }
                 }),
                 2 => assert!(scope(|s| s.spawn(|| [turn(), true]).join().unwrap()[1])),
-                // The last one alive wakes all, so nobody waits for ever.
+                // The last thread alive wakes all others, so no thread waits for ever.
                 3 if ended.get() + parked.borrow().len() + 1 < MEMBERS => {
                     parked.borrow_mut().push(current());
                     park(&"a neighbour");
