@@ -1,5 +1,7 @@
 //! Which transport a network uses, and what the transport had to move.
 
+use cellworks_machine::mailbox::Outbound;
+
 /// How processes of a network reach each other where SPEs are confined to their local stores: on a
 /// simulated Cell, and on a strict host, where it takes no simulated time. On any other host they
 /// share memory, and it makes no difference.
@@ -27,6 +29,17 @@ pub enum Transport {
         value(help = "by requests to the PPE's request coordinator, as in the paper")
     )]
     Coordinator,
+}
+
+impl Transport {
+    /// The mailbox in which an SPE has words for the PPE. The SPE handler of the paper is libspe2's
+    /// user, which reads the one that can interrupt through the kernel.
+    pub(crate) const fn mailbox(self) -> Outbound {
+        match self {
+            Self::Direct => Outbound::Plain,
+            Self::Coordinator => Outbound::Interrupt,
+        }
+    }
 }
 
 /// What the channels of a network had to move where [transports](Transport) are used: all 0 where
