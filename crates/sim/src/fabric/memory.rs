@@ -13,6 +13,11 @@
 //! reads come before the next, so that neither kind starves. A request shorter than a line takes
 //! the slot of a whole one; a short write reads its line first, as any other read would.
 //!
+//! A write that begins where one ends that waits for its bank, in the same line, is gathered into
+//! that, as write buffers do: the parts that a list puts to a line take its bank once. Writes of the
+//! same bytes are not, because CellStats finds that puts of many SPEs to one line take as many times
+//! as long (section 4.4).
+//!
 //! A write is complete for who sent it when there is room for it in the write queue. A line that is
 //! read while a write to it waits takes its time as if it had to come from its bank.
 //!
@@ -99,6 +104,7 @@ struct Request {
     order: u64,
     /// When it can start: what a short write has read must have come.
     not_before: Moment,
+    /// Of the first byte.
     address: u64,
     bytes: u32,
     /// Who gets the data of a read; nobody for the one that a short write needs.
@@ -164,6 +170,10 @@ impl Memory {
         bytes: u32,
         outcomes: &mut Vec<Outcome>,
     ) {
+        if self.gathers(address, bytes) {
+            outcomes.push(Outcome::Accepted { transaction });
+            return;
+        }
         self.outside.push_back(Write {
             transaction,
             address,
@@ -222,6 +232,16 @@ impl Memory {
             let transaction = write.transaction;
             outcomes.push(Outcome::Accepted { transaction });
         }
+    }
+
+    /// Adds a write to one that waits for its bank, and that it continues within the line.
+    fn gathers(&mut self, address: u64, bytes: u32) -> bool {
+        let bank = self.bank_of(address);
+        let starts_line = address.is_multiple_of(LINE_BYTES);
+        let mut waiting = self.banks[bank].writes.iter_mut();
+        let continued =
+            waiting.find(|write| !starts_line && write.address + u64::from(write.bytes) == address);
+        continued.map(|write| write.bytes += bytes).is_some()
     }
 
     /// The digits of the line's number in base of the banks, added up: within each group of as many
@@ -495,6 +515,35 @@ mod tests {
             banks.dedup();
             assert_eq!(banks.len(), 8, "{distance} bytes apart");
         }
+    }
+
+    #[test]
+    fn writes_that_continue_one_that_waits_are_gathered() {
+        let mut module = module();
+        module.whole_write_bytes.value = 1;
+        let mut driver = Driver::new(&module);
+        let mut write = |at: u64, address: u64| {
+            driver.run_until(at);
+            let transaction = driver.requests;
+            driver.requests += 1;
+            driver.step(ns(at), |memory, outcomes| {
+                memory.write(ns(at), transaction, address, 16, outcomes);
+                memory.proceed(ns(at), outcomes)
+            });
+        };
+        // The first starts at once; the next three are one write of 48 bytes. The same bytes again
+        // are another one, as is what begins a line.
+        for (at, address) in [
+            (100, 0),
+            (101, 16),
+            (102, 32),
+            (103, 48),
+            (104, 48),
+            (105, 128),
+        ] {
+            write(at, address);
+        }
+        assert_eq!(driver.starts(), [100, 105, 170, 240]);
     }
 
     #[test]

@@ -222,6 +222,7 @@ impl Mfc for SimMfc {
                 cursor,
                 element: None,
                 stalls: false,
+                next_at: None,
             };
             let Stalled { id, issue, .. } = stalled;
             mfc.work.push(Work {
