@@ -35,6 +35,8 @@ pub(crate) struct Costs {
     pub channel: Femtoseconds,
     /// Switching between cooperative threads.
     pub switch: Femtoseconds,
+    /// An atomic command that is refused: it starts, and the units of the own Cell answer.
+    pub refused: Femtoseconds,
     /// An atomic command on a line in the own cache.
     pub atomic_hit: Femtoseconds,
     /// The PPE's part of a store to a register.
@@ -78,6 +80,7 @@ impl Costs {
                 .max(command.phase_bus_cycles.value * bus_cycle),
             channel: spu.channel_cycles.value * cycle,
             switch: spu.switch_cycles.value * cycle,
+            refused: mfc.start_cycles.value * cycle + command.phase_bus_cycles.value * bus_cycle,
             atomic_hit: atomic.hit_cycles.value * cycle,
             mmio_write: ppe.mmio_write_cycles.value * cycle,
             mmio_read: ppe.mmio_read_cycles.value * cycle,
