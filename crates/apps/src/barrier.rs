@@ -14,9 +14,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::{LsAddr, RawCommand, Tag};
 use cellworks_machine::{
-    CellId, CellMachine, CellSpe, Machine, OnCell, SignalMode, SignalRegister, Span, SpeId,
-    Topology,
+    CellId, CellMachine, CellSpe, LocalBuffer, Machine, Mfc, OnCell, ProblemStateRegister,
+    SignalMode, SignalRegister, Span, SpeId, Topology,
 };
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,9 @@ const SPES_MAX: usize = 32;
 
 /// Each root has two.
 const ROOTS_MAX: usize = 16;
+
+/// Tag group of signals.
+const TAG: Tag = Tag::of::<0>();
 
 /// Barriers before those that are timed.
 const CHECKED: u32 = 4;
@@ -271,24 +275,27 @@ impl Role {
     ) -> Result<Span, ProgramError> {
         spe.write_out_mbox(Outbound::Plain, 0);
         spe.read_in_mbox();
+        let word = spe.local_store().reserve(16, 16, "the word of a signal")?;
+        let signals = Signals { spe, word };
         let mut memory = Memory::default();
         let mut early = Ok(());
         for barrier in 1..=CHECKED {
             come[spe.id().index()].store(barrier, Ordering::Release);
-            self.barrier(spe, &mut memory);
+            self.barrier(&signals, &mut memory);
             early = early.and_then(|()| all_have_come(spe.id(), barrier, come));
         }
         let begin = spe.now();
         for _ in 0..barriers {
-            self.barrier(spe, &mut memory);
+            self.barrier(&signals, &mut memory);
         }
         let span = spe.now().since(begin);
         early.map(|()| span)
     }
 
-    fn barrier<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
+    fn barrier<S: CellSpe>(&self, signals: &Signals<'_, S>, memory: &mut Memory) {
+        let spe = signals.spe;
         if spe.id() != self.root {
-            spe.send_signal(self.root, SignalRegister::One, self.bit);
+            signals.send(self.root, SignalRegister::One, self.bit);
             spe.read_signal(SignalRegister::One);
             return;
         }
@@ -297,24 +304,48 @@ impl Role {
         while missing != 0 {
             missing &= !spe.read_signal(SignalRegister::One);
         }
-        self.meet_peers(spe, memory);
+        self.meet_peers(signals, memory);
         for member in &self.members {
-            spe.send_signal(*member, SignalRegister::One, self.bit);
+            signals.send(*member, SignalRegister::One, self.bit);
         }
     }
 
     /// The second level: a barrier of the roots.
-    fn meet_peers<S: CellSpe>(&self, spe: &S, memory: &mut Memory) {
+    fn meet_peers<S: CellSpe>(&self, signals: &Signals<'_, S>, memory: &mut Memory) {
         let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
         memory.is_odd = !memory.is_odd;
         for peer in &self.peers {
-            spe.send_signal(*peer, SignalRegister::Two, self.bit_of_root << shift);
+            signals.send(*peer, SignalRegister::Two, self.bit_of_root << shift);
         }
         let expected = self.bits_of_peers << shift;
         while memory.early & expected != expected {
-            memory.early |= spe.read_signal(SignalRegister::Two);
+            memory.early |= signals.spe.read_signal(SignalRegister::Two);
         }
         memory.early &= !expected;
+    }
+}
+
+/// How an SPE sends signals: as IBM's examples do (`write_signal1` in "Programming the Cell Broadband
+/// Engine Architecture: Examples and Best Practices"), which keep the word of a signal in one place
+/// and so wait until it has left before they send another.
+struct Signals<'a, S: CellSpe> {
+    spe: &'a S,
+    word: LocalBuffer,
+}
+
+impl<S: CellSpe> Signals<'_, S> {
+    fn send(&self, to: SpeId, register: SignalRegister, bits: u32) {
+        // The word lies in its quadword as the register does.
+        let word = LsAddr(self.word.address().0 + 12);
+        self.spe.local_store().write_word(word, bits);
+        let register = match register {
+            SignalRegister::One => ProblemStateRegister::SigNotify1,
+            SignalRegister::Two => ProblemStateRegister::SigNotify2,
+        };
+        let command = RawCommand::sndsig(word, register.of(to), TAG);
+        let sent = self.spe.mfc().issue(command);
+        sent.expect("a register of an SPE of this machine");
+        self.spe.mfc().wait_all(TAG.mask());
     }
 }
 

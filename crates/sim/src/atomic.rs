@@ -13,6 +13,8 @@ pub(crate) struct AtomicCaches {
     /// By SPE, the line that was used last at the end.
     lines: Vec<Vec<CachedLine>>,
     lines_max: usize,
+    /// Commands to lines that are on the bus, and of which SPE.
+    under_way: Vec<(usize, LineNumber, LineCommand)>,
     /// How many lines all caches hold, so that machines without atomics pay nothing.
     count: usize,
 }
@@ -22,6 +24,15 @@ struct CachedLine {
     line: LineNumber,
     /// Nobody else has it, and memory is not up to date.
     changed: bool,
+}
+
+/// What an atomic unit asks of the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineCommand {
+    /// A copy of a line, from the SPE that has changed it or else from memory.
+    Read { from: Option<usize> },
+    /// That nobody else has the line.
+    Claim,
 }
 
 /// What a cache knows of a line.
@@ -40,6 +51,7 @@ impl AtomicCaches {
         Self {
             lines: vec![Vec::new(); spes],
             lines_max,
+            under_way: Vec::new(),
             count: 0,
         }
     }
@@ -56,6 +68,27 @@ impl AtomicCaches {
     /// The SPE that has changed a line.
     pub fn changed_by(&self, line: LineNumber) -> Option<usize> {
         (0..self.lines.len()).find(|spe| self.held(*spe, line) == Held::Changed)
+    }
+
+    /// An SPE begins to make a line its own, or to read it, from the SPE that has changed it if one
+    /// has.
+    pub fn begin(&mut self, spe: usize, line: LineNumber, command: LineCommand) {
+        self.under_way.push((spe, line, command));
+    }
+
+    /// It has come to the end of that.
+    pub fn end(&mut self, spe: usize) {
+        self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
+    }
+
+    /// Whether a command of an SPE to a line is refused: while another makes the line its own, all
+    /// are; while an SPE hands the line on to others, it cannot make it its own again.
+    pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
+        let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
+        others.any(|(.., other)| match other {
+            LineCommand::Claim => true,
+            LineCommand::Read { from } => command == LineCommand::Claim && *from == Some(spe),
+        })
     }
 
     /// An SPE has read a line: who had changed it shares it from now on. If the cache is full, the
@@ -133,6 +166,21 @@ mod tests {
         );
         caches.discard(7);
         assert_eq!((caches.held(1, 7), caches.count), (Held::No, 0));
+    }
+
+    #[test]
+    fn a_line_that_is_claimed_or_handed_on_is_refused() {
+        use LineCommand::{Claim, Read};
+        let mut caches = AtomicCaches::new(3, 6);
+        let from_memory = Read { from: None };
+        caches.begin(1, 7, Claim);
+        assert!(caches.refuses(2, 7, from_memory) && caches.refuses(2, 7, Claim));
+        assert!(!caches.refuses(2, 8, Claim), "another line");
+        caches.end(1);
+        assert!(!caches.refuses(2, 7, Claim));
+        caches.begin(2, 7, Read { from: Some(1) });
+        assert!(caches.refuses(1, 7, Claim), "it is handing the line on");
+        assert!(!caches.refuses(0, 7, Claim) && !caches.refuses(0, 7, from_memory));
     }
 
     #[test]

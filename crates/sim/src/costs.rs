@@ -28,10 +28,15 @@ pub(crate) struct Costs {
     pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
     pub list_element: Femtoseconds,
+    /// From an element of a list to the next: fetching it, or until the units of the own Cell have
+    /// answered the command of the one before.
+    pub list_interval: Femtoseconds,
     /// Accessing a channel.
     pub channel: Femtoseconds,
     /// Switching between cooperative threads.
     pub switch: Femtoseconds,
+    /// An atomic command that is refused: it starts, and the units of the own Cell answer.
+    pub refused: Femtoseconds,
     /// An atomic command on a line in the own cache.
     pub atomic_hit: Femtoseconds,
     /// The PPE's part of a store to a register.
@@ -56,6 +61,7 @@ impl Costs {
     pub fn of(description: &Description) -> Self {
         let Description {
             clock,
+            command,
             mfc,
             atomic,
             spu,
@@ -70,8 +76,11 @@ impl Costs {
             start: mfc.start_cycles.value * cycle,
             request_interval: mfc.request_interval_bus_cycles.value * bus_cycle,
             list_element: mfc.list_element_cycles.value * cycle,
+            list_interval: (mfc.list_element_cycles.value * cycle)
+                .max(command.phase_bus_cycles.value * bus_cycle),
             channel: spu.channel_cycles.value * cycle,
             switch: spu.switch_cycles.value * cycle,
+            refused: mfc.start_cycles.value * cycle + command.phase_bus_cycles.value * bus_cycle,
             atomic_hit: atomic.hit_cycles.value * cycle,
             mmio_write: ppe.mmio_write_cycles.value * cycle,
             mmio_read: ppe.mmio_read_cycles.value * cycle,

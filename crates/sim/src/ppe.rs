@@ -8,11 +8,13 @@
 //! |---|---|
 //! | write to an inbound mailbox | load of its status, store |
 //! | read of an outbound mailbox | load of its status, load |
+//! | read of an outbound interrupt mailbox | load of its status, library call |
 //! | signal | store |
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! That is what libspe2 does (`dma.c`). As library calls, the last two take as long as a call to a
+//! That is what libspe2 does (`mbox.c`, `dma.c`): the outbound interrupt mailbox is not in the area
+//! that a program can map. As library calls, the last two take as long as a call to a
 //! mailbox; that of a command has not been published.
 //!
 //! A program that waits for a mailbox, or for a command, loads its status again and again. That is
@@ -60,7 +62,7 @@ pub struct SimPpe {
 /// Accesses that a condition has made.
 #[derive(Clone, Copy)]
 enum Owed {
-    ReadOutbound(SpeId),
+    ReadOutbound(SpeId, Outbound),
     IssueProxy(SpeId),
     /// A look at a tag status.
     ProxyTags(SpeId),
@@ -144,12 +146,19 @@ impl SimPpe {
     }
 
     /// Takes the time of reading an outbound mailbox that holds a word.
-    fn pay_for_reading(&self, from: SpeId) {
-        if self.by_calls() {
+    fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
+        if !self.by_calls() {
+            self.load(from);
+        }
+        self.pay_for_word(from, mailbox);
+    }
+
+    /// Takes the time of reading the word of an outbound mailbox, of which the program knows.
+    fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
+        if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
                 .pass(self.processor(), self.world().costs.mailbox_call);
         } else {
-            self.load(from);
             self.load(from);
         }
     }
@@ -219,7 +228,7 @@ impl SimPpe {
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
-                Owed::ReadOutbound(from) => self.pay_for_reading(from),
+                Owed::ReadOutbound(from, mailbox) => self.pay_for_reading(from, mailbox),
                 Owed::IssueProxy(to) => {
                     self.pay_for_status(to);
                     self.pay_for_command(to);
@@ -388,7 +397,9 @@ impl CellPpeCore for SimPpe {
         let sender = world.spe(from);
         if world.is_in_condition() {
             let word = world.take_outbound(sender, mailbox)?;
-            self.owed.borrow_mut().push(Owed::ReadOutbound(from));
+            self.owed
+                .borrow_mut()
+                .push(Owed::ReadOutbound(from, mailbox));
             return Some(word);
         }
         if self.by_calls() {
@@ -402,7 +413,7 @@ impl CellPpeCore for SimPpe {
             if !sender.words.has_outbound(mailbox) {
                 return None;
             }
-            self.load(from);
+            self.pay_for_word(from, mailbox);
         }
         world.take_outbound(sender, mailbox)
     }

@@ -597,8 +597,8 @@ impl CellSpe for SimSpe {
             if !self.world.is_line_mapped(self.id, line) {
                 return Err(self.refuse(AtomicError::NotMapped { ea }));
             }
-            self.mfc.fetch_line(line);
-            let bytes = self.world.reserve_line(self.id, line);
+            let reserve = || self.world.reserve_line(self.id, line);
+            let bytes = self.mfc.fetch_line(line, reserve);
             let mut bytes = bytes.ok_or(AtomicError::NotMapped { ea })?;
             let word = &mut bytes[within..within + 4];
             let before = u32::from_ne_bytes(word.try_into().expect("a word has 4 bytes"));
@@ -618,10 +618,13 @@ impl CellSpe for SimSpe {
         if !self.world.is_line_mapped(self.id, line) {
             return Err(self.refuse(AtomicError::NotMapped { ea }));
         }
-        self.mfc.fetch_line(line);
-        let mfc = self.world.mfcs.of(self.id).borrow();
-        mfc.translation
-            .with(ea, 4, |block, offset, _| block.load_u32(offset))
+        let load = || {
+            let mfc = self.world.mfcs.of(self.id).borrow();
+            mfc.translation
+                .with(ea, 4, |block, offset, _| block.load_u32(offset))
+        };
+        self.mfc
+            .fetch_line(line, load)
             .ok_or(AtomicError::NotMapped { ea })
     }
 

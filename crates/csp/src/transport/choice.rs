@@ -1,5 +1,7 @@
 //! The choice of a transport, and counts of what it has moved.
 
+use cellworks_machine::mailbox::Outbound;
+
 /// How items and messages travel between the processes of a network where SPEs are confined to
 /// their local stores: on a simulated Cell, and on a strict host. On other hosts processes share
 /// memory, and the transport makes no difference.
@@ -28,6 +30,17 @@ pub enum Transport {
         value(help = "by requests to the PPE's request coordinator, as in the paper")
     )]
     Coordinator,
+}
+
+impl Transport {
+    /// The mailbox through which an SPE sends words to the PPE. The SPE handler of the paper uses
+    /// libspe2, which reads the interrupt mailbox through the kernel.
+    pub(crate) const fn mailbox(self) -> Outbound {
+        match self {
+            Self::Direct => Outbound::Plain,
+            Self::Coordinator => Outbound::Interrupt,
+        }
+    }
 }
 
 /// What the channels of a network had to move by their [transport](Transport). All numbers are 0

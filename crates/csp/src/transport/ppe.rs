@@ -1,11 +1,10 @@
 //! The carrier of the main process, the SPE handler and the request coordinator. They take turns on
 //! the PPE.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{
     AtomicOp, CellPpeCore, Processor, SignalMode, SignalRegister, SpeId, Time,
@@ -35,6 +34,8 @@ pub(crate) struct PpeCarrier<'a, C> {
     words: RefCell<VecDeque<(SpeId, u32)>>,
     /// Requests of which some words have not come yet.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
+    /// Which of the SPEs the SPE handler asks next for a word.
+    turn: Cell<usize>,
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
@@ -46,6 +47,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
             spes,
             words: RefCell::default(),
             requests: RefCell::default(),
+            turn: Cell::new(0),
         };
         this.set_signal_modes(SignalMode::Or);
         this
@@ -55,6 +57,24 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         for spe in &self.spes {
             for register in [SignalRegister::One, SignalRegister::Two] {
                 self.core.set_signal_mode(*spe, register, mode);
+            }
+        }
+    }
+
+    /// As the SPE handler, asks one SPE after the other for a word, until it comes to the SPE
+    /// `until`, which is known to have one. What the handler asks before any SPE has a word takes
+    /// no simulated time.
+    fn ask_in_turn(&self, until: SpeId) {
+        loop {
+            let turn = self.turn.get();
+            self.turn.set((turn + 1) % self.spes.len());
+            let spe = self.spes[turn];
+            if spe == until {
+                return;
+            }
+            let mailbox = self.exchange.transport.mailbox();
+            if let Some(word) = self.core.try_read_out_mbox(spe, mailbox) {
+                self.words.borrow_mut().push_back((spe, word));
             }
         }
     }
@@ -336,7 +356,8 @@ impl<C: CellPpeCore> MainCarrier for PpeCarrier<'_, C> {
         let mut words = self.words.borrow_mut();
         let before = words.len();
         for spe in &self.spes {
-            if let Some(word) = self.core.try_read_out_mbox(*spe, Outbound::Plain) {
+            let mailbox = self.exchange.transport.mailbox();
+            if let Some(word) = self.core.try_read_out_mbox(*spe, mailbox) {
                 words.push_back((*spe, word));
             }
         }
@@ -357,6 +378,7 @@ impl<C: CellPpeCore> MainCarrier for PpeCarrier<'_, C> {
                     (_, process) => self.exchange.arrive(process),
                 },
                 Transport::Coordinator => {
+                    self.ask_in_turn(spe);
                     let mut requests = self.requests.borrow_mut();
                     let request = requests.entry(spe).or_default();
                     request.push(word);

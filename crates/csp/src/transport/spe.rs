@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand};
 use cellworks_machine::{
     AtomicOp, CellSpe, LocalBuffer, Mfc, Processor, SignalRegister, Sleeper, SpeId, Time,
@@ -142,10 +141,11 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
         self.exchange.count_request();
         for word in words {
+            let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
                 // The PPE may wait for room for answers.
                 self.collect();
-                self.spe.try_write_out_mbox(Outbound::Plain, *word).is_ok()
+                self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
             if !sent() {
                 let why = "the PPE to empty its outbound mailbox";

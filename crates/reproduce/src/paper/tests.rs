@@ -52,13 +52,19 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
 }
 
 /// What was chosen with a number in view, other than a quantity of a machine.
-const FITTED_ELSEWHERE: [&str; 7] = [
+const FITTED_ELSEWHERE: [&str; 13] = [
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",
     "THREAD_WAKE of the channels",
+    "how the SPE handler of the channels reads mailboxes",
     "the form of the model",
+    "the form of the model: a packet holds all of its way until it has arrived",
+    "the form of the model: an element of a list leaves when the command of the one before is answered",
+    "the form of the model: commands to a line that is being claimed are refused",
+    "the form of the model: writes that continue each other are gathered",
     "the number of rows",
     "the number of tasks",
+    "the program, which waits until a signal has left",
     "the rule, which was written when the result was known",
 ];
 

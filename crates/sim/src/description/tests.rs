@@ -557,8 +557,13 @@ fn the_ps3_and_the_qs22_have_the_chip_of_the_qs20() {
         assert_eq!(other.registers, qs20.registers);
         assert_eq!(other.atomic, qs20.atomic);
         assert_eq!(other.spu, qs20.spu);
-        assert_eq!(other.ppe, qs20.ppe);
     }
+    assert_eq!(qs22.ppe, qs20.ppe);
+    let ppe = Ppe {
+        mailbox_call_ps: qs20.ppe.mailbox_call_ps.clone(),
+        ..ps3.ppe.clone()
+    };
+    assert_eq!(ppe, qs20.ppe, "only its kernel is another");
     let bytes = qs20.modules[0].bytes.clone();
     let module = MemoryModule {
         bytes,

@@ -7,11 +7,16 @@
 //!            (accepted)
 //! ```
 //!
-//! Lines are dealt out to the banks in turn. Of the requests whose bank is free the oldest goes
+//! Lines are dealt out to the banks by their numbers: see `bank_of`. Of the requests whose bank is free the oldest goes
 //! first, so that a busy bank does not hold up the others. The pins lose time when their direction
 //! changes; therefore writes are collected, and a batch of them goes at once. After a batch as many
 //! reads come before the next, so that neither kind starves. A request shorter than a line takes
 //! the slot of a whole one; a short write reads its line first, as any other read would.
+//!
+//! A write that begins where one ends that waits for its bank, in the same line, is gathered into
+//! that, as write buffers do: the parts that a list puts to a line take its bank once. Writes of the
+//! same bytes are not, because CellStats finds that puts of many SPEs to one line take as many times
+//! as long (section 4.4).
 //!
 //! A write is complete for who sent it when there is room for it in the write queue. A line that is
 //! read while a write to it waits takes its time as if it had to come from its bank.
@@ -99,6 +104,8 @@ struct Request {
     order: u64,
     /// When it can start: what a short write has read must have come.
     not_before: Moment,
+    /// Of the first byte.
+    address: u64,
     bytes: u32,
     /// Who gets the data of a read; nobody for the one that a short write needs.
     reader: Option<u32>,
@@ -151,8 +158,7 @@ impl Memory {
 
     /// A command to read arrives. [`proceed`](Self::proceed) must follow.
     pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
-        let bank = self.bank_of(address);
-        self.enqueue(Direction::Read, bank, now, bytes, Some(transaction));
+        self.enqueue(Direction::Read, address, now, bytes, Some(transaction));
     }
 
     /// Data to write arrives. [`proceed`](Self::proceed) must follow.
@@ -164,6 +170,10 @@ impl Memory {
         bytes: u32,
         outcomes: &mut Vec<Outcome>,
     ) {
+        if self.gathers(address, bytes) {
+            outcomes.push(Outcome::Accepted { transaction });
+            return;
+        }
         self.outside.push_back(Write {
             transaction,
             address,
@@ -218,21 +228,39 @@ impl Memory {
             } else {
                 Direction::Write
             };
-            let bank = self.bank_of(write.address);
-            self.enqueue(first, bank, now, write.bytes, None);
+            self.enqueue(first, write.address, now, write.bytes, None);
             let transaction = write.transaction;
             outcomes.push(Outcome::Accepted { transaction });
         }
     }
 
+    /// Adds a write to one that waits for its bank, and that it continues within the line.
+    fn gathers(&mut self, address: u64, bytes: u32) -> bool {
+        let bank = self.bank_of(address);
+        let starts_line = address.is_multiple_of(LINE_BYTES);
+        let mut waiting = self.banks[bank].writes.iter_mut();
+        let continued =
+            waiting.find(|write| !starts_line && write.address + u64::from(write.bytes) == address);
+        continued.map(|write| write.bytes += bytes).is_some()
+    }
+
+    /// The digits of the line's number in base of the banks, added up: within each group of as many
+    /// lines as banks all banks are in use, and each group begins one bank further than that before.
     fn bank_of(&self, address: u64) -> usize {
-        (address / LINE_BYTES % self.banks.len() as u64) as usize
+        let banks = self.banks.len() as u64;
+        let mut rest = address / LINE_BYTES;
+        let mut bank = 0;
+        while rest > 0 {
+            bank += rest % banks;
+            rest /= banks;
+        }
+        (bank % banks) as usize
     }
 
     fn enqueue(
         &mut self,
         direction: Direction,
-        bank: usize,
+        address: u64,
         not_before: Moment,
         bytes: u32,
         reader: Option<u32>,
@@ -243,9 +271,11 @@ impl Memory {
             Direction::Read => self.reads += 1,
             Direction::Write => self.writes += 1,
         }
+        let bank = self.bank_of(address);
         self.banks[bank].queue(direction).push_back(Request {
             order,
             not_before,
+            address,
             bytes,
             reader,
         });
@@ -331,7 +361,7 @@ impl Memory {
                     outcomes.push(Outcome::Data { transaction, time });
                 } else {
                     let bytes = request.bytes;
-                    self.enqueue(Direction::Write, bank, time, bytes, None);
+                    self.enqueue(Direction::Write, request.address, time, bytes, None);
                 }
             }
             Direction::Write => {
@@ -469,11 +499,51 @@ mod tests {
     #[test]
     fn a_busy_bank_holds_up_its_own_requests_and_no_others() {
         let mut driver = Driver::new(&module());
-        // Line 16 is in the bank of line 0, which is busy for 60 ns.
-        for line in [0, 16, 1] {
+        // Line 31 is in the bank of line 0, which is busy for 60 ns.
+        for line in [0, 31, 1] {
             driver.read(100, line);
         }
         assert_eq!(driver.data(), [(0, 148), (2, 153), (1, 160 + 48)]);
+    }
+
+    #[test]
+    fn lines_of_any_power_of_two_apart_are_in_different_banks() {
+        let memory = Memory::new(&module());
+        for distance in [128, 256, 2_048, 4_096, 16_384, 65_536, 1 << 20] {
+            let mut banks: Vec<usize> = (0..8).map(|n| memory.bank_of(n * distance)).collect();
+            banks.sort_unstable();
+            banks.dedup();
+            assert_eq!(banks.len(), 8, "{distance} bytes apart");
+        }
+    }
+
+    #[test]
+    fn writes_that_continue_one_that_waits_are_gathered() {
+        let mut module = module();
+        module.whole_write_bytes.value = 1;
+        let mut driver = Driver::new(&module);
+        let mut write = |at: u64, address: u64| {
+            driver.run_until(at);
+            let transaction = driver.requests;
+            driver.requests += 1;
+            driver.step(ns(at), |memory, outcomes| {
+                memory.write(ns(at), transaction, address, 16, outcomes);
+                memory.proceed(ns(at), outcomes)
+            });
+        };
+        // The first starts at once; the next three are one write of 48 bytes. The same bytes again
+        // are another one, as is what begins a line.
+        for (at, address) in [
+            (100, 0),
+            (101, 16),
+            (102, 32),
+            (103, 48),
+            (104, 48),
+            (105, 128),
+        ] {
+            write(at, address);
+        }
+        assert_eq!(driver.starts(), [100, 105, 170, 240]);
     }
 
     #[test]
@@ -482,7 +552,7 @@ mod tests {
         // When bank 0 is free again after 60 ns, the pins have 5 ns more to do.
         driver.read(100, 0);
         driver.read(158, 1);
-        driver.read(159, 16);
+        driver.read(159, 31);
         driver.read(159, 2);
         assert_eq!(
             driver.data(),
@@ -545,7 +615,9 @@ mod tests {
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
         // All in one bank, which is busy for 70 ns with each.
-        (0..4).for_each(|n| driver.write(100, 16 * n, 128));
+        for line in [0, 31, 46, 61] {
+            driver.write(100, line, 128);
+        }
         driver.run_until(u64::MAX);
         assert_eq!(driver.starts, [100, 110, 180, 250, 320]);
         assert_eq!(driver.accepted, [(1, 100), (2, 100), (3, 110), (4, 180)]);

@@ -3,24 +3,26 @@
 //! ```text
 //!             hop 0     hop 1     hop 2                 a packet of 8 bus cycles that goes 3 hops:
 //!   source ──────────┬─────────┬────────── sink
-//!   out-port        next      next       in-port        segment 0   ████████
-//!                   element   element                   segment 1    ████████
-//!                                                       segment 2     ████████
+//!   out-port        next      next       in-port        out-port    ████████
+//!                   element   element                   its way     ███████████
 //!                                                       in-port        ████████
 //! ```
 //!
-//! A packet holds each segment of its way for as long as it takes to pass, one hop later on each.
-//! For each segment of each ring there is one number, the time from which it is free: no event has
-//! to release it.
+//! A packet holds all segments of its way from its start until its last beat has arrived: a
+//! transfer that is in progress keeps others from its way. Its ports it holds only while it passes
+//! them. So the next packet of the same source finds the way still held, and goes over the other
+//! ring of the direction. For each segment of each ring there is one number, the time from which it
+//! is free: no event has to release it.
 //!
-//! The arbiter grants a packet when its way, the out-port of its source and the in-port of its sink
-//! will be free as it comes by, and its ring has not just started another. The memory controller
+//! The arbiter grants a packet when its way is free, the out-port of its source and the in-port of
+//! its sink will be free as it comes by, and its ring has not just started another. The memory controller
 //! goes first; of all others, who has sent least recently. A packet goes the shorter way round; of
 //! two ways of equal length, and of the rings of a direction, it takes the first on which it can
 //! start. Elements send their packets in the order in which these are ready.
 //!
-//! Who comes from far reaches a port or a segment later than its neighbours when all start
-//! together, so it can start sooner after the packet before, always, and they would starve.
+//! Who comes from far reaches a port later than its neighbours when all start together, so it can
+//! start sooner after the packet before, always, and they would starve. And who goes far needs more
+//! segments at once than who does not, and would starve, too.
 //! Therefore no sender may start that would delay the first packet of the memory controller, or of
 //! that other element whose turn it is, if that packet is ready and only waits for its way.
 //!
@@ -325,14 +327,11 @@ impl Rings {
             return false;
         }
         let count = self.elements.len();
+        let passed = start.time + self.packet + start.way.hops as u64 * self.hop;
         other.time - start.time < self.start_interval
-            || segments(source, start.way, count)
-                .enumerate()
-                .any(|(hops, segment)| {
-                    let mut others = segments(other_source, other.way, count).enumerate();
-                    others.any(|(other_hops, other)| {
-                        segment == other && later(hops, other_hops) < self.packet
-                    })
+            || other.time < passed
+                && segments(source, start.way, count).any(|segment| {
+                    segments(other_source, other.way, count).any(|other| other == segment)
                 })
     }
 
@@ -398,10 +397,9 @@ impl Rings {
 
         let ring = &mut self.rings[ring];
         ring.next_start = time + self.start_interval;
-        let mut passed = time + self.packet;
+        let passed = time + self.packet + way.hops as u64 * self.hop;
         for segment in segments(from, way, ring.free_at.len()) {
             ring.free_at[segment] = passed;
-            passed += self.hop;
         }
         self.elements[usize::from(packet.to)].in_free_at = passed;
 
@@ -412,16 +410,13 @@ impl Rings {
         (passed, packet)
     }
 
-    /// From when on a packet can start so that every segment is free when it comes by.
+    /// From when on every segment of a way is free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
-        let mut free = ring.next_start;
-        let mut reached = Femtoseconds::ZERO;
-        for segment in segments(from, way, ring.free_at.len()) {
-            free = free.max(ring.free_at[segment].saturating_sub(reached));
-            reached += self.hop;
-        }
-        free
+        let segments = segments(from, way, ring.free_at.len());
+        segments.fold(ring.next_start, |free, segment| {
+            free.max(ring.free_at[segment])
+        })
     }
 
     fn rings_of(&self, way: Way) -> Range<usize> {
@@ -544,15 +539,14 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // The first is on segment 2 from cycle 1 to cycle 9; the second starts there.
+        // The first holds segment 2 until it has arrived, whichever of them it passes it first.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
-            [10, 9 + 10]
+            [10, 10 + 10]
         );
-        // The first is on segment 2 from cycle 0 to cycle 8; the second comes there after one hop.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 2, 4), (1, 1, 3)]),
-            [10, 7 + 10]
+            [10, 10 + 10]
         );
     }
 
@@ -565,16 +559,27 @@ mod tests {
     }
 
     #[test]
+    fn packets_of_one_element_go_over_the_rings_of_a_direction_in_turn() {
+        // The ports are free after 8 cycles, the way after 9.
+        let mut rings = rings(2, 2);
+        let packets: Vec<_> = (0..10).map(|_| (0, 1, 2)).collect();
+        let starts: Vec<u64> = (0..10).map(|n| 8 * n + 9).collect();
+        assert_eq!(arrivals(&mut rings, &packets), starts);
+        let carried: Vec<u64> = rings.resources(0).map(|ring| ring.packets).collect();
+        assert_eq!(carried, [5, 5, 0, 0]);
+    }
+
+    #[test]
     fn six_packets_fill_a_ring_and_a_seventh_waits() {
         let mut packets: Vec<_> = (0..6).map(|n| (0, 2 * n, (2 * n + 2) % 12)).collect();
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
         // Its turn is before that of element 2, with which it shares segment 2: it waits until
-        // cycle 9 for segment 1, and element 2 for it. The others do not delay it and start
+        // cycle 10 for segment 1, and element 2 for it. The others do not delay it and start
         // meanwhile.
         packets.push((0, 1, 3));
-        let starts = [0, 18, 3, 6, 12, 15, 9];
+        let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), seven);
     }
@@ -608,7 +613,7 @@ mod tests {
         // Five hops clockwise share segments, and seven against it are too many.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
-            [13, 9 + 13]
+            [13, 13 + 13]
         );
         // Six hops either way.
         assert_eq!(

@@ -192,7 +192,7 @@ fn a_bank_that_is_busy_is_waited_for() {
         };
         transaction(Node::Spe(requester), Access::Read, place, Node::Module(0))
     };
-    let [first, same_bank, other_bank] = times(&one_cell(), [read(0, 0), read(2, 16), read(4, 1)]);
+    let [first, same_bank, other_bank] = times(&one_cell(), [read(0, 0), read(2, 31), read(4, 1)]);
     assert_eq!(first, PHASE + MEMORY_ACCESS + ring(1) + LOCAL_STORE_WRITE);
     assert_eq!(same_bank, first + 60 * NS + BUS);
     // The pins are free after 5 ns, two hops more.

@@ -55,12 +55,19 @@ impl World {
                 cursor,
                 element,
                 stalls,
+                next_at,
             } if element.is_none() && !*stalls => {
-                self.fetch_element(mfc, place, cursor, element, stalls)
+                self.fetch_element(mfc, place, cursor, element, stalls, next_at)
             }
             Task::List {
-                element, stalls, ..
-            } => self.next_of_list(mfc, place, element, *stalls),
+                element,
+                stalls,
+                next_at,
+                ..
+            } => {
+                next_at.get_or_insert(self.now() + self.costs.list_interval);
+                self.next_of_list(mfc, place, element, *stalls)
+            }
         };
         let work = &mut mfc.work[place];
         work.task = task;
@@ -120,7 +127,8 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list, which leaves once it has been fetched.
+    /// Fetches the next element of a list. It leaves once it has been fetched; elements are fetched
+    /// several at a time, so that only the first of a list has to wait for that.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -128,6 +136,7 @@ impl World {
         cursor: &mut ListCursor,
         element: &mut Option<Move>,
         stalls: &mut bool,
+        next_at: &mut Option<Moment>,
     ) -> Result<Next, MfcFault> {
         let Some(next) = cursor.next(|at| mfc.read_element(at)).transpose()? else {
             return Ok(Next {
@@ -149,7 +158,9 @@ impl World {
         }
         *element = Some(next);
         Ok(Next {
-            not_before: Some(self.now() + self.costs.list_element),
+            not_before: next_at
+                .take()
+                .or_else(|| Some(self.now() + self.costs.list_element)),
             ..Next::default()
         })
     }

@@ -14,7 +14,7 @@ use cellworks_threads as threads;
 
 use super::requests::request;
 use super::state::{LINE, MfcState, Stalled, Task, Work};
-use crate::atomic::{Held, LineNumber};
+use crate::atomic::{Held, LineCommand};
 use crate::fabric::{Access, Node, Place, Transaction};
 use crate::issuer::Issuer;
 use crate::observe::Cause;
@@ -70,8 +70,10 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Takes the time of reading a line through the atomic unit.
-    pub(crate) fn fetch_line(&self, ea: EffectiveAddress) {
+    /// Takes the time of getting a line into the atomic unit. `read` is called when the command has
+    /// its place among all that concern the line: what is stored after that is not seen, and takes a
+    /// reservation away although the line is still on its way.
+    pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
         world.pass(self.processor(), world.costs.issue);
@@ -80,21 +82,25 @@ impl SimMfc {
             world.pass(self.processor(), world.costs.atomic_hit);
         }
         // Also where somebody else has stored to the line meanwhile.
-        if !is_held() && !world.is_in_condition() {
-            self.fetch_from_others(ea, spe, line);
+        let is_fetched = !is_held() && !world.is_in_condition();
+        if is_fetched {
+            self.try_until_not_refused(ea, LineCommand::Read { from: None });
+        }
+        let from = world.mfcs.caches.borrow().changed_by(line);
+        // Who has changed the line sees the request long before the requester has the line, and
+        // shares it from then on.
+        world.mfcs.caches.borrow_mut().read(spe, line);
+        let found = read();
+        if is_fetched {
+            let command = LineCommand::Read { from };
+            self.refusing_others(ea, command, || self.fetch_from(ea, from));
         }
         world.add_lag(self.processor(), world.costs.channel);
-        world.mfcs.caches.borrow_mut().read(spe, line);
+        found
     }
 
     /// Takes the time of getting a line from the cache that has changed it, or from memory.
-    fn fetch_from_others(&self, ea: EffectiveAddress, spe: usize, line: LineNumber) {
-        let mut caches = self.world.mfcs.caches.borrow_mut();
-        let owner = caches.changed_by(line);
-        // Who has changed the line sees the request long before the requester has the line, and
-        // shares it from then on.
-        caches.read(spe, line);
-        drop(caches);
+    fn fetch_from(&self, ea: EffectiveAddress, owner: Option<usize>) {
         let (target, place) = match owner {
             Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
             None => {
@@ -114,10 +120,37 @@ impl SimMfc {
         if is_own || !self.state().has_reservation() || world.is_in_condition() {
             world.pass(self.processor(), world.costs.atomic_hit);
         } else {
-            let module = world.module_of(&self.state(), ea);
-            self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
+            self.try_until_not_refused(ea, LineCommand::Claim);
+            // Whoever was first has taken the reservation of the others.
+            if self.state().has_reservation() {
+                self.refusing_others(ea, LineCommand::Claim, || self.command_alone(ea));
+            }
         }
         world.add_lag(self.processor(), world.costs.channel);
+    }
+
+    /// Tries a command to a line again for as long as it is refused because another atomic unit has
+    /// one to that line under way. How soon is not published; here it is when the units of the own
+    /// Cell have answered.
+    fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
+        let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
+        while world.mfcs.caches.borrow().refuses(spe, line, command) {
+            world.pass(self.processor(), world.costs.refused);
+        }
+    }
+
+    /// What is done has begun, and ends: meanwhile commands of others to the line are refused.
+    fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
+        let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
+        caches.borrow_mut().begin(spe, ea.0 / LINE, command);
+        act();
+        caches.borrow_mut().end(spe);
+    }
+
+    /// A command to a line of main memory without data.
+    fn command_alone(&self, ea: EffectiveAddress) {
+        let module = self.world.module_of(&self.state(), ea);
+        self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
     }
 
     fn lock_transaction(&self, access: Access, target: Node, place: Place, bytes: u32) {
@@ -222,6 +255,7 @@ impl Mfc for SimMfc {
                 cursor,
                 element: None,
                 stalls: false,
+                next_at: None,
             };
             let Stalled { id, issue, .. } = stalled;
             mfc.work.push(Work {
@@ -238,8 +272,7 @@ impl Mfc for SimMfc {
 
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault> {
         let (operation, lsa, ea) = self.line(RawCommand::getllar(lsa, ea))?;
-        self.fetch_line(ea);
-        let line = self.world.reserve_line(self.spe, ea);
+        let line = self.fetch_line(ea, || self.world.reserve_line(self.spe, ea));
         let line = line.ok_or(MfcFault::DataStorage { operation, ea })?;
         self.local_store.write(lsa, &line);
         Ok(())

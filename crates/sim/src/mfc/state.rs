@@ -160,6 +160,9 @@ pub(super) enum Task {
         element: Option<Move>,
         /// The element under way stalls the list when it is complete.
         stalls: bool,
+        /// When the first command of the element under way is answered: the next element does not
+        /// leave before. `None` before that element has left.
+        next_at: Option<Moment>,
     },
     Typed {
         direction: Direction,
@@ -473,6 +476,7 @@ impl Task {
                 cursor: list.cursor(),
                 element: None,
                 stalls: false,
+                next_at: None,
             },
             Command::QueuedLinePut(put) => Self::LinePut {
                 lsa: put.lsa(),

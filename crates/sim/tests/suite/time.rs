@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::{CellSpe, Cycles, Machine, Span, Spe, SpeId, Time, Wake};
+use cellworks_machine::{
+    AtomicOp, CellMachine, CellSpe, Cycles, Machine, ModuleId, Span, Spe, SpeId, Time, Wake,
+};
 use cellworks_sim::{Description, Sim, SimSpe};
 
 /// A cycle of 3.2 GHz.
@@ -74,6 +76,59 @@ fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
         .unwrap()
     };
     assert_eq!(took(true), took(false));
+}
+
+/// libspe2 reads the mailbox that can interrupt through the kernel, however it reaches others.
+#[test]
+fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
+    let call = Span::from_femtoseconds(u128::from(qs20().ppe.mailbox_call_ps.value) * 1_000);
+    let took = |mailbox| {
+        let sim = Sim::new(qs20());
+        sim.run(|ppe| {
+            let spe = SpeId::new(0);
+            drop(ppe.spawn(spe, move |spe| spe.write_out_mbox(mailbox, 7)));
+            ppe.compute(Cycles(100_000_000));
+            let start = ppe.now();
+            assert_eq!(ppe.try_read_out_mbox(spe, mailbox), Some(7));
+            ppe.now().since(start)
+        })
+        .unwrap()
+    };
+    assert!(took(Outbound::Plain) < call);
+    assert!(took(Outbound::Interrupt) > call);
+}
+
+/// A read of a line and its claim do not overlap with those of another SPE: each is the command of
+/// both Cells and back, at least 244 ns.
+#[test]
+fn fetches_and_adds_of_one_line_follow_each_other() {
+    const EACH: u32 = 20;
+    let sim = Sim::new(qs20());
+    let line = sim.allocate(ModuleId::new(0), 128).unwrap();
+    let ea = line.at(0);
+    let took = sim
+        .run(|ppe| {
+            let programs = [0, 1, 2, 3].map(|spe| {
+                ppe.spawn(SpeId::new(spe), move |spe: &SimSpe| {
+                    spe.read_in_mbox();
+                    let start = spe.now();
+                    for _ in 0..EACH {
+                        spe.fetch_update(ea, AtomicOp::Add(1)).unwrap();
+                    }
+                    spe.now().since(start)
+                })
+            });
+            for spe in 0..4 {
+                ppe.write_in_mbox(SpeId::new(spe), 0);
+            }
+            programs.map(|program| program.join().unwrap())
+        })
+        .unwrap();
+    assert_eq!(line.load_u32(0), 4 * EACH);
+    let longest = took.into_iter().max().unwrap();
+    let one_after_the_other = Span::from_nanoseconds(u64::from(4 * EACH) * 2 * 244);
+    assert!(longest > one_after_the_other * 3 / 4, "{longest}");
+    assert!(longest < one_after_the_other * 5 / 4, "{longest}");
 }
 
 #[test]
