@@ -1,5 +1,6 @@
 //! Flags that several commands have, those of the small commands, and how numbers are read.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,6 +34,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
+
     #[command(flatten)]
     pub simulation: SimulationArgs,
 
@@ -43,6 +48,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 }
+
+/// CPUs as the operating system numbers them.
+#[derive(Clone)]
+pub(crate) struct Cpus(pub BTreeSet<u32>);
 
 /// How a simulated machine is simulated.
 #[derive(Args, Default)]
@@ -318,11 +327,16 @@ impl CommonArgs {
         }
     }
 
-    /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
+    /// ` --machine qs20` for the examples of a simulated machine, and for this computer the CPUs
+    /// that were chosen.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            false => String::new(),
+            // What an example names is there only with the same CPUs.
+            false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
+                let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+                format!(" --cpus {}", cpus.join(","))
+            }),
             true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
             true => format!(" --machine {machine}"),
         }
@@ -345,6 +359,13 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
         true => PathBuf::from("/dev/stdin"),
         false => path,
     })
+}
+
+/// CPUs in Linux's notation.
+fn cpus(text: &str) -> Result<Cpus, String> {
+    let cpus = cellworks_host::parse_cpus(text).filter(|cpus| !cpus.is_empty());
+    cpus.map(Cpus)
+        .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
 /// What chooses between runs that are as good as each other.

@@ -6,7 +6,7 @@ use cellworks_sim::{Description, Interconnect};
 use crate::args::MachinesArgs;
 use crate::failure::Failure;
 use crate::output::Format;
-use crate::output::print;
+use crate::output::{print, width};
 use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     let built_in = Description::built_in_names().filter_map(Description::built_in);
     let list = Machines::new(built_in.map(|machine| in_list(&machine)).collect());
     print(&match arguments.format {
-        Format::Table => machines::table(&list),
+        Format::Table => machines::table(&list, width()),
         Format::Json => json::render(&list),
         Format::Csv => machines::csv(&list),
     })

@@ -10,7 +10,7 @@ use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
-use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source};
+use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source, WhyLeftOut};
 use crate::layout::Layout;
 use crate::memory::Pages;
 use crate::pin::Pinned;
@@ -51,6 +51,7 @@ pub struct Host {
 #[derive(Clone, Debug)]
 pub struct HostBuilder {
     spes: Option<usize>,
+    cpus: Option<BTreeSet<u32>>,
     strict: bool,
     local_store_bytes: usize,
     stack_bytes: usize,
@@ -82,6 +83,21 @@ pub enum HostError {
         /// What is wrong with it.
         #[source]
         cause: CpusError,
+    },
+    /// CPUs were chosen that the process may not use, or none.
+    #[error(
+        "{} cannot be chosen: this process may use {}; choose some of these", 
+        match chosen.is_empty() {
+            true => "no CPU".to_owned(),
+            false => name_cpus(chosen),
+        },
+        name_cpus(usable)
+    )]
+    Chosen {
+        /// Those that were chosen and may not be used.
+        chosen: BTreeSet<u32>,
+        /// Those that may be used.
+        usable: BTreeSet<u32>,
     },
     /// A number of SPEs that no host has.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
@@ -116,6 +132,7 @@ impl Default for HostBuilder {
     fn default() -> Self {
         Self {
             spes: None,
+            cpus: None,
             strict: false,
             local_store_bytes: LOCAL_STORE_BYTES,
             stack_bytes: cellworks_threads::Config::default().stack_bytes,
@@ -129,6 +146,14 @@ impl HostBuilder {
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
+        self
+    }
+
+    /// The CPUs that the host uses, as the operating system numbers them: all that the process may
+    /// use if this is not called.
+    #[must_use]
+    pub fn cpus(mut self, chosen: impl IntoIterator<Item = u32>) -> Self {
+        self.cpus = Some(chosen.into_iter().collect());
         self
     }
 
@@ -200,7 +225,13 @@ impl Host {
             .allowed()
             .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
         match cpus {
-            Ok(cpus) => Self::with_cpus(builder, source, cpus),
+            Ok(cpus) => match &builder.cpus {
+                None => Self::with_cpus(builder, source, cpus),
+                Some(chosen) => {
+                    let cpus = of_these(chosen, &source, &cpus)?;
+                    Self::with_cpus(builder, source, cpus)
+                }
+            },
             Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
             Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
                 root: source.root,
@@ -302,6 +333,24 @@ impl Host {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// Those of the CPUs that were chosen.
+fn of_these(chosen: &BTreeSet<u32>, source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
+    let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
+    if chosen.is_empty() || !chosen.is_subset(&usable) {
+        return Err(HostError::Chosen {
+            chosen: chosen - &usable,
+            usable,
+        });
+    }
+    let mut cpus = cpus::read(source, Some(chosen))?;
+    for left_out in &mut cpus.left_out {
+        if usable.contains(&left_out.os_index) {
+            left_out.why = WhyLeftOut::NotChosen;
+        }
+    }
+    Ok(cpus)
 }
 
 /// Whether there is a folder.

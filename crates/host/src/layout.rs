@@ -85,7 +85,8 @@ impl Layout {
         let module_of_spe = |spe: usize| module_of(order[spe % order.len()]);
         let topology = Topology::new(name, cells.iter().map(module_of_cell).collect(), sites)
             .with_modules_of_spes((0..spes).map(module_of_spe).collect())
-            .with_modules(modules.len() as u16);
+            .with_modules(modules.len() as u16)
+            .with_place_of_ppe(format!("CPU {}", cpus.cpus[first].os_index));
         let workers = order
             .iter()
             .take(spes)
@@ -156,6 +157,7 @@ mod tests {
     fn the_ppe_has_a_cpu_that_its_first_spe_has_not() {
         let layout = Layout::new(&computer(2, 2), None);
         assert_eq!(layout.ppe_cpu, 0);
+        assert_eq!(layout.topology.place_of_ppe(), Some("CPU 0"));
         let expected = [
             "CPU 1", "CPU 0", "CPU 2", "CPU 3", "CPU 4", "CPU 5", "CPU 6", "CPU 7",
         ];

@@ -86,6 +86,7 @@ mod words;
 mod worker;
 
 pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
+pub use cpus::list::parse_list as parse_cpus;
 pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
 pub use host::{Host, HostBuilder, HostError};
 pub use mfc::HostMfc;

@@ -29,6 +29,7 @@ pub struct Topology {
     /// The nearest memory module of each SPE, if those of a Cell differ.
     modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
+    place_of_ppe: Option<String>,
     capabilities: Capabilities,
 }
 
@@ -104,6 +105,7 @@ impl Topology {
             spes,
             modules_of_spes: None,
             modules,
+            place_of_ppe: None,
             capabilities: Capabilities::default(),
         }
     }
@@ -201,6 +203,18 @@ impl Topology {
     /// If the machine has no such SPE.
     pub fn place_of(&self, spe: SpeId) -> &str {
         &self.spes[spe.index()].place
+    }
+
+    /// The same machine, where this is what its owner calls the place of the PPE.
+    #[must_use]
+    pub fn with_place_of_ppe(mut self, place: impl Into<String>) -> Self {
+        self.place_of_ppe = Some(place.into());
+        self
+    }
+
+    /// What the machine's owner calls the place of the PPE, such as `CPU 0`, if it has a name.
+    pub fn place_of_ppe(&self) -> Option<&str> {
+        self.place_of_ppe.as_deref()
     }
 
     /// The memory module that is nearest to an SPE.

@@ -23,3 +23,4 @@ mod stats;
 mod sweeps;
 mod terminal;
 mod trust;
+mod words;
