@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellworks_machine::Span;
 use cellworks_reproduce::Paper;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
 use crate::output::{Format, ResultFiles};
@@ -24,7 +24,55 @@ Examples:
   cellworks machines qs20 > my.toml
       A description to edit.
   cellworks machines my.toml
-      Whether it still describes a machine.";
+      Whether it still describes a machine.
+  cellworks machines diff qs20 my.toml
+      What is different about it.";
+
+const MACHINE_AFTER_HELP: &str = "\
+Examples:
+  cellworks machine
+      This computer, as the other commands use it.
+  cellworks machine --html machine.html
+      The same as a drawing.
+  cellworks machine scc --html scc.html
+      The mesh of a simulated machine with its elements.";
+
+/// Shows what a machine is made of: of this computer packages, L3 groups, cores and hardware
+/// threads, NUMA nodes with their distances, caches, clocks and limits.
+///
+/// An L3 group is the CPUs under one last-level cache, a NUMA node the memory beside some CPUs. A
+/// simulated machine has elements on rings or a mesh.
+#[derive(Args)]
+#[command(after_help = MACHINE_AFTER_HELP)]
+pub(crate) struct MachineArgs {
+    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
+    /// describes one
+    #[arg(value_name = "MACHINE", default_value = HOST)]
+    pub machine: String,
+
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl MachineArgs {
+    /// This computer, in this format.
+    pub fn of_this_computer(format: Format) -> Self {
+        Self {
+            machine: HOST.to_owned(),
+            cpus: None,
+            output: OutputArgs {
+                format,
+                html: None,
+                json: None,
+                csv: None,
+            },
+        }
+    }
+}
 
 /// What is done on a machine has these flags.
 #[derive(Args)]
@@ -211,14 +259,29 @@ Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make n
 /// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in
 /// .csv holds a matrix of one-way times between cores, in nanoseconds.
 #[derive(Args)]
-#[command(after_help = MACHINES_AFTER_HELP)]
+#[command(after_help = MACHINES_AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct MachinesArgs {
-    /// The machine to show: its name, or a file
+    #[command(subcommand)]
+    pub command: Option<MachinesCommand>,
+
+    /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
     pub machine: Option<String>,
 
     /// How to print the list
     #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
     pub format: Format,
+}
+
+/// What is done with several machines.
+#[derive(Subcommand)]
+pub(crate) enum MachinesCommand {
+    /// Lists the keys in which two descriptions differ, with the values of both
+    Diff {
+        /// The one machine: its name, or a file
+        a: String,
+        /// The other one
+        b: String,
+    },
 }
 
 /// Prints the completions for a shell.

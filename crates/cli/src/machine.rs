@@ -101,7 +101,7 @@ fn on_this_computer<J: Job>(
     files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
-    let host = this_computer(common)?;
+    let host = this_computer(common.cpus.as_ref())?;
     job.plan(host.topology(), &surroundings::LIMITS)?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits())?;

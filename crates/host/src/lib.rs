@@ -62,6 +62,7 @@
 mod conditions;
 mod cpu_time;
 mod cpus;
+mod described;
 mod engine;
 mod host;
 mod layout;
@@ -87,7 +88,8 @@ mod worker;
 
 pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 pub use cpus::list::parse_list as parse_cpus;
-pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
+pub use cpus::{CpusError, LeftOut, Node, Quota, WhyLeftOut};
+pub use described::{Cache, Described, DescribedCpu};
 pub use host::{Host, HostBuilder, HostError};
 pub use mfc::HostMfc;
 pub use ppe::HostPpe;

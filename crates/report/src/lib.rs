@@ -25,6 +25,7 @@ pub mod explanation;
 pub mod heat_map;
 pub mod html;
 pub mod json;
+pub mod machine;
 pub mod machines;
 #[cfg(test)]
 #[path = "../tests/made_up/mod.rs"]
@@ -50,6 +51,9 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
 pub use explanation::{ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad};
+pub use machine::{
+    CacheInfo, CpuInfo, ElementInfo, InterconnectInfo, MachineReport, NumaNodeInfo, QuotaInfo,
+};
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
     CpuBinding, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
+use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::text::{size, trimmed};
 
@@ -95,6 +96,11 @@ pub fn table(list: &Machines, width: usize) -> String {
         }
     }
     trimmed(&table.to_string())
+}
+
+/// Rows of text, the headings first, in at most `width` columns.
+pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
+    columns_within(rows, |_| true, width)
 }
 
 /// The list as CSV: a header, and a line for each machine.

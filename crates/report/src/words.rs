@@ -74,9 +74,9 @@ const COMPUTER_IN_A_LINE: &str = "an L3 group is the CPUs under one last-level c
      beside some CPUs, a local buffer 256 KB that one CPU has for itself; the main thread starts the others";
 
 /// The same of a Cell's.
-const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of 256 KB, into which it moves data by DMA; a \
-     Cell is a chip with SPEs and a PPE, the core that starts their programs; memory modules are numbered as \
-     the Cells beside them";
+const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, into which it moves data by DMA; a \
+     Cell is a chip with SPEs and a PPE, the core that starts their programs; a memory module is memory beside a \
+     Cell";
 
 /// The words for one machine.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod everything;
 mod explain;
+mod machine;
 mod machines;
 mod manual;
 mod map;

@@ -72,7 +72,7 @@ fn a_computer_has_the_words_of_computers_and_a_cell_those_of_a_cell() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     for text in [
         ": 16 SPEs, 2 Cells, 2 memory",
-        "an SPE is a core with a local store of 256 KB",
+        "an SPE is a core with a local store of its own",
         "ppe-spe ",
     ] {
         assert!(run.out.contains(text), "{text}: {}", run.out);
