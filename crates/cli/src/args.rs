@@ -1,12 +1,13 @@
 //! Flags that several commands have, those of the small commands, and how numbers are read.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cellworks_machine::Span;
 use cellworks_reproduce::Paper;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::failure::Failure;
 use crate::output::{Format, ResultFiles};
@@ -23,7 +24,55 @@ Examples:
   cellworks machines qs20 > my.toml
       A description to edit.
   cellworks machines my.toml
-      Whether it still describes a machine.";
+      Whether it still describes a machine.
+  cellworks machines diff qs20 my.toml
+      What is different about it.";
+
+const MACHINE_AFTER_HELP: &str = "\
+Examples:
+  cellworks machine
+      This computer, as the other commands use it.
+  cellworks machine --html machine.html
+      The same as a drawing.
+  cellworks machine scc --html scc.html
+      The mesh of a simulated machine with its elements.";
+
+/// Shows what a machine is made of: of this computer packages, L3 groups, cores and hardware
+/// threads, NUMA nodes with their distances, caches, clocks and limits.
+///
+/// An L3 group is the CPUs under one last-level cache, a NUMA node the memory beside some CPUs. A
+/// simulated machine has elements on rings or a mesh.
+#[derive(Args)]
+#[command(after_help = MACHINE_AFTER_HELP)]
+pub(crate) struct MachineArgs {
+    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
+    /// describes one
+    #[arg(value_name = "MACHINE", default_value = HOST)]
+    pub machine: String,
+
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl MachineArgs {
+    /// This computer, in this format.
+    pub fn of_this_computer(format: Format) -> Self {
+        Self {
+            machine: HOST.to_owned(),
+            cpus: None,
+            output: OutputArgs {
+                format,
+                html: None,
+                json: None,
+                csv: None,
+            },
+        }
+    }
+}
 
 /// What is done on a machine has these flags.
 #[derive(Args)]
@@ -32,6 +81,10 @@ pub(crate) struct CommonArgs {
     /// describes one
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
+
+    /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
 
     #[command(flatten)]
     pub simulation: SimulationArgs,
@@ -43,6 +96,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 }
+
+/// CPUs as the operating system numbers them.
+#[derive(Clone)]
+pub(crate) struct Cpus(pub BTreeSet<u32>);
 
 /// How a simulated machine is simulated.
 #[derive(Args, Default)]
@@ -202,14 +259,29 @@ Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make n
 /// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in
 /// .csv holds a matrix of one-way times between cores, in nanoseconds.
 #[derive(Args)]
-#[command(after_help = MACHINES_AFTER_HELP)]
+#[command(after_help = MACHINES_AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct MachinesArgs {
-    /// The machine to show: its name, or a file
+    #[command(subcommand)]
+    pub command: Option<MachinesCommand>,
+
+    /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
     pub machine: Option<String>,
 
     /// How to print the list
     #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
     pub format: Format,
+}
+
+/// What is done with several machines.
+#[derive(Subcommand)]
+pub(crate) enum MachinesCommand {
+    /// Lists the keys in which two descriptions differ, with the values of both
+    Diff {
+        /// The one machine: its name, or a file
+        a: String,
+        /// The other one
+        b: String,
+    },
 }
 
 /// Prints the completions for a shell.
@@ -318,11 +390,16 @@ impl CommonArgs {
         }
     }
 
-    /// ` --machine qs20` for the examples of a simulated machine, and nothing for this computer.
+    /// ` --machine qs20` for the examples of a simulated machine, and for this computer the CPUs
+    /// that were chosen.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            false => String::new(),
+            // What an example names is there only with the same CPUs.
+            false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
+                let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+                format!(" --cpus {}", cpus.join(","))
+            }),
             true if machine.contains(char::is_whitespace) => format!(" --machine '{machine}'"),
             true => format!(" --machine {machine}"),
         }
@@ -345,6 +422,13 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
         true => PathBuf::from("/dev/stdin"),
         false => path,
     })
+}
+
+/// CPUs in Linux's notation.
+fn cpus(text: &str) -> Result<Cpus, String> {
+    let cpus = cellworks_host::parse_cpus(text).filter(|cpus| !cpus.is_empty());
+    cpus.map(Cpus)
+        .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
 /// What chooses between runs that are as good as each other.

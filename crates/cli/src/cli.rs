@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::args::{CompareArgs, CompletionsArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs};
+use crate::args::{
+    CompareArgs, CompletionsArgs, MachineArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs,
+};
 use crate::map::MapArgs;
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
@@ -24,6 +26,7 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     Map(MapArgs),
     Merge(MergeArgs),
+    Machine(MachineArgs),
     Machines(MachinesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

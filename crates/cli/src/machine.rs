@@ -101,7 +101,7 @@ fn on_this_computer<J: Job>(
     files: ResultFiles,
     job: &J,
 ) -> Result<(), Failure> {
-    let host = this_computer()?;
+    let host = this_computer(common.cpus.as_ref())?;
     job.plan(host.topology(), &surroundings::LIMITS)?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits())?;
@@ -113,6 +113,12 @@ fn on_this_computer<J: Job>(
 
 fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Result<(), Failure> {
     common.check_counters()?;
+    if common.cpus.is_some() {
+        return Err(Failure::Usage(format!(
+            "--cpus with --machine {}: a simulated machine has none of this computer's CPUs; leave one of them out",
+            common.machine
+        )));
+    }
     let description = load(&common.machine)?;
     let limits = simulated::limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());

@@ -1,25 +1,45 @@
 //! `cellworks machines`: the simulated machines that are built in, and their descriptions.
 
 use cellworks_report::{Machines, SimulatedMachine, json, machines};
-use cellworks_sim::{Description, Interconnect};
+use cellworks_sim::Description;
 
-use crate::args::MachinesArgs;
+use crate::args::{HOST, MachineArgs, MachinesArgs, MachinesCommand};
+use crate::describe::{self, kind_of};
 use crate::failure::Failure;
 use crate::output::Format;
-use crate::output::print;
+use crate::output::{print, width};
 use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
-    if let Some(machine) = &arguments.machine {
-        return print(&description(machine)?);
+    if let Some(MachinesCommand::Diff { a, b }) = &arguments.command {
+        return print(&diff(a, b)?);
+    }
+    match arguments.machine.as_deref() {
+        Some(HOST) => return describe::run(&MachineArgs::of_this_computer(arguments.format)),
+        Some(machine) => return print(&description(machine)?),
+        None => {}
     }
     let built_in = Description::built_in_names().filter_map(Description::built_in);
     let list = Machines::new(built_in.map(|machine| in_list(&machine)).collect());
     print(&match arguments.format {
-        Format::Table => machines::table(&list),
+        Format::Table => machines::table(&list, width()),
         Format::Json => json::render(&list),
         Format::Csv => machines::csv(&list),
     })
+}
+
+/// What differs between two descriptions: a line for each key, with its value in both.
+fn diff(a: &str, b: &str) -> Result<String, Failure> {
+    let read = |machine: &str| described(machine).map_err(Failure::Usage);
+    let differences = read(a)?.differences(&read(b)?);
+    if differences.is_empty() {
+        return Ok(format!("{a} and {b} describe the same machine\n"));
+    }
+    let rows = differences
+        .into_iter()
+        .map(|(key, a, b)| [key, a.unwrap_or_default(), b.unwrap_or_default()]);
+    let headings = ["key".to_owned(), a.to_owned(), b.to_owned()];
+    Ok(machines::rows([headings].into_iter().chain(rows), width()))
 }
 
 /// The TOML of a machine: as it was written if it is built in, with its comments.
@@ -36,12 +56,6 @@ fn in_list(machine: &Description) -> SimulatedMachine {
     let modules = &machine.modules;
     let bytes = modules[0].bytes.value;
     let are_alike = modules.iter().all(|module| module.bytes.value == bytes);
-    let interconnect = match machine.interconnect {
-        Interconnect::Rings(_) => "rings",
-        Interconnect::Mesh(_) => "mesh",
-        Interconnect::Crossbar(_) => "crossbar",
-        Interconnect::Matrix(_) => "matrix",
-    };
     SimulatedMachine {
         name: machine.name.clone(),
         title: machine.title.clone(),
@@ -49,6 +63,6 @@ fn in_list(machine: &Description) -> SimulatedMachine {
         cells: machine.cells.len(),
         memory_modules: modules.len(),
         memory_bytes_per_module: are_alike.then_some(bytes as usize),
-        interconnect: interconnect.to_owned(),
+        interconnect: kind_of(&machine.interconnect).to_owned(),
     }
 }

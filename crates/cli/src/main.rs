@@ -3,6 +3,7 @@
 mod args;
 mod cli;
 mod compare;
+mod describe;
 mod failure;
 mod machine;
 mod machines;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Map(arguments) => map::run(arguments),
         Command::Merge(arguments) => merge::merge(arguments),
+        Command::Machine(arguments) => describe::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),

@@ -1,9 +1,11 @@
 //! Printing results and messages.
 
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
+use cellworks_report::WIDTH;
 use clap::ValueEnum;
+use rustix::termios::tcgetwinsize;
 
 use crate::failure::{Failure, exit_code};
 use crate::message::warn;
@@ -53,20 +55,40 @@ fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
 
 /// A result in every form in which it is printed.
 pub(crate) struct Views<R> {
-    pub table: fn(&R) -> String,
+    /// In at most so many columns.
+    pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
     pub json: fn(&R) -> String,
     pub html: fn(&R) -> String,
 }
 
 impl<R> Views<R> {
-    fn of(&self, format: Format) -> fn(&R) -> String {
+    /// The result in one of them.
+    fn view(&self, result: &R, format: Format) -> String {
         match format {
-            Format::Table => self.table,
-            Format::Json => self.json,
-            Format::Csv => self.csv,
+            Format::Table => (self.table)(result, width()),
+            Format::Json => (self.json)(result),
+            Format::Csv => (self.csv)(result),
         }
     }
+}
+
+/// Longer lines are hard to read.
+const WIDTH_MAX: usize = 120;
+
+/// Where there is less room, tables are broken by the terminal.
+const WIDTH_MIN: usize = 60;
+
+/// How many columns tables may have: what the variable COLUMNS says, or the terminal has.
+pub(crate) fn width() -> usize {
+    let wanted = std::env::var("COLUMNS").ok();
+    let wanted = wanted.and_then(|columns| columns.parse().ok());
+    let of_terminal = || {
+        let size = stdout().is_terminal().then(|| tcgetwinsize(stdout()));
+        size?.ok().map(|size| usize::from(size.ws_col))
+    };
+    let columns = wanted.or_else(of_terminal).filter(|columns| *columns > 0);
+    columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
 }
 
 /// The files that `--html`, `--json` and `--csv` name. A format stands for its flag, and none for
@@ -147,10 +169,13 @@ pub(crate) fn show<R>(
         true => Printed::ToStandardError,
         false => printed,
     };
-    let mut end = print_to(&views.of(format)(result), printed);
+    let mut end = print_to(&views.view(result, format), printed);
     for (format, mut file) in files.0 {
-        let view = format.map_or(views.html, |format| views.of(format));
-        let saved = match file.write_all(view(result).as_bytes()) {
+        let view = match format {
+            Some(format) => views.view(result, format),
+            None => (views.html)(result),
+        };
+        let saved = match file.write_all(view.as_bytes()) {
             Ok(()) => file.complete(),
             Err(error) => Err(file.failed(&error)),
         };

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust};
+use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust, Words};
 use serde::de::DeserializeOwned;
 
 use crate::args::CommonArgs;
@@ -182,7 +182,11 @@ impl<S: Steps> Session<S> {
             sweep,
         } = shown;
         if let (Some(computer), false) = (&surroundings, quiet) {
-            computer.warnings().iter().for_each(|warning| warn(warning));
+            let words = Words::of(&machine);
+            let warnings = computer.warnings();
+            warnings
+                .iter()
+                .for_each(|warning| warn(&words.say(warning)));
         }
         let session = Arc::new(Self {
             progress: Progress::new(steps.planned(), quiet),
@@ -254,6 +258,11 @@ impl<S: Steps> Session<S> {
             }
         });
         Ok(to_do)
+    }
+
+    /// A text in the words of the machine.
+    pub fn say(&self, text: &str) -> String {
+        Words::of(&self.machine).say(text)
     }
 
     /// Where progress is shown.

@@ -3,11 +3,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellworks_host::{Conditions, CpusError, Host, Watch};
+use cellworks_host::{Conditions, CpusError, Host, HostError, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
 
+use crate::args::Cpus;
 use crate::failure::Failure;
 
 /// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in
@@ -28,8 +29,17 @@ const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
 /// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it
 /// from a thread of its own.
-pub(crate) fn this_computer() -> Result<&'static Host, Failure> {
-    let host = Host::new().map_err(|error| Failure::Run(error.to_string()))?;
+pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
+    let mut builder = Host::builder();
+    if let Some(Cpus(chosen)) = chosen {
+        builder = builder.cpus(chosen.iter().copied());
+    }
+    let host = builder.build().map_err(|error| match error {
+        HostError::Chosen { .. } | HostError::ChosenTwice { .. } => {
+            Failure::Usage(format!("--cpus: {error}"))
+        }
+        error => Failure::Run(error.to_string()),
+    })?;
     Ok(Box::leak(Box::new(host)))
 }
 

@@ -10,7 +10,7 @@ use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
-use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source};
+use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source, WhyLeftOut};
 use crate::layout::Layout;
 use crate::memory::Pages;
 use crate::pin::Pinned;
@@ -85,28 +85,32 @@ pub enum HostError {
         #[source]
         cause: CpusError,
     },
+    /// CPUs were chosen that the process may not use, or none.
+    #[error(
+        "{} cannot be chosen: this process may use {}; choose some of these",
+        match chosen.is_empty() {
+            true => "no CPU".to_owned(),
+            false => name_cpus(chosen),
+        },
+        name_cpus(usable)
+    )]
+    Chosen {
+        /// Those that were chosen and may not be used.
+        chosen: BTreeSet<u32>,
+        /// Those that may be used.
+        usable: BTreeSet<u32>,
+    },
     /// The number of SPEs is outside of the allowed range.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
-    /// A CPU was chosen that the process may not use, or that is not there.
+    /// A CPU was chosen twice.
     #[error(
-        "CPU {cpu} was chosen for an SPE, but this process may use {}; choose among these",
-        name_cpus(allowed)
+        "CPU {cpu} was chosen twice; choose each CPU once: if there are more SPEs than CPUs, they go \
+         round"
     )]
-    NoSuchCpu {
+    ChosenTwice {
         /// The CPU.
         cpu: u32,
-        /// The CPUs that can be chosen.
-        allowed: BTreeSet<u32>,
-    },
-    /// CPUs were chosen, but none or one of them twice.
-    #[error(
-        "{chosen:?} were chosen as the CPUs of SPEs; choose at least one, and each once: SPEs that \
-         are more than the CPUs go round"
-    )]
-    ChosenCpus {
-        /// What was chosen.
-        chosen: Vec<u32>,
     },
     /// The size of local stores is outside of the allowed range.
     #[error(
@@ -155,13 +159,12 @@ impl HostBuilder {
         self
     }
 
-    /// On which CPUs the SPEs are, from SPE 0 on, as the operating system numbers CPUs: each named
-    /// once. If [`spes`](Self::spes) is not called there are as many SPEs as CPUs; if there are
-    /// more, they go round.
+    /// The CPUs that the host uses, as the operating system numbers them, each named once: SPE 0 is
+    /// on the first one, and so on. If [`spes`](Self::spes) is not called there are as many SPEs as
+    /// CPUs; if there are more SPEs, they go round. The PPE is on one of these CPUs, too.
     ///
-    /// If this is not called the SPEs have all CPUs of the process, Cell by Cell: in each Cell in
-    /// ascending order, the second hardware threads of all cores after all first ones. The PPE has
-    /// a CPU of the first Cell, if there is one, that no SPE was given by this.
+    /// If this is not called the host uses all CPUs that the process may use, Cell by Cell: in each
+    /// Cell in ascending order, the second hardware threads of all cores after all first ones.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -175,8 +178,8 @@ impl HostBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn cpus(mut self, cpus: impl IntoIterator<Item = u32>) -> Self {
-        self.cpus = Some(cpus.into_iter().collect());
+    pub fn cpus(mut self, chosen: impl IntoIterator<Item = u32>) -> Self {
+        self.cpus = Some(chosen.into_iter().collect());
         self
     }
 
@@ -248,7 +251,13 @@ impl Host {
             .allowed()
             .and_then(|allowed| cpus::read(&source, allowed.as_ref()));
         match cpus {
-            Ok(cpus) => Self::with_cpus(builder, source, cpus),
+            Ok(cpus) => match &builder.cpus {
+                None => Self::with_cpus(builder, source, cpus),
+                Some(chosen) => {
+                    let cpus = of_these(chosen, &source, &cpus)?;
+                    Self::with_cpus(builder, source, cpus)
+                }
+            },
             Err(cause) if source.is_this_computer() => Err(HostError::Cpus(cause)),
             Err(CpusError::Unknown { .. }) => Err(HostError::NoComputer {
                 root: source.root,
@@ -280,8 +289,7 @@ impl Host {
             });
             places_memory = cannot_place.is_none() && cpus.usable_nodes().count() > 1;
         }
-        let chosen = builder.cpus.map(|chosen| places_of(chosen, &cpus));
-        let layout = Layout::new(&cpus, builder.spes, chosen.transpose()?);
+        let layout = Layout::new(&cpus, builder.spes, builder.cpus.as_deref());
         let nodes: Vec<u32> = cpus
             .usable_nodes()
             .map(|at| cpus.memory_nodes[at].os_index)
@@ -354,20 +362,26 @@ impl Host {
     }
 }
 
-/// Where in `cpus` those are that were chosen.
-fn places_of(chosen: Vec<u32>, cpus: &Cpus) -> Result<Vec<usize>, HostError> {
-    let different: BTreeSet<u32> = chosen.iter().copied().collect();
-    if chosen.is_empty() || different.len() < chosen.len() {
-        return Err(HostError::ChosenCpus { chosen });
+/// Those of the CPUs that were chosen.
+fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
+    let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
+    let mut different = BTreeSet::new();
+    if let Some(&cpu) = chosen.iter().find(|&&cpu| !different.insert(cpu)) {
+        return Err(HostError::ChosenTwice { cpu });
     }
-    let place_of = |&cpu: &u32| {
-        let place = cpus.cpus.iter().position(|known| known.os_index == cpu);
-        place.ok_or_else(|| HostError::NoSuchCpu {
-            cpu,
-            allowed: cpus.cpus.iter().map(|known| known.os_index).collect(),
-        })
-    };
-    chosen.iter().map(place_of).collect()
+    if different.is_empty() || !different.is_subset(&usable) {
+        return Err(HostError::Chosen {
+            chosen: &different - &usable,
+            usable,
+        });
+    }
+    let mut cpus = cpus::read(source, Some(&different))?;
+    for left_out in &mut cpus.left_out {
+        if usable.contains(&left_out.os_index) {
+            left_out.why = WhyLeftOut::NotChosen;
+        }
+    }
+    Ok(cpus)
 }
 
 /// Whether there is a folder.
@@ -479,18 +493,23 @@ mod tests {
             Ok(_) => panic!("{cpus:?} were not refused"),
             Err(error) => error.to_string(),
         };
-        let far = refused(&[99_999]);
-        assert!(
-            far.starts_with("CPU 99999 was chosen for an SPE, but this process may use CPU")
-                && far.ends_with("; choose among these"),
-            "{far}"
-        );
+        for (cpus, begin) in [(&[99_999][..], "CPU 99999"), (&[], "no CPU")] {
+            let error = refused(cpus);
+            assert!(
+                error.starts_with(&format!(
+                    "{begin} cannot be chosen: this process may use CPU"
+                )) && error.ends_with("; choose some of these"),
+                "{error}"
+            );
+        }
+        let usable = Host::new().unwrap().cpus.cpus[0].os_index;
         assert_eq!(
-            refused(&[0, 0]),
-            "[0, 0] were chosen as the CPUs of SPEs; choose at least one, and each once: SPEs that are more \
-             than the CPUs go round"
+            refused(&[usable, usable]),
+            format!(
+                "CPU {usable} was chosen twice; choose each CPU once: if there are more SPEs than CPUs, they go \
+                 round"
+            )
         );
-        assert_eq!(refused(&[]), refused(&[0, 0]).replace("0, 0", ""));
     }
 
     #[test]

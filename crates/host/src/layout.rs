@@ -1,10 +1,10 @@
 //! The layout: which CPU each SPE gets, and which memory module is next to it.
 //!
-//! SPEs take the CPUs that were chosen for them, or all CPUs in the order of [`Cpus::spe_order`]:
+//! SPEs take the CPUs in the order in which they were chosen, or in that of [`Cpus::spe_order`]:
 //! Cell by Cell, in ascending order, SMT siblings last. The PPE takes the last CPU among the first
-//! hardware threads of the first Cell that was not chosen for an SPE, because a PPE that
-//! communicates with SPE 0 should not share a CPU with it. If there are more SPEs than CPUs, the
-//! order begins again, and SPEs on the same CPU share one OS thread.
+//! hardware threads of the first Cell, because a PPE that communicates with SPE 0 should not share
+//! a CPU with it. If there are more SPEs than CPUs, the order begins again, and SPEs on the same
+//! CPU share one OS thread.
 //!
 //! The memory modules are the NUMA nodes of which the process can have memory. The module of an SPE
 //! is the node of its CPU, or the nearest one. The CPUs of a Cell may belong to several nodes: a
@@ -37,9 +37,9 @@ pub(crate) struct WorkerLayout {
 
 impl Layout {
     /// The layout of `spes` SPEs, at most [`SPES_MAX`]. With `None` there are as many SPEs as CPUs
-    /// that can run at once. `chosen` are the CPUs of the SPEs, by their places in `cpus`, if the
-    /// program has chosen them.
-    pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<Vec<usize>>) -> Self {
+    /// that can run at once. `chosen` has the CPUs in the order in which SPEs take them, as the
+    /// operating system numbers them, if they were chosen: then `cpus` has these alone.
+    pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
         // More OS threads than the quota allows to run at once would only take turns.
@@ -53,11 +53,15 @@ impl Layout {
             .iter()
             .take_while(|&&at| cell_of(at) == cell_of(default_order[0]))
             .count();
-        let is_chosen = |at: &usize| chosen.as_ref().is_some_and(|chosen| chosen.contains(at));
-        let for_ppe = &default_order[..first_cell];
-        let free = for_ppe.iter().rfind(|at| !is_chosen(at));
-        let ppe_at = *free.unwrap_or(&for_ppe[first_cell - 1]);
-        let order = chosen.unwrap_or(default_order);
+        let ppe_at = default_order[first_cell - 1];
+        let place_of = |cpu: &u32| {
+            let place = cpus.cpus.iter().position(|known| known.os_index == *cpu);
+            place.expect("a CPU that was chosen is there")
+        };
+        let order = match chosen {
+            Some(chosen) => chosen.iter().map(place_of).collect(),
+            None => default_order,
+        };
 
         let spes = spes.unwrap_or(order.len());
         // Cells are numbered in the order in which SPEs meet them.
@@ -179,19 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn spes_have_the_cpus_that_were_chosen_and_the_ppe_another_one() {
+    fn spes_have_the_cpus_that_were_chosen() {
         let computer = computer(2, 2);
-        let ppe_beside = |chosen: &[usize]| {
-            let layout = Layout::new(&computer, None, Some(chosen.to_vec()));
-            let expected: Vec<String> = chosen.iter().map(|cpu| format!("CPU {cpu}")).collect();
-            assert_eq!(places(&layout), expected);
-            layout.ppe_cpu
-        };
-        assert_eq!(ppe_beside(&[3, 2]), 1);
-        assert_eq!(ppe_beside(&[5, 1]), 0);
-        assert_eq!(ppe_beside(&[1, 0, 7]), 1);
+        let layout = Layout::new(&computer, None, Some(&[5, 1]));
+        assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
         // Cells are numbered in the order in which SPEs meet them, and SPEs go round.
-        let layout = Layout::new(&computer, Some(3), Some(vec![3, 0]));
+        let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));
         assert_eq!(

@@ -63,6 +63,7 @@
 mod conditions;
 mod cpu_time;
 mod cpus;
+mod described;
 mod engine;
 mod host;
 mod layout;
@@ -87,7 +88,9 @@ mod words;
 mod worker;
 
 pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
-pub use cpus::{CpusError, LeftOut, Quota, WhyLeftOut};
+pub use cpus::list::parse_list as parse_cpus;
+pub use cpus::{CpusError, LeftOut, Node, Quota, WhyLeftOut};
+pub use described::{Cache, Described, DescribedCpu};
 pub use host::{Host, HostBuilder, HostError};
 pub use memory::MemorySlice;
 pub use mfc::HostMfc;

@@ -1,8 +1,12 @@
-//! Rows of text in columns, as all tables for people are written whose cells stay whole.
+//! Rows of text in columns, as all tables for people are written whose cells stay whole where there
+//! is room.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 
 use crate::text::trimmed;
+
+/// Blanks between columns.
+const GAP: u16 = 2;
 
 /// Rows of text, the headings first, in columns two blanks apart. A column fills from the right,
 /// unless `is_text` says of its index that it holds text.
@@ -11,12 +15,32 @@ pub(crate) fn columns<R: Into<Row>>(
     is_text: impl Fn(usize) -> bool,
 ) -> String {
     let mut table = Table::new();
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    aligned(table, rows, is_text)
+}
+
+/// The same in at most `width` columns: cells are broken where they are too long.
+pub(crate) fn columns_within<R: Into<Row>>(
+    rows: impl IntoIterator<Item = R>,
+    is_text: impl Fn(usize) -> bool,
+    width: usize,
+) -> String {
+    let mut table = Table::new();
+    let width = u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP);
     table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .add_rows(rows);
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width);
+    aligned(table, rows, is_text)
+}
+
+fn aligned<R: Into<Row>>(
+    mut table: Table,
+    rows: impl IntoIterator<Item = R>,
+    is_text: impl Fn(usize) -> bool,
+) -> String {
+    table.load_style(presets::NOTHING).add_rows(rows);
     for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
+        column.set_padding((0, GAP));
         if !is_text(at) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -7,52 +7,55 @@
 //! ```
 //!
 //! Numbers stand in the cells, so that the picture says the same where colours are not shown. On
-//! machines with so many SPEs that a column for each would pass 100 columns, a cell is a block of
-//! pairs.
+//! machines with so many SPEs that a column for each would be too wide, a cell is a block of pairs.
+//! On a computer SPEs are called by their CPUs.
 
 use std::iter;
 
 use anstyle::{AnsiColor, RgbColor, Style};
 use cellworks_stats::{Matrix, MatrixClass};
 
-use crate::MachineInfo;
 use crate::columns::columns;
 use crate::scale::{Scale, Unit, wants_dark_text};
-use crate::text::{self, WIDTH, bold, matrix_notes, matrix_title, time};
+use crate::text::{self, bold, matrix_notes, matrix_title, time};
+use crate::{MachineInfo, Words};
 
 /// The matrix as coloured cells with numbers, the classes of its pairs as a table, and a legend;
-/// at most 100 columns wide. Colours are ANSI styles of 24 bits.
+/// at most `width` columns wide. Colours are ANSI styles of 24 bits.
 ///
 /// `machine` is the one that the matrix was measured on; it names the SPEs.
-pub fn render(matrix: &Matrix, machine: &MachineInfo) -> String {
+pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
+    let words = Words::of(machine);
     let scale = Scale::of(matrix);
     let unit = scale.map_or("ns", |scale| scale.unit().name);
-    let mut text = format!("{}: one way, in {unit}\n", bold(&matrix_title(matrix)));
-    text += &text::wrapped(&matrix_notes(matrix), "");
+    let title = bold(&words.say(&matrix_title(matrix)));
+    let mut text = text::wrapped(&format!("{title}: one way, in {unit}"), "  ", width);
+    text += &text::wrapped(&words.say(&matrix_notes(matrix)), "", width);
     if let Some(scale) = scale {
-        text += &cells(matrix, machine, &scale);
+        text += &cells(matrix, machine, &scale, width);
     }
     if !matrix.classes.is_empty() {
         text.push('\n');
-        text += &classes(matrix);
+        text += &classes(matrix, words);
     }
     text
 }
 
-fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> String {
+fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale, width: usize) -> String {
     let spes = matrix.one_way_ns.len();
+    let names = Names::of(machine, spes);
     let Grid {
         block,
         labels,
         medians,
         unit,
-    } = Grid::that_fits(matrix, machine, scale.unit());
+    } = Grid::that_fits(matrix, &names, scale.unit(), width);
     let label = label_width(&labels);
-    let cell = cell_width(&medians, spes, unit);
+    let cell = cell_width(&medians, &names, unit);
 
     let mut text = format!("\n{:>label$}", "from \\ to");
     for first in (0..spes).step_by(block) {
-        text += &format!("{first:>cell$}");
+        text += &format!("{:>cell$}", names.numbers[first]);
     }
     text.push('\n');
     for (name, row) in labels.iter().zip(&medians) {
@@ -75,7 +78,40 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> String {
         text += line.trim_end();
         text.push('\n');
     }
-    text + "\n" + &legend(scale, block)
+    text + "\n" + &legend(scale, block, width)
+}
+
+/// What SPEs are called: on a computer by the numbers of their CPUs.
+struct Names<'m> {
+    machine: &'m MachineInfo,
+    noun: &'static str,
+    numbers: Vec<u32>,
+}
+
+impl<'m> Names<'m> {
+    /// The longest list of CPUs that stands in front of a row.
+    const LIST: usize = 12;
+
+    fn of(machine: &'m MachineInfo, spes: usize) -> Self {
+        let cpus = text::cpus(&machine.spe_places);
+        let cpus = cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == spes);
+        Self {
+            machine,
+            noun: if cpus.is_some() { "CPU" } else { "SPE" },
+            numbers: cpus.unwrap_or_else(|| (0..spes as u32).collect()),
+        }
+    }
+
+    /// A block of SPEs, such as `SPE 0-31`.
+    fn block(&self, first: usize, last: usize) -> String {
+        let numbers = &self.numbers[first..=last];
+        match text::ranges(numbers.to_vec()) {
+            long if long.len() > Self::LIST => {
+                format!("{} {} and {} more", self.noun, numbers[0], last - first)
+            }
+            list => format!("{} {list}", self.noun),
+        }
+    }
 }
 
 /// A matrix with blocks of SPEs in place of SPEs.
@@ -91,24 +127,19 @@ struct Grid {
 
 impl Grid {
     /// The finest grid that fits; one whose blocks are equal where it is not much coarser.
-    fn that_fits(matrix: &Matrix, machine: &MachineInfo, unit: Unit) -> Self {
+    fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
         // Each pair, with the place of each SPE if there is room.
-        let single = Self::of(matrix, unit, 1, |spe, _| text::spe(machine, spe));
-        if single.fits(spes) {
+        let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
+        if single.fits(names, width) {
             return single;
         }
-        let named = |block| {
-            Self::of(matrix, unit, block, |first, last| match block {
-                1 => format!("SPE {first}"),
-                _ => format!("SPE {first}-{last}"),
-            })
-        };
+        let named = |block| Self::of(matrix, unit, block, |first, last| names.block(first, last));
         // No column is narrower than a digit and a blank.
-        let mut block = spes.div_ceil(WIDTH / 2);
+        let mut block = spes.div_ceil(width / 2);
         let finest = loop {
             let grid = named(block);
-            if grid.fits(spes) {
+            if grid.fits(names, width) {
                 break grid;
             }
             block += 1;
@@ -116,7 +147,7 @@ impl Grid {
         let equal = (block..=block * 3 / 2).find(|block| spes.is_multiple_of(*block));
         equal
             .map(named)
-            .filter(|grid| grid.fits(spes))
+            .filter(|grid| grid.fits(names, width))
             .unwrap_or(finest)
     }
 
@@ -139,15 +170,15 @@ impl Grid {
         }
     }
 
-    fn fits(&self, spes: usize) -> bool {
-        let columns = (WIDTH - label_width(&self.labels).min(WIDTH))
-            / cell_width(&self.medians, spes, self.unit);
+    fn fits(&self, names: &Names<'_>, width: usize) -> bool {
+        let columns = (width - label_width(&self.labels).min(width))
+            / cell_width(&self.medians, names, self.unit);
         // Blocks that hold all SPEs are as coarse as it gets.
         self.labels.len() <= columns.max(1)
     }
 }
 
-fn legend(scale: &Scale, block: usize) -> String {
+fn legend(scale: &Scale, block: usize, width: usize) -> String {
     let steps = [
         (scale.low_ns, if scale.below { "at most " } else { "" }),
         (scale.middle_ns(), ""),
@@ -165,10 +196,11 @@ fn legend(scale: &Scale, block: usize) -> String {
     }
     line += "; blank: not measured\n";
     if block > 1 {
-        line += &format!(
-            "Each number is the median of a block of up to {block} x {block} pairs; a column is named by \
-             its first SPE.\n"
+        let note = format!(
+            "Each number is the median of a block of up to {block} x {block} pairs; a column is named by the first \
+             of its block."
         );
+        line += &text::wrapped(&note, "", width);
     }
     line
 }
@@ -212,19 +244,20 @@ fn label_width(labels: &[String]) -> usize {
     widest.unwrap_or(0).max("from \\ to".len()) + 1
 }
 
-/// Room for each number and for the number of each SPE, and a gap in front.
-fn cell_width(grid: &[Vec<Option<f64>>], spes: usize, unit: Unit) -> usize {
+/// Room for each number and for that of each SPE or CPU, and a gap in front.
+fn cell_width(grid: &[Vec<Option<f64>>], names: &Names<'_>, unit: Unit) -> usize {
     let times = grid.iter().flatten().flatten();
     let widest = times.map(|ns| unit.figures(*ns).len()).max().unwrap_or(0);
-    widest.max(spes.saturating_sub(1).to_string().len()) + 1
+    let last = names.numbers.iter().max().copied().unwrap_or_default();
+    widest.max(last.to_string().len()) + 1
 }
 
-fn classes(matrix: &Matrix) -> String {
+fn classes(matrix: &Matrix, words: Words<'_>) -> String {
     let headings = ["distance", "pairs", "measured", "min", "median", "max"].map(str::to_owned);
     let ns = |ns: Option<f64>| ns.map(time).unwrap_or_default();
     let row = |class: &MatrixClass| {
         [
-            class.name.clone(),
+            words.say(&class.name),
             text::whole(class.pairs),
             text::whole(class.pairs_measured),
             ns(class.min_ns),

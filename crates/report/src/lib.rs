@@ -25,6 +25,7 @@ pub mod explanation;
 pub mod heat_map;
 pub mod html;
 pub mod json;
+pub mod machine;
 pub mod machines;
 #[cfg(test)]
 #[path = "../tests/made_up/mod.rs"]
@@ -39,6 +40,7 @@ pub mod schema;
 pub mod sweep;
 pub mod table;
 mod text;
+mod words;
 
 use std::iter::repeat;
 
@@ -49,6 +51,9 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
 pub use explanation::{ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad};
+pub use machine::{
+    CacheInfo, CpuInfo, ElementInfo, InterconnectInfo, MachineReport, NumaNodeInfo, QuotaInfo,
+};
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
     CpuBinding, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
@@ -57,7 +62,8 @@ pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
 pub use sweep::{MappingTimes, SweepInfo, SweepReport};
-pub use text::{bandwidth, size, time, title};
+pub use text::{WIDTH, bandwidth, size, time, title};
+pub use words::Words;
 
 /// The version of the JSON; it rises when a field changes its meaning or goes, not when one is
 /// added.
@@ -126,6 +132,10 @@ pub struct MachineInfo {
     /// costs, and in files of commands that did not say so yet.
     #[serde(default)]
     pub spe_memory_modules: Vec<usize>,
+    /// Where the PPE is, such as `CPU 0`; `None` where it has no name, and in files of commands
+    /// that did not say so yet.
+    #[serde(default)]
+    pub ppe_place: Option<String>,
     /// How it was simulated; `None` if it was not.
     pub simulation: Option<Simulation>,
 }
@@ -325,16 +335,37 @@ impl Trust {
     }
 }
 
+impl Report {
+    /// The same with all sentences in the words of the machine.
+    #[must_use]
+    pub fn in_words_of_the_machine(mut self) -> Self {
+        let words = Words::of(&self.envelope.machine);
+        let advice = self.advice.iter_mut().map(|advice| &mut advice.text);
+        let missing = self.not_measured.iter_mut();
+        let missing = missing.flat_map(|missing| [&mut missing.what, &mut missing.why]);
+        for text in advice.chain(missing) {
+            *text = words.say(text);
+        }
+        self
+    }
+}
+
 impl Envelope {
     /// The envelope of what a command has found, in the present form; it can be relied upon if
-    /// there are no `reasons` against it.
+    /// there are no `reasons` against it. Reasons and warnings are said in the words of the machine.
     pub fn new(
         command: &str,
         machine: MachineInfo,
         environment: Environment,
-        reasons: Vec<Reason>,
+        mut reasons: Vec<Reason>,
         complete: bool,
     ) -> Self {
+        let mut environment = environment;
+        let words = Words::of(&machine);
+        let texts = reasons.iter_mut().map(|reason| &mut reason.text);
+        for text in texts.chain(&mut environment.warnings) {
+            *text = words.say(text);
+        }
         Self {
             schema_version: SCHEMA_VERSION,
             machine,
@@ -375,7 +406,13 @@ impl MachineInfo {
                 .spes()
                 .map(|spe| topology.module_of(spe).index())
                 .collect(),
+            ppe_place: topology.place_of_ppe().map(str::to_owned),
             simulation,
         }
+    }
+
+    /// Whether it is a computer, and not a machine that is simulated or a matrix of costs.
+    pub fn is_this_computer(&self) -> bool {
+        self.kind == "host"
     }
 }

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
+use crate::columns::columns_within;
 use crate::csv::quoted;
-use crate::text::{WIDTH, size, trimmed};
+use crate::text::{size, trimmed};
 
 /// The columns of the table, and whether they hold numbers.
 const COLUMNS: [(&str, bool); 6] = [
@@ -65,13 +66,13 @@ impl Machines {
     }
 }
 
-/// The list as a table of at most 100 columns.
-pub fn table(list: &Machines) -> String {
+/// The list as a table of at most `width` columns.
+pub fn table(list: &Machines, width: usize) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH as u16 + GAP)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX).saturating_add(GAP))
         .set_header(COLUMNS.map(|(heading, _)| heading));
     for machine in &list.machines {
         let memory = match (machine.memory_modules, machine.memory_bytes_per_module) {
@@ -95,6 +96,11 @@ pub fn table(list: &Machines) -> String {
         }
     }
     trimmed(&table.to_string())
+}
+
+/// Rows of text, the headings first, in at most `width` columns.
+pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
+    columns_within(rows, |_| true, width)
 }
 
 /// The list as CSV: a header, and a line for each machine.
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn the_table_says_of_each_machine_what_it_has() {
         assert_eq!(
-            table(&made_up::machines()),
+            table(&made_up::machines(), crate::WIDTH),
             "\
 name  SPEs  Cells      memory  interconnect  title
 one      6      1      256 MB  rings         One, \"the first\"

@@ -4,8 +4,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use crate::{
-    Comparison, ExplanationReport, Machines, PlacementReport, ProgramReport, Report, Reproduction,
-    SCHEMA_VERSION, SweepReport,
+    Comparison, ExplanationReport, MachineReport, Machines, PlacementReport, ProgramReport, Report,
+    Reproduction, SCHEMA_VERSION, SweepReport,
 };
 
 /// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
@@ -23,6 +23,7 @@ pub fn published() -> Value {
     let comparison = generator.subschema_for::<Comparison>();
     let reproduction = generator.subschema_for::<Reproduction>();
     let machines = generator.subschema_for::<Machines>();
+    let machine = generator.subschema_for::<MachineReport>();
     let program = generator.subschema_for::<ProgramReport>();
     let placement = generator.subschema_for::<PlacementReport>();
     let explanation = generator.subschema_for::<ExplanationReport>();
@@ -33,7 +34,8 @@ pub fn published() -> Value {
         "title": format!("The JSON of cellworks, version {SCHEMA_VERSION}"),
         "description": "What `cellworks compare --format json` prints if `command` is `compare`, what \
                         `cellworks reproduce --format json` prints if it is `reproduce`, what \
-                        `cellworks machines --format json` prints if it is `machines`, what `cellworks run \
+                        `cellworks machines --format json` prints if it is `machines`, what `cellworks machine --format json` \
+                        prints if it is `machine`, what `cellworks run \
                         --format json` prints if it is `run`, what `cellworks map solve --format json` prints if it is \
                         `map solve`, what `cellworks map explain --format json` prints if it is `map explain`, what \
                         `cellworks map ring --format json` prints if it is `map ring`, and what `cellworks stats \
@@ -65,7 +67,11 @@ pub fn published() -> Value {
                             "else": {
                                 "if": {"properties": {"command": {"const": "map explain"}}},
                                 "then": explanation,
-                                "else": report,
+                                "else": {
+                                    "if": {"properties": {"command": {"const": "machine"}}},
+                                    "then": machine,
+                                    "else": report,
+                                },
                             },
                         },
                     },

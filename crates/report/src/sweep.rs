@@ -72,8 +72,8 @@ pub struct MappingTimes {
 }
 
 /// The results as a table; titles carry ANSI styles.
-pub fn table(report: &SweepReport) -> String {
-    program::table(&report.found)
+pub fn table(report: &SweepReport, width: usize) -> String {
+    program::table(&report.found, width)
 }
 
 /// The results as CSV. docs/csv.md describes it.

@@ -1,4 +1,5 @@
-//! The table for people: a block for each function, at most 100 columns wide.
+//! The table for people: advice and results first, then a block for each function, as wide as the
+//! terminal at the most.
 
 use std::iter;
 
@@ -6,11 +7,10 @@ use cellworks_stats::Measurement;
 
 use crate::columns::columns;
 use crate::text::{
-    self, Column, FixedColumn, WIDTH, added_ns, bandwidth, bold, buffers, columns_of, ends,
-    figures, finding_name, finding_parameters, finding_value, interval_percent, parts_of, size,
-    time, whole,
+    self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, ends, figures,
+    finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, Envelope, NotMeasured, Report, counters, heat_map};
+use crate::{Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map};
 
 /// In the order of the table, before the columns of settings. A column in which no measurement of a
 /// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
@@ -52,8 +52,16 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
 /// The columns that text fills from the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// What is left out of a group that would pass 100 columns, the first one first. JSON has it all.
-const SPARE: [&str; 3] = [OUTLIERS, "min", "± %"];
+/// What is left out of a group that is too wide, the first one first. JSON has it all.
+const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
+
+/// What is said in a line above a group that is too wide, where it is the same in every row.
+const COMMON: [&str; 4] = ["between", "Cell", "module", "buffers"];
+
+/// What the numbers are, where the first ones stand.
+const OF_NUMBERS: &str = "Times of one operation: half of the samples took less than the median, and 1 % more \
+     than what stands at 99 %. ± is half the width of the interval in which the median of another run is \
+     expected, in percent; an outlier is farther from both quartiles than three times their distance.";
 
 /// So many lines say what was not measured for one reason.
 const NAMED: usize = 10;
@@ -61,52 +69,80 @@ const NAMED: usize = 10;
 /// The heading of a column that becomes a line below where there is no room for it.
 const OUTLIERS: &str = "outliers";
 
-/// The report as a table; titles and heat maps carry ANSI styles.
-pub fn render(report: &Report) -> String {
+/// The report as a table of at most `width` columns, as long as there is something to spare; titles
+/// and heat maps carry ANSI styles.
+pub fn render(report: &Report, width: usize) -> String {
     let machine = &report.envelope.machine;
-    let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
-    if let Some(simulation) = &machine.simulation {
-        text += &text::wrapped(&text::simulation(simulation), "  ");
-    }
+    let words = Words::of(machine);
+    let mut text = head(machine, width);
     if let Some(host) = &report.envelope.environment.host {
-        text += &surroundings(host);
+        text += &surroundings(host, width);
     }
-    text += &cautions(&report.envelope);
+    text += &cautions(&report.envelope, width);
+    let advice = report.advice.iter();
+    text += &section(
+        "Advice",
+        advice.map(|advice| words.say(&advice.text)),
+        width,
+    );
+    let results = report.results.iter().map(|finding| {
+        let line = format!("{}: {}", finding_name(finding), finding_value(finding));
+        words.say(&match finding_parameters(finding) {
+            parameters if parameters.is_empty() => line,
+            parameters => format!("{line} ({parameters})"),
+        })
+    });
+    text += &section("Results", results, width);
+    if !report.measurements.is_empty() {
+        text += &format!("\n{}\n", bold("Measurements"));
+        text += &text::wrapped(OF_NUMBERS, "", width);
+    }
     for group in report
         .measurements
         .chunk_by(|a, b| a.function == b.function)
     {
         let function = group[0].function;
-        text += &format!("\n{}: {}\n", bold(function.name()), function.operation());
-        text += &grouped(group);
+        let title = format!(
+            "{}: {}",
+            bold(function.name()),
+            words.say(function.operation())
+        );
+        text.push('\n');
+        text += &text::wrapped(&title, "  ", width);
+        text += &grouped(group, words, width);
         for note in text::notes_of(group, machine) {
-            text += &text::wrapped(&note, "");
+            text += &text::wrapped(&words.say(&note), "", width);
         }
     }
     for matrix in &report.matrices {
         text.push('\n');
-        text += &heat_map::render(matrix, machine);
+        text += &heat_map::render(matrix, machine, width);
     }
-    let results = report.results.iter().map(|finding| {
-        let line = format!("{}: {}", finding_name(finding), finding_value(finding));
-        match finding_parameters(finding) {
-            parameters if parameters.is_empty() => line,
-            parameters => format!("{line} ({parameters})"),
-        }
-    });
-    text += &section("Results", results);
-    text += &section(
-        "Advice",
-        report.advice.iter().map(|advice| advice.text.clone()),
-    );
     if let Some(counters) = &report.counters {
         text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));
         text += &counters::tables(counters)
             .map(|table| columns(table, |at| at == 0))
             .join("\n");
     }
-    text += &section("Two states", text::two_states(&report.measurements));
-    text += &section("Not measured", not_measured(&report.not_measured));
+    let two_states = text::two_states(&report.measurements).into_iter();
+    text += &section("Two states", two_states.map(|line| words.say(&line)), width);
+    let missing = not_measured(&report.not_measured).into_iter();
+    text += &section("Not measured", missing.map(|line| words.say(&line)), width);
+    text
+}
+
+/// The machine: its name, its parts, what they are, and who sits where.
+pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
+    let words = Words::of(machine);
+    let title = format!("{}: {}", bold(&machine.name), words.say(&parts_of(machine)));
+    let mut text = text::wrapped(&title, "  ", width);
+    text += &text::wrapped(&format!("  {}", words.in_a_line()), "  ", width);
+    if let Some(seats) = text::seats(machine) {
+        text += &text::wrapped(&format!("  {seats}"), "  ", width);
+    }
+    if let Some(simulation) = &machine.simulation {
+        text += &text::wrapped(&format!("  {}", text::simulation(simulation)), "  ", width);
+    }
     text
 }
 
@@ -130,7 +166,7 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
 
 /// What of the computer's state matters to every number, and which CPUs are not among the SPEs.
 /// Nothing is said of what is not known.
-fn surroundings(host: &Conditions) -> String {
+fn surroundings(host: &Conditions, width: usize) -> String {
     let governors = host.governors.join(" and ");
     let known = [
         (!governors.is_empty()).then(|| format!("governor {governors}")),
@@ -145,29 +181,35 @@ fn surroundings(host: &Conditions) -> String {
     let known: Vec<String> = known.into_iter().flatten().collect();
     let mut text = String::new();
     if !known.is_empty() {
-        text += &text::wrapped(&known.join(", "), "  ");
+        text += &text::wrapped(&format!("  {}", known.join(", ")), "  ", width);
     }
     let left_out = text::left_out(host);
     if !left_out.is_empty() {
-        text += &text::wrapped(&format!("left out: {}", left_out.join(", ")), "  ");
+        text += &text::wrapped(&format!("  left out: {}", left_out.join(", ")), "  ", width);
     }
     text
 }
 
 /// Why the numbers cannot be relied upon, and warnings; nothing if there are none.
-pub(crate) fn cautions(envelope: &Envelope) -> String {
-    let mut text = String::new();
-    for (heading, sentences) in text::doubts(envelope) {
-        text += &section(heading, sentences);
-    }
-    text + &section("Warnings", envelope.environment.warnings.clone())
+pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
+    let words = Words::of(&envelope.machine);
+    let warnings = ("Warnings", envelope.environment.warnings.clone());
+    let all = text::doubts(envelope).into_iter().chain([warnings]);
+    all.fold(String::new(), |text, (heading, sentences)| {
+        let sentences = sentences.iter().map(|sentence| words.say(sentence));
+        text + &section(heading, sentences, width)
+    })
 }
 
 /// A heading and its points, each wrapped; nothing if there are none.
-pub(crate) fn section(heading: &str, points: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn section(
+    heading: &str,
+    points: impl IntoIterator<Item = String>,
+    width: usize,
+) -> String {
     let points: String = points
         .into_iter()
-        .map(|point| text::wrapped(&format!("- {point}"), "  "))
+        .map(|point| text::wrapped(&format!("- {point}"), "  ", width))
         .collect();
     if points.is_empty() {
         return points;
@@ -175,18 +217,22 @@ pub(crate) fn section(heading: &str, points: impl IntoIterator<Item = String>) -
     format!("\n{}\n{points}", bold(heading))
 }
 
-/// The measurements of one function, in lines of at most 100 columns as long as there is something
-/// to spare.
-fn grouped(group: &[Measurement]) -> String {
+/// The measurements of one function, in lines of at most `width` columns as long as there is
+/// something to spare.
+fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(
         group,
         &BEFORE_SETTINGS,
         |shown| shown.heading,
         &AFTER_SETTINGS,
     );
-    let mut below = String::new();
+    let fits = |shown: &[Column]| {
+        let lines = of_group(group, shown, words);
+        lines.lines().all(|line| line.chars().count() <= width)
+    };
+    let (mut above, mut below) = (String::new(), String::new());
     for next in SPARE {
-        if fits(&of_group(group, &shown)) {
+        if fits(&shown) {
             break;
         }
         let before = shown.len();
@@ -199,20 +245,38 @@ fn grouped(group: &[Measurement]) -> String {
                 whole(outliers),
                 whole(samples)
             );
+            if !fits(&shown) {
+                above = common(group, &mut shown, words);
+            }
         }
     }
-    of_group(group, &shown) + &below
+    above + &of_group(group, &shown, words) + &below
 }
 
-fn fits(text: &str) -> bool {
-    text.lines().all(|line| line.chars().count() <= WIDTH)
+/// Takes out the columns that have the same in every row, and says it in a line.
+fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> String {
+    let mut said = Vec::new();
+    shown.retain(|(heading, value)| {
+        let first = value(&group[0]);
+        let is_common = COMMON.contains(heading) && group.iter().all(|m| value(m) == first);
+        if is_common {
+            said.push(format!("{heading} {}", first.unwrap_or_default()));
+        }
+        !is_common
+    });
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("all: {}\n", words.say(&said.join(", "))),
+    }
 }
 
-fn of_group(group: &[Measurement], shown: &[Column]) -> String {
-    let headings = shown.iter().map(|(heading, _)| (*heading).to_owned());
+fn of_group(group: &[Measurement], shown: &[Column], words: Words<'_>) -> String {
+    let headings = shown.iter().map(|(heading, _)| words.heading(heading));
     let row = |measurement| {
         let values = shown.iter().map(|(_, value)| value(measurement));
-        values.map(Option::unwrap_or_default).collect()
+        values
+            .map(|value| words.say(&value.unwrap_or_default()))
+            .collect()
     };
     let rows = group.iter().map(row);
     let rows: Vec<Vec<String>> = iter::once(headings.collect()).chain(rows).collect();

@@ -15,12 +15,12 @@ use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
 /// Titles in tables.
 const TITLE: Style = Style::new().bold();
 
-/// What the table and the heat map keep to, in columns.
-pub(crate) const WIDTH: usize = 100;
+/// What tables and heat maps keep to, in columns, where nothing is known of a terminal.
+pub const WIDTH: usize = 100;
 
-/// A paragraph in lines of at most [`WIDTH`] columns; `indent` starts each line but the first.
-pub(crate) fn wrapped(paragraph: &str, indent: &str) -> String {
-    let options = textwrap::Options::new(WIDTH).subsequent_indent(indent);
+/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first.
+pub(crate) fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
+    let options = textwrap::Options::new(width).subsequent_indent(indent);
     textwrap::fill(paragraph, options) + "\n"
 }
 
@@ -189,6 +189,26 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
+/// So many CPUs are named in the order in which programs take them.
+const IN_ORDER: usize = 8;
+
+/// Who sits where on a computer: which CPU the PPE has, and which the SPEs.
+pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
+    let main = machine.ppe_place.as_ref()?;
+    let places = &machine.spe_places;
+    let others = match cpus(places).filter(|_| places.len() > IN_ORDER) {
+        Some(cpus) => format!("CPU {}", ranges(cpus)),
+        None => format!("{}, taken in this order", places.join(", ")),
+    };
+    Some(format!("main thread on {main}; the others on {others}"))
+}
+
+/// The numbers of the CPUs at these places; `None` if one of them is no CPU.
+pub(crate) fn cpus(places: &[String]) -> Option<Vec<u32>> {
+    let number = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
+    places.iter().map(number).collect()
+}
+
 /// How a machine was simulated.
 pub(crate) fn simulation(simulation: &Simulation) -> String {
     let Simulation {
@@ -262,11 +282,20 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// An SPE and where it is: `SPE 3 (CPU 5)`.
+/// An SPE and where it is: `SPE 3 (core 5)`, or of a computer `CPU 5`.
 pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     match machine.spe_places.get(spe) {
+        Some(place) if !place.is_empty() && machine.is_this_computer() => place.clone(),
         Some(place) if !place.is_empty() => format!("SPE {spe} ({place})"),
         _ => format!("SPE {spe}"),
+    }
+}
+
+/// The same where the place is said elsewhere: `SPE 3`, or of a computer `CPU 5`.
+pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
+    match machine.is_this_computer() {
+        true => self::spe(machine, spe),
+        false => format!("SPE {spe}"),
     }
 }
 
@@ -350,7 +379,7 @@ pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
 }
 
 /// Numbers in order, neighbours as a range: `1, 4-7`.
-fn ranges(mut numbers: Vec<u32>) -> String {
+pub(crate) fn ranges(mut numbers: Vec<u32>) -> String {
     numbers.sort_unstable();
     numbers.dedup();
     let ranges = numbers.chunk_by(|one, next| one + 1 == *next);

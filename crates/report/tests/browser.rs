@@ -322,11 +322,11 @@ fn a_report_of_two_cores_can_be_read() {
     assert_eq!(page.text("h1"), "A made-up processor with two cores");
     assert_eq!(
         page.text("#results tbody tr:nth-child(2)"),
-        "copy bandwidth24.6 GB/sblock 64 KB, SPEs 1"
+        "copy bandwidth24.6 GB/sblock 64 KB, CPUs 1"
     );
     assert_eq!(
         page.text("#measurements table:first-of-type thead"),
-        "betweenSPEsCellmean (ns)min (ns)median (ns)± (%)99 % (ns)max (ns)samplesoutliers"
+        "betweenCPUsL3 groupmean (ns)min (ns)median (ns)± (%)99 % (ns)max (ns)samplesoutliers"
     );
     assert_eq!(
         page.text("#measurements tbody tr"),
@@ -334,7 +334,7 @@ fn a_report_of_two_cores_can_be_read() {
     );
     assert_eq!(
         page.hover(".cells tr:nth-child(1) td:nth-child(3)", 0.5, 0.5),
-        "SPE 0 (CPU 0) to SPE 1 (CPU 1): 61.3 ns"
+        "CPU 0 to CPU 1: 61.3 ns"
     );
     // Nine sizes on the curve of one SPE.
     let curve = "[...document.querySelectorAll('#curves h3')].find((h) => h.textContent.startsWith('dmaget'))\
@@ -344,7 +344,7 @@ fn a_report_of_two_cores_can_be_read() {
     let point = ".functions > :last-child .s0 circle:last-of-type";
     assert_eq!(
         page.hover(point, 0.5, 0.5),
-        "fetchadd, 2 SPEs\nshared\nmedian 80.4 ns (78.0 ns to 83.6 ns)\n99 % 105 ns"
+        "fetchadd, 2 CPUs\nshared\nmedian 80.4 ns (78.0 ns to 83.6 ns)\n99 % 105 ns"
     );
 }
 
@@ -374,7 +374,7 @@ fn a_comparison_of_two_days_can_be_read() {
     assert_eq!(page.text("main > :first-child h2"), "Not to be relied upon");
     let first = page.text("#summary tbody tr");
     assert!(first.ends_with("40.0"), "{first}");
-    assert_eq!(page.text("#ratios thead"), "SPEsABB/AintervalB is0.5012.00");
+    assert_eq!(page.text("#ratios thead"), "CPUsABB/AintervalB is0.5012.00");
     assert_eq!(
         page.hover("#ratios svg", 0.5, 0.5),
         "0.500 times\n0.466 to 0.536"
@@ -398,14 +398,11 @@ fn a_report_of_64_captured_cores_can_be_read() {
     let middle = |spe: usize| (spe as f64 + 0.5) / 64.0;
     assert_eq!(
         page.hover("canvas", middle(0), middle(1)),
-        "SPE 1 (CPU 1) to SPE 0 (CPU 0): 43.6 ns"
+        "CPU 1 to CPU 0: 43.6 ns"
     );
     assert_eq!(
         page.hover("canvas", middle(63), middle(2)),
-        format!(
-            "SPE 2 (CPU 2) to SPE 63 (CPU 63): {:.1} ns",
-            captured()[2][63].unwrap()
-        )
+        format!("CPU 2 to CPU 63: {:.1} ns", captured()[2][63].unwrap())
     );
     // A core does not send to itself: transparent. All other pairs have a colour.
     let opacities = page.value(OPACITIES);
@@ -414,7 +411,7 @@ fn a_report_of_64_captured_cores_can_be_read() {
     }
     assert_eq!(
         page.text("#matrices table tbody tr"),
-        "same Cell646441.041.443.6"
+        "same L3 group646441.041.443.6"
     );
 }
 
@@ -439,7 +436,7 @@ fn a_matrix_of_576_spes_opens() {
     let middle = |spe: usize| (spe as f64 + 0.5) / 576.0;
     assert_eq!(
         page.hover("canvas", middle(200), middle(100)),
-        "SPE 100 (CPU 100) to SPE 200 (CPU 200): not measured"
+        "CPU 100 to CPU 200: not measured"
     );
 }
 

@@ -46,15 +46,14 @@ fn names_are_text_and_not_elements() {
 #[test]
 fn a_cell_over_two_memory_modules_has_a_line_for_each() {
     let mut report = two_cores();
-    let line =
-        |module, spe| format!("<li>Cell 0, memory module {module}: SPE {spe} (CPU {spe})</li>");
+    let line = |module, spe| format!("<li>L3 group 0, NUMA node {module}: CPU {spe}</li>");
     report.envelope.machine.spe_memory_modules = vec![1, 0];
     let html = html::render(&report);
     assert!(html.contains(&(line(0, 1) + &line(1, 0))));
     // Which an older command did not say.
     report.envelope.machine.spe_memory_modules = vec![];
     let html = html::render(&report);
-    assert!(html.contains("<li>Cell 0, memory module 0: SPE 0 (CPU 0), SPE 1 (CPU 1)</li>"));
+    assert!(html.contains("<li>L3 group 0, NUMA node 0: CPU 0, CPU 1</li>"));
 }
 
 #[test]
@@ -78,7 +77,7 @@ fn doubts_come_before_numbers_and_only_where_there_are_some() {
     assert!(at("Not trustworthy") < at("CPU 1 was busy for 97 % of the run"));
     assert!(at("Not complete") < at("<section"));
     assert!(at("the governor of CPU 0 is powersave") < at("<section"));
-    assert!(html.contains("<b>fetchset, 2 SPEs</b>: the run was interrupted"));
+    assert!(html.contains("<b>fetchset, 2 CPUs</b>: the run was interrupted"));
     let html = html::render(&two_cores());
     for absent in [
         "Not trustworthy",
@@ -111,7 +110,7 @@ fn curves_are_drawn_against_what_was_varied() {
     let sweep = ["Time against block size", "Bandwidth against block size"];
     // dmaget, dmaput, dmalistget, and fetchadd: on two SPEs, two points are all that contention
     // has.
-    let spes = "Time against number of SPEs";
+    let spes = "Time against number of CPUs";
     let expected = [&sweep[..], &sweep, &sweep, &[spes]].concat();
     assert_eq!(charts(&two_cores()), against(&expected));
 
@@ -143,14 +142,14 @@ fn curves_are_drawn_against_what_was_varied() {
     }
     assert_eq!(
         charts(&report)[1..],
-        ["Time against other SPEs that copy meanwhile"]
+        ["Time against other CPUs that copy meanwhile"]
     );
 }
 
 #[test]
 fn one_spe_starts_the_curve_of_private_variables_too() {
     let html = html::render(&captured_64_cores());
-    let chart = html.split("Time against number of SPEs").nth(1).unwrap();
+    let chart = html.split("Time against number of CPUs").nth(1).unwrap();
     let lines: Vec<&str> = chart.split("<polyline points=\"").skip(1).take(2).collect();
     for line in lines {
         let points = line.split('"').next().unwrap();
@@ -192,10 +191,10 @@ fn lines_are_named_by_what_they_differ_in() {
         names.collect::<Vec<_>>()
     };
     let copies = [
-        "memory-spe, 1 SPE",
-        "memory-spe, 2 SPEs, shared",
-        "memory-spe, 2 SPEs, private",
-        "spe-spe, an SPE and another, shared",
+        "memory-CPU, 1 CPU",
+        "memory-CPU, 2 CPUs, shared",
+        "memory-CPU, 2 CPUs, private",
+        "CPU-CPU, a CPU and another, shared",
     ];
     // The title is the caption and the label of the drawing.
     assert_eq!(names(&two_cores(), "Time against block size"), copies);
@@ -215,8 +214,8 @@ fn lines_are_named_by_what_they_differ_in() {
         }
     }
     let loaded = [
-        "memory-spe, 1 SPE, Cell 0, module 0",
-        "memory-spe, 1 SPE, 7 loading, Cell 0, module 0",
+        "memory-CPU, 1 CPU, L3 group 0, node 0",
+        "memory-CPU, 1 CPU, 7 loading, L3 group 0, node 0",
     ];
     assert_eq!(names(&report, "Time against block size"), loaded);
 }
@@ -273,11 +272,11 @@ fn many_curves() -> Report {
 fn more_curves_than_can_be_told_apart_are_several_charts() {
     let report = many_curves();
     let groups = [
-        "memory-spe, shared, Cell 0, module 0",
-        "memory-spe, shared, Cell 0, module 1",
-        "memory-spe, private, Cell 0, module 0",
-        "memory-spe, private, Cell 0, module 1",
-        "spe-spe, shared",
+        "memory-CPU, shared, L3 group 0, node 0",
+        "memory-CPU, shared, L3 group 0, node 1",
+        "memory-CPU, private, L3 group 0, node 0",
+        "memory-CPU, private, L3 group 0, node 1",
+        "CPU-CPU, shared",
     ];
     let titles = ["Time", "Bandwidth"]
         .map(|what| groups.map(|group| format!("{what} against block size: {group}")));
@@ -294,12 +293,12 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
         })
         .collect();
     // One SPE shares with nobody, so it starts the shared and the private ones.
-    let by_number = ["1 SPE", "2 SPEs", "4 SPEs", "8 SPEs", "16 SPEs"];
+    let by_number = ["1 CPU", "2 CPUs", "4 CPUs", "8 CPUs", "16 CPUs"];
     for names in &legends[..4] {
         assert_eq!(*names, by_number);
     }
-    assert_eq!(legends[4][0], "an SPE and another, Cell 0");
-    assert_eq!(legends[4][7], "16 SPEs, Cell 1");
+    assert_eq!(legends[4][0], "a CPU and another, L3 group 0");
+    assert_eq!(legends[4][7], "16 CPUs, L3 group 1");
     assert_eq!(legends[4].len(), 8);
 
     for measurement in &report.measurements {
@@ -307,7 +306,7 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
         assert!(html.contains(&median), "{median}");
     }
     // What is hovered over is named in full.
-    assert!(html.contains("memory-spe, private, Cell 0, module 1, 16 SPEs"));
+    assert!(html.contains("memory-CPU, private, L3 group 0, node 1, 16 CPUs"));
 }
 
 #[test]
@@ -342,8 +341,8 @@ fn many_curves_that_only_their_numbers_of_spes_tell_apart_are_several_charts_too
     assert_eq!(
         charts(&report)[..2],
         [
-            "Time against block size: 1 SPE to 6 SPEs",
-            "Time against block size: 7 SPEs to 12 SPEs",
+            "Time against block size: 1 CPU to 6 CPUs",
+            "Time against block size: 7 CPUs to 12 CPUs",
         ]
     );
 }

@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use cellworks_report::{heat_map, table};
+use cellworks_report::{WIDTH, heat_map, table};
 use cellworks_stats::{Between, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
@@ -20,7 +20,7 @@ fn plain(styled: &str) -> String {
 fn heat_map_of(spes: usize, cell: usize) -> String {
     let machine = empty(spes, cell).envelope.machine;
     let matrix = matrix(&machine, times(spes, cell));
-    let text = plain(&heat_map::render(&matrix, &machine));
+    let text = plain(&heat_map::render(&matrix, &machine, WIDTH));
     assert_fits(&text);
     text
 }
@@ -34,7 +34,7 @@ fn assert_fits(text: &str) {
 
 #[test]
 fn a_complete_report() {
-    let text = plain(&table::render(&two_cores()));
+    let text = plain(&table::render(&two_cores(), WIDTH));
     assert_fits(&text);
     insta::assert_snapshot!(text);
 }
@@ -44,7 +44,7 @@ fn a_report_that_is_neither_complete_nor_trustworthy() {
     let mut report = doubtful();
     report.measurements.truncate(2);
     report.results.clear();
-    let text = plain(&table::render(&report));
+    let text = plain(&table::render(&report, WIDTH));
     assert_fits(&text);
     insta::assert_snapshot!(text);
 }
@@ -61,6 +61,7 @@ fn heat_maps_of_64_and_576_spes_have_medians_of_blocks() {
     let text = plain(&heat_map::render(
         &report.matrices[0],
         &report.envelope.machine,
+        WIDTH,
     ));
     assert_fits(&text);
     insta::assert_snapshot!("64_spes", text);
@@ -72,11 +73,11 @@ fn pairs_that_were_not_measured_are_blank() {
     let machine = empty(3, 3).envelope.machine;
     let mut some = times(3, 3);
     some[0][2] = None;
-    let text = plain(&heat_map::render(&matrix(&machine, some), &machine));
+    let text = plain(&heat_map::render(&matrix(&machine, some), &machine, WIDTH));
     assert!(text.contains("Measured: 5 of 6 pairs"), "{text}");
-    assert!(text.contains("\nSPE 0 (CPU 0)       41.5\n"), "{text}");
+    assert!(text.contains("\nCPU 0           41.5\n"), "{text}");
     let none = vec![vec![None; 3]; 3];
-    let text = plain(&heat_map::render(&matrix(&machine, none), &machine));
+    let text = plain(&heat_map::render(&matrix(&machine, none), &machine, WIDTH));
     assert!(text.contains("Measured: 0 of 6 pairs"), "{text}");
     assert!(!text.contains("Colours"), "{text}");
 }
@@ -84,7 +85,7 @@ fn pairs_that_were_not_measured_are_blank() {
 #[test]
 fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
     let machine = empty(8, 4).envelope.machine;
-    let text = heat_map::render(&matrix(&machine, times(8, 4)), &machine);
+    let text = heat_map::render(&matrix(&machine, times(8, 4)), &machine, WIDTH);
     // The ends of viridis.
     assert!(text.contains("48;2;68;1;84m"), "{text:?}");
     assert!(text.contains("48;2;253;231;37m"), "{text:?}");
@@ -103,10 +104,11 @@ fn chains_and_load_have_columns_where_there_are_some() {
     };
     let measured = measurement(Function::DmaGet, 90.0, parameters);
     report.measurements.push(measured);
-    let text = plain(&table::render(&report));
-    let heading = "between     SPEs  Cell  chains  loading     mean      min   median  ± %    99 %";
+    let text = plain(&table::render(&report, WIDTH));
+    let heading =
+        "between     CPUs  L3  chains  loading     mean      min   median  ± %    99 %  outliers";
     assert!(text.contains(heading), "{text}");
-    let text = plain(&table::render(&two_cores()));
+    let text = plain(&table::render(&two_cores(), WIDTH));
     assert!(
         !text.contains("chains") && !text.contains("loading"),
         "{text}"
@@ -116,9 +118,9 @@ fn chains_and_load_have_columns_where_there_are_some() {
 #[test]
 fn measurements_in_two_states_have_both() {
     let report = made_up::report();
-    let sentence = "dmalistget 1 KB, 2 SPEs, private, 4 chains, 1 SPE loading took 1.00 us in 75 % of the samples and \
+    let sentence = "dmalistget 1 KB, 2 CPUs, private, 4 chains, 1 CPU loading took 1.00 us in 75 % of the samples and \
                     2.40 us in 25 %.";
-    let table = plain(&table::render(&report)).replace("\n  ", " ");
+    let table = plain(&table::render(&report, WIDTH)).replace("\n  ", " ");
     assert!(
         table.contains(&format!("Two states\n- {sentence}")),
         "{table}"
@@ -127,6 +129,6 @@ fn measurements_in_two_states_have_both() {
     assert!(page.contains("Two states") && page.contains(sentence));
     // Most reports have none.
     let steady = two_cores();
-    assert!(!table::render(&steady).contains("Two states"));
+    assert!(!table::render(&steady, WIDTH).contains("Two states"));
     assert!(!cellworks_report::html::render(&steady).contains("Two states"));
 }

@@ -329,7 +329,10 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     let why = |name: &str| number(&found, name).not_simulated.as_deref();
     assert_eq!(why("grows"), Some("the run ended before"));
     assert_ne!(why("elsewhere"), Some("the run ended before"));
-    assert!(cellworks_report::reproduction::table(&found).contains("Not complete: "));
+    assert!(
+        cellworks_report::reproduction::table(&found, cellworks_report::WIDTH)
+            .contains("Not complete: ")
+    );
 }
 
 #[test]

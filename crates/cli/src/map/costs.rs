@@ -50,6 +50,7 @@ impl Places {
             memory_modules: 0,
             spe_places: (0..places).map(called).collect(),
             spe_memory_modules: Vec::new(),
+            ppe_place: None,
             simulation: None,
         };
         Self {

@@ -159,7 +159,7 @@ fn run_all<M: Machine, P: Program>(
         }
         let title = program.title();
         session.progress().at(step, programs.len());
-        session.progress().about(title.clone());
+        session.progress().about(session.say(&title));
         let result = match &mut pictures {
             None => program.run(machine),
             Some(pictures) => program.run_and_draw(machine, &mut |picture| pictures.write(picture)),

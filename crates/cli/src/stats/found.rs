@@ -175,6 +175,7 @@ impl Steps for Found {
             advice,
             counters,
         }
+        .in_words_of_the_machine()
     }
 
     fn trust(report: &Report) -> &Trust {

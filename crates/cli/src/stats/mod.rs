@@ -152,7 +152,7 @@ fn measure_plans<M: CellMachine>(
                 visits.set_span(span(of_visits.min(EACH)));
             }
             let title = title_of(visits.plan());
-            session.progress().about(title.clone());
+            session.progress().about(session.say(&title));
             let (more, begin) = (visit < work.visits, Instant::now());
             let measured = visits.visit(machine, more, &mut |done, all| {
                 session.progress().at(done, all);
@@ -169,7 +169,7 @@ fn measure_plans<M: CellMachine>(
                     session.update(|all| all.refused(step, error.to_string()));
                     *slot = None;
                 }
-                Err(error) => return End::Failed(format!("{title}: {error}")),
+                Err(error) => return End::Failed(session.say(&format!("{title}: {error}"))),
             }
             // The pairs of an interrupted matrix are not all there.
             if let (true, Some(end)) = (is_matrix, session.has_to_end()) {

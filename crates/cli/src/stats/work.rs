@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cellworks_machine::Topology;
-use cellworks_report::{NotMeasured, title};
+use cellworks_report::{MachineInfo, NotMeasured, Words, title};
 use cellworks_stats::{
     Function, Iterations, Limits, Plan, Primitive, Readings, Request, characterize,
 };
@@ -12,6 +12,7 @@ use super::args::{StatsArgs, Wanted};
 use super::explain::explain;
 use crate::args::span;
 use crate::failure::Failure;
+use crate::machine::Kind;
 use crate::output::Format;
 
 /// How often each measurement is visited: often enough for one visit that met the computer in
@@ -71,7 +72,14 @@ impl Work {
         let plan = |request: &Request| {
             request.plan(topology, limits).map_err(|error| {
                 let machine = arguments.machine_flag();
-                Failure::Usage(explain(&error, request, topology, &machine))
+                let message = explain(&error, request, topology, &machine);
+                Failure::Usage(match Kind::of(&arguments.common.machine) {
+                    Kind::ThisComputer => {
+                        let machine = MachineInfo::of(topology, None);
+                        Words::of(&machine).say(&message)
+                    }
+                    Kind::Simulated => message,
+                })
             })
         };
         let plans: Result<Vec<Plan>, Failure> = requests.iter().map(plan).collect();

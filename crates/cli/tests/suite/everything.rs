@@ -58,14 +58,14 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
     assert_eq!(machine["spes"], 1);
     assert!(!list(&report, "measurements").is_empty());
     let why = format!(
-        "{} has one SPE, and it takes two",
+        "{} has one CPU, and it takes two",
         machine["name"].as_str().unwrap()
     );
     assert_eq!(
         reasons(&report)[..3],
         [
-            "messages, signals, transfers and matrices between SPEs",
-            "shared and private buffers and variables of several SPEs",
+            "messages, signals, transfers and matrices between CPUs",
+            "shared and private buffers and variables of several CPUs",
             "memory latency under load",
         ]
         .map(|what| (what, why.as_str()))
@@ -80,7 +80,7 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
         assert_eq!(run.measured(), "");
     }
     on_one_cpu("-f mailbox -s").refused(&format!(
-        "error: -n: 2 SPEs: {} has 1; use 1\n  example: cellworks stats -f mailbox -n 1\n",
+        "error: -n: 2 CPUs: {} has 1; use 1\n  example: cellworks stats -f mailbox -n 1\n",
         machine["name"].as_str().unwrap()
     ));
 }

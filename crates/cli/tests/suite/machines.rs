@@ -180,3 +180,80 @@ fn a_description_has_one_format() {
         run.err
     );
 }
+
+#[test]
+fn all_that_is_wrong_with_a_description_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let text = crate::common::Run::of(crate::common::cellworks().args(["machines", "ps3"])).out;
+    let wrong = text
+        .replacen("[clock]", "[clcok]", 1)
+        .replacen("clockwise", "clockwsie", 1)
+        .replacen("mmio_write_cycles = ", "mmio_write_cycles = -1 # ", 1);
+    std::fs::write(&file, wrong).unwrap();
+    let run = crate::common::Run::of(crate::common::cellworks().arg("machines").arg(&file));
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    let about = [
+        "ppe.mmio_write_cycles is -1; allowed: ",
+        "clcok is no known key; did you mean clock?",
+        "clockwsie is no known key",
+    ];
+    assert_eq!(run.err.lines().count(), about.len(), "{}", run.err);
+    for text in about {
+        assert!(run.err.contains(text), "{text}: {}", run.err);
+    }
+}
+
+#[test]
+fn two_machines_are_compared_key_by_key() {
+    let diff = |b: &str| {
+        let mut command = crate::common::cellworks();
+        crate::common::Run::of(command.args(["machines", "diff", "qs20", b]))
+    };
+    let run = diff("qs22");
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let lines: Vec<Vec<&str>> = run
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines[0], ["key", "qs20", "qs22"]);
+    assert!(
+        lines.contains(&vec!["memory[0].bytes", "536870912", "4294967296"]),
+        "{}",
+        run.out
+    );
+    assert_eq!(
+        diff("qs20").out,
+        "qs20 and qs20 describe the same machine\n"
+    );
+    let run = diff("qs23");
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(
+        run.err.contains("no machine is called `qs23`"),
+        "{}",
+        run.err
+    );
+}
+
+/// What a researcher tries first: more SPEs on a ring than a Cell had.
+#[test]
+fn a_ring_of_twelve_spes_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("twelve.toml");
+    let text = crate::common::Run::of(crate::common::cellworks().args(["machines", "ps3"])).out;
+    let mut machine: toml::Table = text.parse().unwrap();
+    let numbers = (0..12).map(toml::Value::from).collect::<Vec<_>>();
+    machine["cell"][0]["spes"] = numbers.into();
+    let elements = ["PPE".to_owned(), "MIC".to_owned()];
+    let elements = elements
+        .into_iter()
+        .chain((0..12).map(|spe| format!("SPE{spe}")));
+    machine["interconnect"]["elements"] = elements.collect::<Vec<_>>().into();
+    machine["interconnect"]["hops_max"] = 7.into();
+    std::fs::write(&file, machine.to_string()).unwrap();
+    let mut command = crate::common::stats_command("-f dmaget -n 12 -i 10 --machine");
+    let run = crate::common::Run::of(command.arg(&file));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert!(run.out.contains(": 12 SPEs, 1 Cell, "), "{}", run.out);
+}

@@ -77,7 +77,7 @@ fn that_the_computer_is_another_is_said() {
     let run = stats_on(&tree, "-f mailbox -i 1 -w 0");
     let err = run.measured();
     let expected = format!(
-        "warning: CELLWORKS_FSROOT is set: the CPUs and memory modules are those described in {}, \
+        "warning: CELLWORKS_FSROOT is set: the CPUs and NUMA nodes are those described in {}, \
          but the times are those of this computer\n",
         tree.root().display()
     );
@@ -285,7 +285,7 @@ fn matrices_that_cannot_be() {
     );
     refused(
         "--matrix atomic -m 2",
-        "error: -m: memory module 2: A large processor has memory modules 0 to 1; use 0 to 1\n  \
+        "error: -m: NUMA node 2: A large processor has NUMA nodes 0 to 1; use 0 to 1\n  \
          example: cellworks stats --matrix atomic -m 0\n",
     );
     refused(
@@ -305,11 +305,11 @@ fn matrices_that_cannot_be() {
     );
     refused(
         "--matrix copy -m 0",
-        "error: -m: a copy matrix has no memory module: the block lies in the local store of the SPE that \
+        "error: -m: a copy matrix has no NUMA node: the block lies in the local buffer of the CPU that \
          sends; leave it out\n  example: cellworks stats --matrix copy\n",
     );
     let single = Shape { cores: 1, ..PAIR };
-    let message = "error: --matrix: a matrix needs two SPEs, and A single has 1; use a machine that has \
+    let message = "error: --matrix: a matrix needs two CPUs, and A single has 1; use a machine that has \
                    more, or allow the process more CPUs\n  example: cellworks stats --matrix atomic\n";
     stats_on(&Tree::new(single, "A single"), "--matrix atomic").refused(message);
 }
@@ -347,7 +347,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
             .replace('\r', ""),
         is_foreign: true,
     };
-    let gone = "CPU 2 went offline, while the host still has SPEs there; give them back, or start again \
+    let gone = "CPU 2 went offline, while the host still has CPUs there; give them back, or start again \
                 to do with those that are left";
     assert_eq!(run.code, Some(3));
     let report = run.json();

@@ -15,11 +15,13 @@ fn json(arguments: &str) -> Value {
 }
 
 /// Why there is nothing to see of SPEs together.
-const ONE_SPE: &str = "it takes two SPEs, and this computer has one CPU, which is one SPE";
+const ONE_SPE: &str = "it takes two SPEs, and this computer has one CPU";
 
 /// What this computer has.
 struct Here {
     name: String,
+    /// What its first SPE is called.
+    first: String,
     spes: usize,
     /// How many SPEs each Cell has.
     cells: Vec<usize>,
@@ -32,6 +34,7 @@ static HERE: LazyLock<Here> = LazyLock::new(|| {
     let number = |value: &Value| value.as_u64().unwrap() as usize;
     Here {
         name: machine["name"].as_str().unwrap().to_owned(),
+        first: machine["spe_places"][0].as_str().unwrap().to_owned(),
         spes: number(&machine["spes"]),
         cells: machine["cells"]
             .as_array()
@@ -56,7 +59,7 @@ impl Here {
     /// The errors that say that this computer has not so many SPEs, not this Cell, not this module.
     fn too_many_spes(&self, flag: &str, asked: usize) -> String {
         format!(
-            "error: {flag}: {asked} SPEs: {} has {}; use {}\n",
+            "error: {flag}: {asked} CPUs: {} has {}; use {}\n",
             self.name,
             self.spes,
             Self::range(1, self.spes)
@@ -97,11 +100,11 @@ fn example(line: &str) {
     let expected = if spes > here.spes || (between_spes && here.spes < 2) {
         here.too_many_spes(flag, spes)
     } else if cell >= here.cells.len() {
-        here.no_such("-c", "Cell", cell, here.cells.len())
+        here.no_such("-c", "L3 group", cell, here.cells.len())
     } else if module.is_some_and(|module| module >= here.modules) {
-        here.no_such("-m", "memory module", module.unwrap_or(0), here.modules)
+        here.no_such("-m", "NUMA node", module.unwrap_or(0), here.modules)
     } else if here.cells[cell] <= usize::from(between_spes && cell == 0) {
-        format!("error: -c: Cell {cell}: on {} it has no SPE", here.name)
+        format!("error: -c: L3 group {cell}: on {} it has no CPU", here.name)
     } else {
         String::new()
     };
@@ -220,7 +223,7 @@ fn lists_out_of_range() {
     refused(
         "-f dmalistget -l 2k -b 1k",
         "error: -l: a list of 2000 elements of 1024 bytes: with the list itself it takes 2064256 bytes of a \
-         local store of 262144; use fewer elements, or smaller ones\n  \
+         local buffer of 262144; use fewer elements, or smaller ones\n  \
          example: cellworks stats -f dmalistget -l 16 -b 1k\n",
     );
 }
@@ -247,7 +250,7 @@ fn counts_out_of_range() {
         refused(
             &format!("-f dmaget {flag} 0"),
             &format!(
-                "error: {flag}: 0 SPEs: at least one takes part; use {all}\n  \
+                "error: {flag}: 0 CPUs: at least one takes part; use {all}\n  \
                  example: cellworks stats -f dmaget {flag} 1\n"
             ),
         );
@@ -263,14 +266,14 @@ fn counts_out_of_range() {
         "-f mailbox -c 999",
         &format!(
             "{}  example: cellworks stats -f mailbox -c 0\n",
-            HERE.no_such("-c", "Cell", 999, HERE.cells.len())
+            HERE.no_such("-c", "L3 group", 999, HERE.cells.len())
         ),
     );
     refused(
         "-f dmaget -m 999",
         &format!(
             "{}  example: cellworks stats -f dmaget -m 0\n",
-            HERE.no_such("-m", "memory module", 999, HERE.modules)
+            HERE.no_such("-m", "NUMA node", 999, HERE.modules)
         ),
     );
 }
@@ -334,20 +337,20 @@ fn contradictory_flags() {
         ("signal", "-b 4", "block size", word),
         ("mailbox", "-N 1", "private buffers", word),
         ("mailbox", "-t 128", "stride", word),
-        ("mailbox", "-m 0", "memory module", word),
+        ("mailbox", "-m 0", "NUMA node", word),
         ("mkthread", "-b 4", "block size", empty),
         ("mkthread", "-N 1", "private buffers", empty),
-        ("mkthread", "-m 0", "memory module", empty),
+        ("mkthread", "-m 0", "NUMA node", empty),
         (
             "mkthread",
             "-s",
-            "form between SPEs",
-            "only the PPE starts programs",
+            "form between CPUs",
+            "only the main thread starts programs",
         ),
         (
             "fetchadd",
             "-s",
-            "form between SPEs",
+            "form between CPUs",
             "atomic operations work on main memory",
         ),
         ("dmaget", "-l 4", "list", lists),
@@ -356,14 +359,14 @@ fn contradictory_flags() {
         (
             "copy",
             "-m 0",
-            "memory module",
-            "each SPE allocates its memory itself, near it",
+            "NUMA node",
+            "each CPU allocates its memory itself, near it",
         ),
         (
             "chase",
             "-N 1",
             "private buffers",
-            "one SPE follows pointers, in a table of its own",
+            "one CPU follows pointers, in a table of its own",
         ),
     ] {
         let flag = &flags[..2];
@@ -380,7 +383,7 @@ fn copies_and_tables_that_cannot_be() {
     refused(
         "-f copy -n 999",
         &format!(
-            "error: -n: 999 SPEs on one buffer: each SPE of copy writes a block of its own; ask for \
+            "error: -n: 999 CPUs on one buffer: each CPU of copy writes a block of its own; ask for \
              private buffers (-N), or use 1\n  example: cellworks stats -f copy -N {}\n",
             HERE.spes
         ),
@@ -397,7 +400,7 @@ fn copies_and_tables_that_cannot_be() {
     );
     refused(
         "-f chase -n 2",
-        "error: -n: 2 SPEs: one SPE follows the pointers of chase; use 1, and have others load the \
+        "error: -n: 2 CPUs: one CPU follows the pointers of chase; use 1, and have others load the \
          memory meanwhile (--load)\n  example: cellworks stats -f chase -n 1\n",
     );
 }
@@ -413,7 +416,11 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
         (
             "-f dmaget -n 2 -b 256k -s",
             "-b",
-            "a buffer of 262144 bytes: it may take 261888 bytes of the local store of SPE 0; use a smaller one",
+            format!(
+                "a buffer of 262144 bytes: it may take 261888 bytes of the local buffer of {}; use a smaller one",
+                HERE.first
+            )
+            .as_str(),
             "-f dmaget -b 1k -s",
         ),
         (
@@ -449,7 +456,7 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
         (
             "-f mkthread -b 4 -s",
             "-s",
-            "mkthread has no form between SPEs: only the PPE starts programs; leave it out",
+            "mkthread has no form between CPUs: only the main thread starts programs; leave it out",
             "-f mkthread -n 1",
         ),
     ] {
@@ -471,7 +478,7 @@ fn chains_and_loads_that_cannot_be() {
         refused(
             &format!("-f chase -k {chains}"),
             &format!(
-                "error: -k: {chains} chains: an SPE follows 1 to 64 at once; use 1\n  \
+                "error: -k: {chains} chains: a CPU follows 1 to 64 at once; use 1\n  \
                  example: cellworks stats -f chase -k 8\n"
             ),
         );
@@ -485,7 +492,7 @@ fn chains_and_loads_that_cannot_be() {
     refused(
         "-f chase --load 10k",
         &format!(
-            "error: --load: 10000 loading SPEs: {} has {}, and one of them chases; use {}\n  \
+            "error: --load: 10000 loading CPUs: {} has {}, and one of them chases; use {}\n  \
              example: cellworks stats -f chase --load 0\n",
             here.name,
             here.spes,
@@ -497,14 +504,14 @@ fn chains_and_loads_that_cannot_be() {
         (
             "copy",
             "--load",
-            "loading SPEs",
+            "loading CPUs",
             "only chase follows pointers",
         ),
         (
             "copy",
             "-s",
-            "form between SPEs",
-            "an SPE works on main memory alone",
+            "form between CPUs",
+            "a CPU works on main memory alone",
         ),
     ] {
         let value = if flag == "-s" { "" } else { "1" };
@@ -612,8 +619,11 @@ fn an_exchange_between_spes_takes_two() {
     }
     refused(
         "-f mailbox -n 1 -s",
-        "error: -n: 1 SPE: mailbox between SPEs takes SPE 0 and at least one more; use 2\n  \
-         example: cellworks stats -f mailbox -n 2 -s\n",
+        &format!(
+            "error: -n: 1 CPU: mailbox between CPUs takes {} and at least one more; use 2\n  \
+             example: cellworks stats -f mailbox -n 2 -s\n",
+            HERE.first
+        ),
     );
 }
 

@@ -133,7 +133,7 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
         assert!(page.contains(text), "{text}");
     }
 
-    assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
+    assert!(shown.contains("mkthread, 1 CPU"), "{shown:?}");
     let last = shown.lines().last().unwrap();
     assert!(
         last.contains("interrupted: ") && last.contains(" measurements were finished"),
@@ -303,7 +303,7 @@ fn a_terminal_is_left_clean_by_a_run_that_ends() {
     let mut child = command.spawn().unwrap();
     drop(command);
     let shown = read_all(person);
-    assert!(shown.contains("mkthread, 1 SPE"), "{shown:?}");
+    assert!(shown.contains("mkthread, 1 CPU"), "{shown:?}");
     let (bar, after_clearing) = shown.rsplit_once("\x1b[2K").unwrap();
     let run = Run {
         code: child.wait().unwrap().code(),

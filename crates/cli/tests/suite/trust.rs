@@ -133,7 +133,7 @@ fn results_that_cannot_be_true_end_with_1() {
         (
             "ns - ns % 200000000",
             "-f mailbox -i 10 -w 0",
-            "mailbox, 1 SPE",
+            "mailbox, 1 CPU",
             [
                 " time of mailbox is 0 ns, and an operation takes more than 0 ns; ",
                 "",
@@ -142,10 +142,10 @@ fn results_that_cannot_be_true_end_with_1() {
         (
             "ns / 10000",
             "-f dmaget -b 4m -i 10 -w 0",
-            "dmaget 4 MB, 1 SPE",
+            "dmaget 4 MB, 1 CPU",
             [
                 "dmaget moved ",
-                " bytes a second with 1 SPE, which can move ",
+                " bytes a second with 1 CPU, which can move ",
             ],
         ),
     ] {

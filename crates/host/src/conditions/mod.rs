@@ -277,8 +277,8 @@ impl Host {
 }
 
 /// The CPUs that were left out when the CPUs were read, those that the quota does not pay for, and
-/// those that are too many, unless they were chosen.
-fn left_out(host: &Host) -> Vec<LeftOut> {
+/// those that are too many.
+pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
     let order = cpus.spe_order().into_iter().enumerate();

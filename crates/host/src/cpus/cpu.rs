@@ -62,6 +62,8 @@ pub enum WhyLeftOut {
     Quota,
     /// The host already has the largest number of SPEs on other CPUs.
     TooMany,
+    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) chose others.
+    NotChosen,
 }
 
 /// In a few words, for a list of CPUs.
@@ -70,6 +72,7 @@ impl fmt::Display for WhyLeftOut {
         f.write_str(match self {
             Self::NotAllowed => "not allowed by `taskset`, a cpuset or the container",
             Self::Offline => "offline",
+            Self::NotChosen => "not chosen",
             Self::Quota => "not paid for by the quota of CPU time",
             Self::TooMany => {
                 return write!(f, "beyond the {SPES_MAX} CPUs that a host uses at most");

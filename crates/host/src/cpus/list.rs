@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 /// 1024 nodes; the bound keeps a damaged range from filling the memory.
 const END: u32 = 65536;
 
-/// Parses a list such as `0-3,8,10-11`; an empty list is an empty set. `None` if it is malformed.
+/// Parses a list of CPUs as Linux writes them, such as `0-3,8,10-11`; an empty list is an empty
+/// set. `None` if it is malformed.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let text = text.trim();
     let mut set = BTreeSet::new();

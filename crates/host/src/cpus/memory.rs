@@ -21,8 +21,8 @@ pub struct Node {
     /// Whether this process can have memory of the node: it has some that is not a GPU's, and the
     /// process may use it.
     pub usable: bool,
-    /// How far the CPUs of this node are from the memory of each node, in the order of
-    /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes); empty where that is unknown.
+    /// How far the CPUs of this node are from the memory of each node, in the order of their
+    /// numbers; empty where that is unknown.
     ///
     /// The unit is the firmware's (the SLIT table of ACPI): 10 is the node's own memory, 20 twice
     /// as far.

@@ -46,6 +46,7 @@ pub fn html(comparison: &Comparison) -> String {
         heading: &heading,
         about: about(comparison),
         notices: notices(comparison),
+        words: views::words(comparison),
         parts,
     }
     .render()
@@ -62,7 +63,7 @@ fn about(comparison: &Comparison) -> Markup {
     html! {
         @for (at, (letter, runs, machine)) in sides.into_iter().enumerate() {
             @if at > 0 { br; }
-            b { (letter) } ": " (runs.join(", ")) ", " (machine.name) ", " (parts_of(machine))
+            b { (letter) } ": " (runs.join(", ")) ", " (machine.name) ", " (views::words(comparison).say(&parts_of(machine)))
         }
     }
 }

@@ -175,7 +175,7 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
         ["a3: others used 80 % of the CPUs"]
     );
     assert!(!comparison.envelope.trust.trustworthy);
-    let plain = table(&comparison)
+    let plain = table(&comparison, cellworks_report::WIDTH)
         .replace("\u{1b}[1m", "")
         .replace("\u{1b}[0m", "");
     for expected in [
@@ -214,7 +214,10 @@ fn runs_of_a_program_show_which_side_has_the_higher_rate() {
             ("crossover", Verdict::Undecided),
         ]
     );
-    assert!(table(&comparison).contains("B is slower beyond both intervals in 2, faster"));
+    assert!(
+        table(&comparison, cellworks_report::WIDTH)
+            .contains("B is slower beyond both intervals in 2, faster")
+    );
     let back = Comparison::of_runs(&[("b1", &b), ("b2", &b)], &[("a1", &a)]).unwrap();
     assert_eq!(
         back.summary.faster, 0,
@@ -362,7 +365,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
             undecided: 4,
         }
     );
-    let plain = table(&comparison)
+    let plain = table(&comparison, cellworks_report::WIDTH)
         .replace("\u{1b}[1m", "")
         .replace("\u{1b}[0m", "");
     assert_eq!(
@@ -524,7 +527,7 @@ fn the_table_is_for_people() {
     far_a.median_interval_ns = None;
     a.measurements.insert(2, far_a);
     b.measurements.insert(2, far);
-    let table = table(&compared(&[a, b]));
+    let table = table(&compared(&[a, b]), cellworks_report::WIDTH);
     let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     assert_ne!(plain, table, "titles are bold");
     let expected = "\
@@ -693,14 +696,14 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
     }
     let name = format!("{}tue.json", "a long name/".repeat(12));
     let comparison = try_compared(&days[0], &days[1], ["mon.json", &name]).unwrap();
-    let table = table(&comparison);
+    let table = table(&comparison, cellworks_report::WIDTH);
     let plain = table.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     let wide = plain.lines().find(|line| line.chars().count() > 100);
     assert_eq!(wide, None, "{plain}");
     assert!(
         plain.contains(
-            "Slowed down most, of those beyond both intervals\n    50.0 times  dmaget (block 40 KB, Cell 0, chains 39, list 1039, loading \
-             SPEs 139, module 4, SPEs\n"
+            "Slowed down most, of those beyond both intervals\n    50.0 times  dmaget (block 40 KB, L3 group 0, chains 39, list 1039, \
+             loading CPUs 139, node 4,\n"
         ),
         "{plain}"
     );

@@ -7,10 +7,9 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
+use crate::Words;
 use crate::csv::quoted;
-use crate::text::{
-    WIDTH, bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped,
-};
+use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 
@@ -31,13 +30,14 @@ const COLUMNS: [&str; 7] = [
     "B is",
 ];
 
-/// The comparison as a table of at most 100 columns, a block for each function, finding and matrix;
+/// The comparison as a table of at most `width` columns, a block for each function, finding and matrix;
 /// titles carry ANSI styles.
-pub fn table(comparison: &Comparison) -> String {
+pub fn table(comparison: &Comparison, width: usize) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
+    let words = words(comparison);
     let mut text = String::new();
     for line in headline(comparison) {
-        text += &wrapped(&line, "  ");
+        text += &wrapped(&line, "  ", width);
     }
     for (title, extremes) in extremes(&groups) {
         text += &format!("\n{}\n", bold(title));
@@ -47,7 +47,7 @@ pub fn table(comparison: &Comparison) -> String {
                 factor(extreme.ratio.value),
                 extreme.what
             );
-            text += &wrapped(&line, "                ");
+            text += &wrapped(&words.say(&line), "                ", width);
         }
     }
     for group in &groups {
@@ -55,15 +55,15 @@ pub fn table(comparison: &Comparison) -> String {
         text.push('\n');
         text += &match group.common.as_str() {
             "" => title + "\n",
-            common => wrapped(&format!("{title} ({common})"), "  "),
+            common => wrapped(&format!("{title} ({common})"), "  ", width),
         };
-        text += &group.table();
+        text += &group.table(words, width);
     }
     for (title, left_out) in left_out(comparison) {
         text += "\n";
-        text += &wrapped(&format!("{title}:"), "  ");
+        text += &wrapped(&format!("{title}:"), "  ", width);
         for what in left_out {
-            text += &wrapped(&format!("  {what}"), "    ");
+            text += &wrapped(&format!("  {what}"), "    ", width);
         }
     }
     text
@@ -160,16 +160,25 @@ impl Group<'_> {
         lines
     }
 
-    /// The lines in columns; what would pass 100 of them is broken within its cell.
-    fn table(&self) -> String {
-        let [headings, rows @ ..] = &self.lines()[..] else {
+    /// The lines in columns; what would pass the width is broken within its cell.
+    fn table(&self, words: Words<'_>, width: usize) -> String {
+        let mut lines = self.lines();
+        for (at, line) in lines.iter_mut().enumerate() {
+            for cell in line {
+                *cell = match at {
+                    0 => words.heading(cell),
+                    _ => words.say(cell),
+                };
+            }
+        }
+        let [headings, rows @ ..] = &lines[..] else {
             unreachable!("there are headings");
         };
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width((WIDTH + GAP) as u16)
+            .set_width(u16::try_from(width + GAP).unwrap_or(u16::MAX))
             .set_header(headings)
             .add_rows(rows);
         for column in table.column_iter_mut() {
@@ -304,6 +313,11 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     lines.extend(summary(comparison));
     lines.extend(comparison.notes.iter().cloned());
     lines
+}
+
+/// In which a comparison is shown: of two computers in the words of computers.
+pub(super) fn words(comparison: &Comparison) -> Words<'_> {
+    Words::of_both(&comparison.envelope.machine, &comparison.other.machine)
 }
 
 pub(super) fn heading(comparison: &Comparison) -> String {

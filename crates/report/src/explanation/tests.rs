@@ -2,7 +2,7 @@ use crate::made_up;
 
 #[test]
 fn the_table_has_what_makes_the_difference() {
-    let plain = super::table(&made_up::explanation());
+    let plain = super::table(&made_up::explanation(), cellworks_report::WIDTH);
     for line in [
         "graph.txt on today.csv",
         ": 3 tasks, 3 places\n",
@@ -31,7 +31,7 @@ fn two_placements_that_cost_the_same_say_so() {
         pair.cost_b = pair.cost_a;
     }
     report.links.truncate(0);
-    let plain = super::table(&report);
+    let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(
         plain.contains(": all 2 pairs cost the same with both placements\n"),
         "{plain}"

@@ -5,7 +5,8 @@ use std::iter;
 use maud::{Markup, html};
 
 use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
-use crate::columns::columns;
+use crate::Words;
+use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::html::{Page, Part, circumstances, notices};
 use crate::placement::{amount, listed, on_costs, rows_on_page};
@@ -19,17 +20,17 @@ pub(crate) const CSV_HEADER: &str =
 const SHOWN: usize = 20;
 
 /// The difference for people at a terminal; titles carry ANSI styles.
-pub fn table(report: &ExplanationReport) -> String {
+pub fn table(report: &ExplanationReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
-    let mut text = wrapped(&title, "  ") + &cautions(&report.envelope);
+    let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &columns(numbers(report), |at| at != 1);
+    text += &columns_within(numbers(report), |at| at != 1, width);
     for part in parts(report) {
         text += &format!("\n{}: ", bold(part.title));
-        text += &wrapped(&part.about, "");
+        text += &wrapped(&part.about, "", width);
         let headings = part.headings.iter().map(|one| (*one).to_owned()).collect();
         let rows: Vec<Vec<String>> = iter::once(headings).chain(part.rows).collect();
-        text += &columns(rows, |at| part.is_text[at]);
+        text += &columns_within(rows, |at| part.is_text[at], width);
     }
     text
 }
@@ -217,6 +218,7 @@ pub fn html(report: &ExplanationReport) -> String {
         heading: &names(report),
         about: html! { (sizes(report)) },
         notices: notices(&report.envelope),
+        words: Words::of(&report.envelope.machine),
         parts: all,
     }
     .render()

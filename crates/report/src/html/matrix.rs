@@ -88,7 +88,7 @@ fn numbered(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
                 thead {
                     tr {
                         th { "from \\ to" }
-                        @for to in 0..matrix.one_way_ns.len() { th scope="col" { "SPE " (to) } }
+                        @for to in 0..matrix.one_way_ns.len() { th scope="col" { (text::spe_in_short(machine, to)) } }
                     }
                 }
                 tbody {
@@ -140,9 +140,14 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
     // A name could end the script element.
     let json = json.replace('<', "\\u003c");
     let step = spes.div_ceil(TICKS).next_power_of_two();
+    let cpus = text::cpus(&machine.spe_places).filter(|_| machine.is_this_computer());
+    let number = |spe: usize| match cpus.as_ref().and_then(|cpus| cpus.get(spe)) {
+        Some(cpu) => *cpu as usize,
+        None => spe,
+    };
     let tick = |spe| {
         let middle = (spe as f64 + 0.5) / spes as f64;
-        (spe, format!("{:.2}%", middle * 100.0))
+        (number(spe), format!("{:.2}%", middle * 100.0))
     };
     let ticks = || (0..spes).step_by(step).map(tick);
     html! {

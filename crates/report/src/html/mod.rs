@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report};
+use crate::{CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, Words};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
@@ -38,6 +38,7 @@ pub(crate) use tables::counters;
 /// Its size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
     let machine = &report.envelope.machine;
+    let words = Words::of(machine);
     let curves = sweeps::of(report);
     let counters = report.counters.as_ref().map(tables::counters);
     let parts = vec![
@@ -55,13 +56,23 @@ pub fn render(report: &Report) -> String {
         command: &report.envelope.command,
         heading: &machine.name,
         about: html! {
-            (parts_of(machine))
+            (words.say(&parts_of(machine)))
             @if let Some(end) = finished(&report.envelope.environment) { " · " span.end { (end) } }
+            (about(machine))
         },
         notices: notices(&report.envelope),
+        words,
         parts,
     }
     .render()
+}
+
+/// What the words for the parts of a machine mean, and who sits where.
+pub(crate) fn about(machine: &MachineInfo) -> Markup {
+    html! {
+        br; (Words::of(machine).in_a_line())
+        @if let Some(seats) = text::seats(machine) { br; (seats) }
+    }
 }
 
 /// What must be known before the numbers of a report.

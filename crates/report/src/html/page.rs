@@ -2,6 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::Words;
+
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
@@ -14,6 +16,8 @@ pub(crate) struct Page<'a> {
     pub about: Markup,
     /// What must be known before the numbers.
     pub notices: Markup,
+    /// In which the notices and parts are shown.
+    pub words: Words<'a>,
     pub parts: Vec<Part>,
 }
 
@@ -38,6 +42,8 @@ impl Part {
 impl Page<'_> {
     pub(crate) fn render(&self) -> String {
         let parts = || self.parts.iter().filter(|part| part.content.is_some());
+        // Words stand for words without `<`, `&` or a quote, so that markup stays what it is.
+        let said = |markup: &Markup| PreEscaped(self.words.say(&markup.0));
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -58,9 +64,9 @@ impl Page<'_> {
                         }
                     }
                     main {
-                        (self.notices)
+                        (said(&self.notices))
                         @for part in parts() {
-                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (content) } }
+                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (said(content)) } }
                         }
                     }
                     div #hover role="status" hidden {}

@@ -66,7 +66,8 @@ pub(super) fn measurements(report: &Report) -> Option<Markup> {
         p.note {
             "Times are those of one operation. ± is half the width of the interval of the median: it \
              holds the median of each visit, and 95 % of those to come if rounds were independent \
-             of each other."
+             of each other. 1 % of the samples took more than what stands at 99 %; an outlier is farther \
+             from both quartiles than three times their distance."
         }
         @for group in groups {
             h3 { code { (group[0].function) } " " span.what { (group[0].function.operation()) } }

@@ -2,7 +2,7 @@ use crate::made_up;
 
 #[test]
 fn the_table_has_the_numbers_and_what_to_type() {
-    let plain = super::table(&made_up::placement());
+    let plain = super::table(&made_up::placement(), cellworks_report::WIDTH);
     for line in [
         "graph.txt on host, today.json",
         ": 3 tasks, 4 places, task 0 fixed to place 3, place 0 forbidden\n",
@@ -27,7 +27,7 @@ fn an_optimal_placement_says_so_and_one_without_cpus_has_no_binding() {
     let mut report = made_up::placement();
     report.optimal = true;
     report.binding = None;
-    let plain = super::table(&report);
+    let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(
         plain.contains("no placement costs less: this one is optimal"),
         "{plain}"
@@ -37,7 +37,7 @@ fn an_optimal_placement_says_so_and_one_without_cpus_has_no_binding() {
 
 #[test]
 fn what_a_command_took_is_shown_for_each_way() {
-    let plain = super::table(&made_up::placement());
+    let plain = super::table(&made_up::placement(), cellworks_report::WIDTH);
     for part in [
         "Tried",
         "`./program 10` ran 3 times in each way, in turn; without a binding it takes 1.24 times as long",
@@ -78,7 +78,7 @@ fn an_interrupted_search_shows_what_it_had() {
     report.results.clear();
     report.placement.clear();
     report.binding = None;
-    let plain = super::table(&report);
+    let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(plain.contains("The run ended early"), "{plain}");
     assert!(super::csv(&report).ends_with(",7,,,,false,,,,,,\n"));
 }

@@ -7,7 +7,8 @@ use maud::{Markup, html};
 
 use super::trials::ascending;
 use super::{CpuBinding, PlacementReport, PlacementTrials};
-use crate::columns::columns;
+use crate::Words;
+use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
 use crate::table::cautions;
@@ -17,28 +18,32 @@ pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap
 time_to_best_ns,time_ns,iterations,placement,cpus\n";
 
 /// The placement for people at a terminal; titles carry ANSI styles.
-pub fn table(report: &PlacementReport) -> String {
+pub fn table(report: &PlacementReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
-    let mut text = wrapped(&title, "  ") + &cautions(&report.envelope);
+    let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
     text.push('\n');
-    text += &columns(numbers(report), |_| true);
+    text += &columns_within(numbers(report), |_| true, width);
     if let Some(trials) = &report.trials {
         text += &format!("\n{}: ", bold("Tried"));
-        text += &wrapped(&tried(trials), "");
+        text += &wrapped(&tried(trials), "", width);
         let headings = TRIAL_HEADINGS.map(str::to_owned);
-        text += &columns(iter::once(headings).chain(ways(trials)), |at| at == 0);
+        text += &columns_within(
+            iter::once(headings).chain(ways(trials)),
+            |at| at == 0,
+            width,
+        );
     }
     if !report.placement.is_empty() {
         text += &format!(
             "\n{}: the place of task 0, of task 1 and so on\n",
             bold("Placement")
         );
-        text += &wrapped(&listed(&report.placement, " "), "");
+        text += &wrapped(&listed(&report.placement, " "), "", width);
     }
     if let Some(binding) = &report.binding {
         text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
         for (tool, words) in tools(binding) {
-            text += &wrapped(&format!("{tool}: {words}"), "  ");
+            text += &wrapped(&format!("{tool}: {words}"), "  ", width);
         }
     }
     text
@@ -205,6 +210,7 @@ pub fn html(report: &PlacementReport) -> String {
         heading: &names(report),
         about: html! { (sizes(report)) },
         notices: notices(&report.envelope),
+        words: Words::of(&report.envelope.machine),
         parts,
     }
     .render()

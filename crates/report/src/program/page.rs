@@ -5,8 +5,9 @@ use maud::{Markup, html};
 
 use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
+use crate::Words;
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
-use crate::html::{Page, Part, circumstances, not_measured, notices, short};
+use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
 
 /// From this ratio of the largest to the smallest on, an axis is logarithmic.
@@ -17,7 +18,9 @@ const WHOLE_MAX: f64 = 64.0;
 
 /// The report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
-    let heading = format!("{} on {}", report.program, report.envelope.machine.name);
+    let machine = &report.envelope.machine;
+    let words = Words::of(machine);
+    let heading = format!("{} on {}", report.program, machine.name);
     let counters = report.counters.as_ref().map(crate::html::counters);
     let parts = vec![
         Part::new("results", "Results", results(report)),
@@ -29,8 +32,9 @@ pub fn html(report: &ProgramReport) -> String {
     Page {
         command: &report.envelope.command,
         heading: &heading,
-        about: html! { (parts_of(&report.envelope.machine)) },
+        about: html! { (words.say(&parts_of(machine))) (about(machine)) },
         notices: notices(&report.envelope),
+        words,
         parts,
     }
     .render()

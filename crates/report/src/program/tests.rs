@@ -2,7 +2,7 @@ use crate::made_up;
 
 #[test]
 fn rows_have_the_numbers_of_a_run_and_what_all_share_stands_above() {
-    let plain = super::table(&made_up::program());
+    let plain = super::table(&made_up::program(), cellworks_report::WIDTH);
     assert!(plain.contains(": bytes 1 MB, spes 1\n"), "{plain}");
     let lines: Vec<Vec<&str>> = plain
         .lines()

@@ -7,10 +7,11 @@ use cellworks_stats::Finding;
 use serde_json::Value;
 
 use super::ProgramReport;
-use crate::columns::columns;
+use crate::Words;
+use crate::columns::{columns, columns_within};
 use crate::csv::quoted;
-use crate::table::{cautions, not_measured, section};
-use crate::text::{self, bandwidth, bold, figures, parts_of, size, time, wrapped};
+use crate::table::{cautions, head, not_measured, section};
+use crate::text::{bandwidth, bold, figures, size, time, wrapped};
 
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
@@ -22,24 +23,26 @@ pub(super) struct Block {
 }
 
 /// The results as a table, below what all of them have in common; titles carry ANSI styles.
-pub fn table(report: &ProgramReport) -> String {
-    let machine = &report.envelope.machine;
-    let mut text = format!("{}: {}\n", bold(&machine.name), parts_of(machine));
-    if let Some(simulation) = &machine.simulation {
-        text += &wrapped(&text::simulation(simulation), "  ");
-    }
-    text += &cautions(&report.envelope);
+pub fn table(report: &ProgramReport, width: usize) -> String {
+    let words = Words::of(&report.envelope.machine);
+    let mut text = head(&report.envelope.machine, width);
+    text += &cautions(&report.envelope, width);
     if !report.results.is_empty() {
         let common = common(report);
         let of = if common.is_empty() { "" } else { ": " };
         text += "\n";
-        text += &wrapped(&format!("{}{of}{common}", bold(&report.program)), "  ");
+        let common = words.say(&common);
+        text += &wrapped(
+            &format!("{}{of}{common}", bold(&report.program)),
+            "  ",
+            width,
+        );
     }
     for (at, block) in blocks(report).iter().enumerate() {
         if at > 0 {
             text += "\n";
         }
-        text += &aligned(block);
+        text += &aligned(block, words, width);
     }
     if let Some(counters) = &report.counters {
         let about = crate::counters::about(counters);
@@ -47,12 +50,15 @@ pub fn table(report: &ProgramReport) -> String {
         let tables = crate::counters::tables(counters);
         text += &tables.map(|rows| columns(rows, |at| at == 0)).join("\n");
     }
-    text += &section("Not measured", not_measured(&report.not_measured));
+    let missing = not_measured(&report.not_measured).into_iter();
+    text += &section("Not measured", missing.map(|line| words.say(&line)), width);
     text
 }
 
-fn aligned(block: &Block) -> String {
-    columns(iter::once(&block.headings).chain(&block.rows), |_| false)
+fn aligned(block: &Block, words: Words<'_>, width: usize) -> String {
+    let said = |row: &Vec<String>| row.iter().map(|cell| words.say(cell)).collect::<Vec<_>>();
+    let rows = iter::once(&block.headings).chain(&block.rows).map(said);
+    columns_within(rows, |_| false, width)
 }
 
 /// The parameters that all results share, in words.

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::views::{KINDS, is_number, of_kind, summary};
 use super::{Curve, CurvePoint, Reproduced, ReproducedFigure, ReproducedPanel, Reproduction};
+use crate::Words;
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
@@ -38,6 +39,7 @@ pub fn html(reproduction: &Reproduction) -> String {
                 b { (paper.name) } ": " (paper.title) ", " (paper.authors)
             }
         },
+        words: Words::OF_A_CELL,
         notices: html! {
             @if !reproduction.envelope.trust.reasons.is_empty() {
                 (notice("doubt", "Not everything was simulated", &reproduction.envelope.trust.reasons))

@@ -10,7 +10,7 @@ fn plain(styled: &str) -> String {
 
 #[test]
 fn the_table_has_a_block_for_each_kind_of_number() {
-    let text = plain(&table(&made_up::reproduction()));
+    let text = plain(&table(&made_up::reproduction(), cellworks_report::WIDTH));
     let wide = text.lines().find(|line| line.chars().count() > 100);
     assert_eq!(wide, None, "passes 100 columns");
     insta::assert_snapshot!(text);

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Wi
 
 use super::{Errors, Published, Relation, Reproduced, Reproduction, ShapeRange};
 use crate::csv::quoted;
-use crate::text::{WIDTH, bold, count, figures, trimmed, wrapped};
+use crate::text::{bold, count, figures, trimmed, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,source,unit,published,\
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
@@ -137,33 +137,37 @@ pub(super) fn of_kind<'a>(
         .collect()
 }
 
-/// The reproduction as a table of at most 100 columns, a block for each paper and kind of number;
+/// The reproduction as a table of at most `width` columns, a block for each paper and kind of number;
 /// titles carry ANSI styles.
-pub fn table(reproduction: &Reproduction) -> String {
+pub fn table(reproduction: &Reproduction, width: usize) -> String {
     let mut text = String::new();
     for line in summary(reproduction) {
-        text += &wrapped(&line, "  ");
+        text += &wrapped(&line, "  ", width);
     }
     for paper in &reproduction.papers {
         text += "\n";
-        text += &wrapped(&format!("{} {}", bold(&paper.title), paper.authors), "  ");
+        text += &wrapped(
+            &format!("{} {}", bold(&paper.title), paper.authors),
+            "  ",
+            width,
+        );
         for kind in &KINDS {
             let results = of_kind(reproduction, &paper.name, kind);
             if !results.is_empty() {
                 text += &format!("\n{}\n", bold(kind.title));
-                text += &block(kind, &results);
+                text += &block(kind, &results, width);
             }
         }
     }
     text
 }
 
-fn block(kind: &Kind, results: &[&Reproduced]) -> String {
+fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH as u16)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX))
         .set_header(kind.columns.iter().map(|(heading, _)| *heading));
     for result in results {
         table.add_row(kind.columns.iter().map(|(_, value)| value(result)));

@@ -29,6 +29,10 @@ const fn lines_of_128(most: u64) -> Whole {
 }
 
 impl Whole {
+    pub fn least(self) -> u64 {
+        self.least
+    }
+
     pub fn allows(self, number: u64) -> bool {
         (self.least..=self.most).contains(&number) && number.is_multiple_of(self.multiple_of)
     }
@@ -81,7 +85,8 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "whole_write_bytes") => whole(1, 128),
         (_, "packet_overhead_bytes" | "command_bytes") => whole(0, 1_024),
         (_, "clockwise" | "counterclockwise") => whole(0, 16),
-        (_, "hops_max" | "columns" | "rows") => whole(1, 64),
+        (_, "hops_max") => whole(1, 1_024),
+        (_, "columns" | "rows") => whole(1, 64),
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),

@@ -1,27 +1,26 @@
 //! What must fit together in a description whose values are right one by one.
 
-use super::error::DescriptionError;
+use std::collections::BTreeSet;
+
 use super::file::File;
 use super::*;
-
-type Result = std::result::Result<(), DescriptionError>;
 
 /// More than any chip has; ids, and the tables that they index, have room for it.
 pub(super) const SPES_MAX: usize = 1_024;
 
-/// Refuses what no machine can have together; `file` knows where it is written.
-pub(super) fn check(machine: &Description, file: &File<'_>) -> Result {
-    cells(machine, file)?;
-    modules(machine, file)?;
+/// Takes down what no machine can have together; `file` knows where it is written.
+pub(super) fn check(machine: &Description, file: &File<'_>) {
+    cells(machine, file);
+    modules(machine, file);
     match &machine.interconnect {
         Interconnect::Rings(rings) => on_rings(machine, rings, file),
         Interconnect::Mesh(mesh) => on_a_mesh(machine, mesh, file),
-        Interconnect::Crossbar(_) => Ok(()),
+        Interconnect::Crossbar(_) => {}
         Interconnect::Matrix(matrix) => with_a_matrix(machine, matrix, file),
     }
 }
 
-fn cells(machine: &Description, file: &File<'_>) -> Result {
+fn cells(machine: &Description, file: &File<'_>) {
     let cells = machine.cells.len();
     let cells_max = match machine.interconnect {
         Interconnect::Rings(_) => 2,
@@ -30,16 +29,16 @@ fn cells(machine: &Description, file: &File<'_>) -> Result {
     if cells > cells_max {
         let allowed = "two at the most with rings, one with a mesh, a crossbar or a matrix";
         let problem = format!("is one [[cell]] too many; allowed: {allowed}");
-        return Err(file.error(&format!("cell[{cells_max}]"), problem));
+        file.problem(&format!("cell[{cells_max}]"), problem);
     }
     match (&machine.link, cells) {
         (None, 2) => {
             let problem = "is missing; allowed: a [link], because there are two Cells";
-            return Err(file.error("link", problem));
+            file.problem("link", problem);
         }
         (Some(_), 1) => {
             let problem = "is there, but there is one Cell; allowed: a [link] between two Cells";
-            return Err(file.error("link", problem));
+            file.problem("link", problem);
         }
         _ => {}
     }
@@ -48,7 +47,7 @@ fn cells(machine: &Description, file: &File<'_>) -> Result {
             if cell.spes[..place].contains(spe) {
                 let path = format!("cell[{index}].spes[{place}]");
                 let problem = format!("is {spe} again; allowed: each SPE of a Cell once");
-                return Err(file.error(&path, problem));
+                file.problem(&path, problem);
             }
         }
         let modules = machine.modules.len();
@@ -56,15 +55,14 @@ fn cells(machine: &Description, file: &File<'_>) -> Result {
         if usize::from(module) >= modules {
             let path = format!("cell[{index}].nearest_module");
             let problem = format!("is {module}; allowed: {}", numbers(modules, "[[memory]]"));
-            return Err(file.error(&path, problem));
+            file.problem(&path, problem);
         }
     }
     let spes = machine.spes().count();
     if spes > SPES_MAX {
         let problem = format!("makes {spes} SPEs; allowed: {SPES_MAX} in all");
-        return Err(file.error(&format!("cell[{}].spes", cells - 1), problem));
+        file.problem(&format!("cell[{}].spes", cells - 1), problem);
     }
-    Ok(())
 }
 
 /// The numbers of `count` things.
@@ -75,24 +73,23 @@ fn numbers(count: usize, of: &str) -> String {
     }
 }
 
-fn modules(machine: &Description, file: &File<'_>) -> Result {
+fn modules(machine: &Description, file: &File<'_>) {
     let cells = machine.cells.len();
     let on_a_mesh = matches!(machine.interconnect, Interconnect::Mesh(_));
     for (index, module) in machine.modules.iter().enumerate() {
-        let refused =
-            |key, problem: &str| Err(file.error(&format!("memory[{index}].{key}"), problem));
+        let refused = |key, problem: &str| file.problem(&format!("memory[{index}].{key}"), problem);
         if usize::from(module.cell) >= cells {
             let allowed = numbers(cells, "[[cell]]");
-            return refused("cell", &format!("is {}; allowed: {allowed}", module.cell));
+            refused("cell", &format!("is {}; allowed: {allowed}", module.cell));
         }
         match (on_a_mesh, module.tile) {
             (true, None) => {
                 let problem =
                     "is missing; allowed: the column and row where it is attached, such as [0, 2]";
-                return refused("tile", problem);
+                refused("tile", problem);
             }
             (false, Some(_)) => {
-                return refused(
+                refused(
                     "tile",
                     "is there, but there are no tiles; allowed: only with a mesh",
                 );
@@ -104,45 +101,51 @@ fn modules(machine: &Description, file: &File<'_>) -> Result {
             let problem = format!(
                 "is {refresh}; allowed: less than refresh_interval_ps, which is {interval}"
             );
-            return refused("refresh_ps", &problem);
+            refused("refresh_ps", &problem);
         }
     }
-    Ok(())
 }
 
-fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) -> Result {
+fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
+    let mut is_wrong = false;
     for (place, element) in rings.elements.iter().enumerate() {
-        let refused = |problem: String| {
+        let mut refused = |problem: String| {
             let path = format!("interconnect.elements[{place}]");
-            Err(file.error(&path, problem))
+            file.problem(&path, problem);
+            is_wrong = true;
         };
         if !is_element(element) {
-            let allowed = "PPE, SPE0 to SPE7, MIC, IOIF0, IOIF1";
-            return refused(format!("is {element:?}; allowed: {allowed}"));
+            let allowed = "PPE, SPE0, SPE1 and so on, MIC, IOIF0, IOIF1";
+            refused(format!("is {element:?}; allowed: {allowed}"));
         }
         if rings.elements[..place].contains(element) {
-            return refused(format!("is {element:?} again; allowed: each element once"));
+            refused(format!("is {element:?} again; allowed: each element once"));
         }
+    }
+    if is_wrong {
+        // What is missing may be what is misspelt.
+        return;
     }
     let missing = |element: &str, why: String| {
         let problem = format!("misses {element:?}; allowed: with it, because {why}");
-        Err(file.error("interconnect.elements", problem))
+        file.problem("interconnect.elements", problem);
     };
     let has = |element: &str| rings.elements.iter().any(|other| other == element);
     if !has("PPE") {
-        return missing("PPE", "every Cell has a PPE".to_owned());
+        missing("PPE", "every Cell has a PPE".to_owned());
     }
+    let mut missed = BTreeSet::new();
     for (index, cell) in machine.cells.iter().enumerate() {
         for spe in &cell.spes {
             let element = format!("SPE{spe}");
-            if !has(&element) {
-                return missing(&element, format!("cell[{index}].spes has {spe}"));
+            if !has(&element) && missed.insert(*spe) {
+                missing(&element, format!("cell[{index}].spes has {spe}"));
             }
         }
     }
     for (index, module) in machine.modules.iter().enumerate() {
-        if !has("MIC") {
-            return missing("MIC", format!("memory[{index}] is attached there"));
+        if !has("MIC") && index == 0 {
+            missing("MIC", format!("memory[{index}] is attached there"));
         }
         let others = &machine.modules[..index];
         if others.iter().any(|other| other.cell == module.cell) {
@@ -150,29 +153,34 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) -> Result {
                 "is {} again; allowed: one [[memory]] for each Cell on rings",
                 module.cell
             );
-            return Err(file.error(&format!("memory[{index}].cell"), problem));
+            file.problem(&format!("memory[{index}].cell"), problem);
         }
     }
     if machine.cells.len() == 2 && !has("IOIF0") {
-        return missing("IOIF0", "the link to the other Cell is there".to_owned());
+        missing("IOIF0", "the link to the other Cell is there".to_owned());
     }
     reaches_everybody(rings, file)
 }
 
 fn is_element(name: &str) -> bool {
     let spe = name.strip_prefix("SPE");
-    let is_spe = spe.is_some_and(|spe| matches!(spe.as_bytes(), [b'0'..=b'7']));
+    // As it is written back: no sign, and no zeros in front.
+    let is_number = |spe: &str| {
+        spe.parse()
+            .is_ok_and(|number: u16| number.to_string() == spe)
+    };
+    let is_spe = spe.is_some_and(is_number);
     is_spe || matches!(name, "PPE" | "MIC" | "IOIF0" | "IOIF1")
 }
 
-fn reaches_everybody(rings: &Rings, file: &File<'_>) -> Result {
+fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
     // Round one way only, the farthest element is the one just behind.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";
-            return Err(file.error("interconnect.clockwise", problem));
+            return file.problem("interconnect.clockwise", problem);
         }
         (0, _) | (_, 0) => elements - 1,
         _ => elements / 2,
@@ -183,29 +191,28 @@ fn reaches_everybody(rings: &Rings, file: &File<'_>) -> Result {
             "is {hops_max}; allowed: {farthest} or more, because the farthest of {elements} \
              elements is {farthest} hops away"
         );
-        return Err(file.error("interconnect.hops_max", problem));
+        file.problem("interconnect.hops_max", problem);
     }
-    Ok(())
 }
 
-fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) -> Result {
+fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) {
     let (columns, rows) = (mesh.columns.value, mesh.rows.value);
     let tiles = columns * rows;
     let on_the_mesh = |path: &str, [column, row]: [u16; 2]| {
         if u64::from(column) < columns && u64::from(row) < rows {
-            return Ok(());
+            return;
         }
         let problem = format!(
             "is [{column}, {row}]; allowed: columns 0 to {}, rows 0 to {}",
             columns - 1,
             rows - 1
         );
-        Err(file.error(path, problem))
+        file.problem(path, problem);
     };
-    on_the_mesh("interconnect.ppe_tile", mesh.ppe_tile)?;
+    on_the_mesh("interconnect.ppe_tile", mesh.ppe_tile);
     for (index, module) in machine.modules.iter().enumerate() {
         if let Some(tile) = module.tile {
-            on_the_mesh(&format!("memory[{index}].tile"), tile)?;
+            on_the_mesh(&format!("memory[{index}].tile"), tile);
         }
     }
     for (place, spe) in machine.cells[0].spes.iter().enumerate() {
@@ -214,28 +221,26 @@ fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) -> Result {
                 "is {spe}; allowed: 0 to {}, because {columns} x {rows} tiles hold {tiles} SPEs",
                 tiles - 1
             );
-            return Err(file.error(&format!("cell[0].spes[{place}]"), problem));
+            file.problem(&format!("cell[0].spes[{place}]"), problem);
         }
     }
-    Ok(())
 }
 
-fn with_a_matrix(machine: &Description, matrix: &Matrix, file: &File<'_>) -> Result {
+fn with_a_matrix(machine: &Description, matrix: &Matrix, file: &File<'_>) {
     let spes = machine.spes().count();
     let fits = |path: &str, what: &str, length: usize| {
         if length == spes {
-            return Ok(());
+            return;
         }
         let problem = format!("has {length} {what}; allowed: {spes}, one for each SPE");
-        Err(file.error(path, problem))
+        file.problem(path, problem);
     };
-    fits("interconnect.one_way_ps", "rows", matrix.one_way_ps.len())?;
+    fits("interconnect.one_way_ps", "rows", matrix.one_way_ps.len());
     for (index, row) in matrix.one_way_ps.iter().enumerate() {
         fits(
             &format!("interconnect.one_way_ps[{index}]"),
             "times",
             row.len(),
-        )?;
+        );
     }
-    Ok(())
 }

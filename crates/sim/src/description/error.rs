@@ -1,27 +1,44 @@
 //! What is wrong with a description.
 
-/// What is wrong with a description, and where.
+/// What is wrong with a description, and where: a line for each problem.
 ///
 /// ```
-/// let error = cellworks_sim::Description::from_toml("name = 7", "my.toml").unwrap_err();
-/// let expected = "my.toml:1: name is 7; allowed: lower-case letters, digits and dashes";
-/// assert_eq!(error.to_string(), expected);
+/// let error = cellworks_sim::Description::from_toml("name = 7\nsize = 3", "my.toml").unwrap_err();
+/// let error = error.to_string();
+/// let expected = "my.toml:1: name is 7; allowed: lower-case letters, digits and dashes\n";
+/// assert!(error.contains(expected), "{error}");
+/// assert!(error.contains("my.toml:2: size is no known key; "), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {problem}")]
+#[error("{}", self.lines().join("\n"))]
 pub struct DescriptionError {
     file: String,
-    line: usize,
-    problem: String,
+    /// The line of each problem, by which they are ordered, and what it is.
+    problems: Vec<(usize, String)>,
 }
 
 impl DescriptionError {
     pub(super) fn new(file: &str, line: usize, problem: String) -> Self {
-        let file = file.to_owned();
         Self {
-            file,
-            line,
-            problem,
+            file: file.to_owned(),
+            problems: vec![(line, problem)],
         }
+    }
+
+    /// The problems of several; `None` if there are none.
+    pub(super) fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut all = errors.into_iter().reduce(|mut all, error| {
+            all.problems.extend(error.problems);
+            all
+        })?;
+        all.problems.sort_by_key(|(line, _)| *line);
+        Some(all)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let problems = self.problems.iter();
+        problems
+            .map(|(line, problem)| format!("{}:{line}: {problem}", self.file))
+            .collect()
     }
 }

@@ -1,5 +1,7 @@
 //! The file of a description: its values, and where each of them stands.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 
@@ -14,6 +16,14 @@ pub(super) struct File<'t> {
     text: &'t str,
     /// All that is written in it: a table.
     pub root: Spanned<DeValue<'t>>,
+    /// What stands for a value that is missing: a table without keys.
+    pub nothing: Spanned<DeValue<'t>>,
+    /// What was found to be wrong.
+    problems: RefCell<Vec<DescriptionError>>,
+    /// The keys that are missing, by their paths; without an error in what is made up itself.
+    missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
+    /// Paths to what stands for something that is wrong: what is in it says nothing.
+    made_up: RefCell<Vec<String>>,
 }
 
 impl<'t> File<'t> {
@@ -23,11 +33,15 @@ impl<'t> File<'t> {
     ///
     /// The first thing that is no TOML.
     pub fn parse(text: &'t str, name: &'t str) -> Result<Self, DescriptionError> {
-        let empty = Spanned::new(0..0, DeValue::Table(DeTable::new()));
+        let empty = || Spanned::new(0..0, DeValue::Table(DeTable::new()));
         let mut file = Self {
             name,
             text,
-            root: empty,
+            root: empty(),
+            nothing: empty(),
+            problems: RefCell::default(),
+            missing: RefCell::default(),
+            made_up: RefCell::default(),
         };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -35,6 +49,69 @@ impl<'t> File<'t> {
         })?;
         file.root = Spanned::new(0..0, DeValue::Table(table.into_inner()));
         Ok(file)
+    }
+
+    /// Takes down that what `path` leads to is wrong, and reading goes on.
+    pub fn wrong(&self, path: &str, error: DescriptionError) {
+        if !self.is_made_up(path) {
+            self.problems.borrow_mut().push(error);
+        }
+    }
+
+    /// Whether what `path` leads to is not what the file has, or is in such a thing.
+    fn is_made_up(&self, path: &str) -> bool {
+        let is_in = |whole: &String| {
+            let rest = path.strip_prefix(whole.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
+    }
+
+    /// Says that all values are there and read.
+    pub fn is_read(&self) {
+        self.made_up.take();
+    }
+
+    /// Takes down what is wrong about what `path` leads to.
+    pub fn problem(&self, path: &str, problem: impl Display) {
+        self.wrong(path, self.error(path, problem));
+    }
+
+    /// Says that what `path` leads to has no value of its own from now on.
+    pub fn make_up(&self, path: &str) {
+        self.made_up.borrow_mut().push(path.to_owned());
+    }
+
+    /// Takes down that the key `path` is missing, and forgets all else: the file is to be read
+    /// again, with something in its place.
+    pub fn misses(&self, path: String, error: DescriptionError) {
+        let error = (!self.is_made_up(&path)).then_some(error);
+        self.problems.take();
+        self.made_up.take();
+        self.missing.borrow_mut().insert(path, error);
+    }
+
+    /// The missing keys of a table, of which `path` is the beginning of their paths.
+    pub fn missing_in(&self, path: &str, keys: &[&'static str]) -> Vec<&'static str> {
+        let missing = self.missing.borrow();
+        let is_missing = |key: &&&str| {
+            missing.contains_key(&match path {
+                "" => (**key).to_owned(),
+                path => format!("{path}.{key}"),
+            })
+        };
+        keys.iter().filter(is_missing).copied().collect()
+    }
+
+    /// # Errors
+    ///
+    /// All that is wrong, if anything is.
+    pub fn finish(&self) -> Result<(), DescriptionError> {
+        let missing = self.missing.borrow();
+        let problems = self.problems.borrow();
+        let missing = missing.values().flatten();
+        let all = problems.iter().chain(missing).cloned();
+        DescriptionError::all(all).map_or(Ok(()), Err)
     }
 
     /// An error about what stands so far from the beginning of the file.

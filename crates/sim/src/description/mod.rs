@@ -15,6 +15,8 @@ mod allowed;
 mod check;
 mod error;
 mod file;
+#[cfg(test)]
+mod keys;
 mod load;
 mod matrix;
 mod nearest;
@@ -33,6 +35,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A parameter: a number, where it comes from, and how sure it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// The number; its unit ends the name of its key.
@@ -60,6 +63,7 @@ impl Quantity {
 
 /// How sure a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// A named source says it.
@@ -75,6 +79,7 @@ pub enum Certainty {
 /// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what
 /// serde reads, or a program changes, is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// What the command calls it: lower-case letters, digits and dashes.
@@ -124,6 +129,7 @@ impl Description {
 /// each cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks
 /// 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
     /// The SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
@@ -136,6 +142,7 @@ pub struct Clock {
 
 /// One chip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The physical numbers of the SPEs that programs may use, in the order of their ids. SPEs of
@@ -147,6 +154,7 @@ pub struct Cell {
 
 /// A memory controller and its memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryModule {
     /// The Cell whose interconnect it is attached to.
@@ -185,6 +193,7 @@ pub struct MemoryModule {
 
 /// What carries data between the elements of a Cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Interconnect {
     /// Rings, as the Element Interconnect Bus has them.
@@ -233,10 +242,11 @@ fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::E
 
 /// Data rings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rings {
-    /// The elements of a Cell in ring order: `PPE`, `SPE0` to `SPE7`, `MIC`, `IOIF0`, `IOIF1`. The
-    /// link to the other Cell is at `IOIF0`.
+    /// The elements of a Cell in ring order: `PPE`, `SPE0`, `SPE1` and so on, any
+    /// number of them, `MIC`, `IOIF0`, `IOIF1`. The link to the other Cell is at `IOIF0`.
     pub elements: Vec<String>,
     /// Where the order of the elements comes from.
     pub elements_source: String,
@@ -256,6 +266,7 @@ pub struct Rings {
 
 /// A mesh of tiles, numbered along the rows. SPE number n is on tile n.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
     /// Tiles in a row.
@@ -272,6 +283,7 @@ pub struct Mesh {
 
 /// A crossbar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Crossbar {
     /// How long the head of a packet takes from one element to any other.
@@ -282,6 +294,7 @@ pub struct Crossbar {
 
 /// Measured one-way times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
     /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a
@@ -297,6 +310,7 @@ pub struct Matrix {
 
 /// What carries commands: every bus request is a command first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandBus {
     /// From a command to the combined response of all who snoop, within one Cell.
@@ -309,6 +323,7 @@ pub struct CommandBus {
 
 /// The link between two Cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// From the one Cell's interconnect to the other's.
@@ -323,6 +338,7 @@ pub struct Link {
 
 /// A Memory Flow Controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mfc {
     /// Bus requests that may be under way at once.
@@ -339,6 +355,7 @@ pub struct Mfc {
 
 /// A local store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LocalStore {
     /// Its size, in bytes.
@@ -351,6 +368,7 @@ pub struct LocalStore {
 
 /// Registers that other processors reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Registers {
     /// From the request for a register to its word at the bus.
@@ -361,6 +379,7 @@ pub struct Registers {
 
 /// An atomic unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Atomic {
     /// Lines in its cache.
@@ -371,6 +390,7 @@ pub struct Atomic {
 
 /// An SPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Spu {
     /// Reading or writing a channel.
@@ -381,6 +401,7 @@ pub struct Spu {
 
 /// A PPE.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ppe {
     /// A store to a register of an SPE, without what the bus takes.

@@ -29,9 +29,9 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong: no TOML, a key that is unknown or missing, a value of a wrong
-    /// type or out of its range, or values that no machine can have together. The message names the
-    /// file, the line, the key, the value and what is allowed.
+    /// All that is wrong: no TOML, keys that are unknown or missing, values of a wrong type or out
+    /// of their range; or if there is nothing of that, values that no machine can have together. For
+    /// each of them the message names the file, the line, the key, the value and what is allowed.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -40,8 +40,23 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        let description = Self::deserialize(root()).map_err(|refused| root().locate(refused))?;
-        check::check(&description, &file)?;
+        // What is wrong is taken down, and something stands in its place; serde gives up only where
+        // a key is missing, so it begins again with something there.
+        let description = loop {
+            match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
+                Ok(description) => break description,
+                Err(Refused::Lacks(path, error)) => file.misses(path, error),
+                Err(Refused::There(error)) => {
+                    file.wrong("", error);
+                    file.finish()?;
+                }
+                Err(_) => unreachable!("it is known where it is"),
+            }
+        };
+        file.finish()?;
+        file.is_read();
+        check::check(&description, &file);
+        file.finish()?;
         Ok(description)
     }
 }
@@ -51,6 +66,8 @@ impl Description {
 enum Refused {
     #[error("{0}")]
     There(DescriptionError),
+    #[error("{1}")]
+    Lacks(String, DescriptionError),
     #[error("{0} is no known key")]
     Unknown(String, &'static [&'static str]),
     #[error("{0} is missing")]
@@ -103,13 +120,20 @@ impl<'f> Entry<'f> {
     }
 
     /// Says where it is that something was refused, if that is not known yet.
-    fn locate(&self, refused: Refused) -> DescriptionError {
+    fn locate(&self, refused: Refused) -> Refused {
         let here = self.value.span().start;
         match refused {
-            Refused::There(error) => error,
+            Refused::There(_) | Refused::Lacks(..) => refused,
             Refused::Unknown(key, known) => {
                 let meant = match nearest(&key, known.iter().copied()) {
-                    Some(near) => format!("did you mean {near}? "),
+                    Some(near) => {
+                        let table = self.value.get_ref().as_table();
+                        if !table.is_some_and(|table| table.contains_key(near)) {
+                            // That this is missing, too, is no news.
+                            self.file.make_up(&self.path_of(near));
+                        }
+                        format!("did you mean {near}? ")
+                    }
                     None => String::new(),
                 };
                 let path = self.path_of(&key);
@@ -119,63 +143,87 @@ impl<'f> Entry<'f> {
                 let table = self.value.get_ref().as_table();
                 let written = table.and_then(|table| table.get_key_value(key.as_str()));
                 let offset = written.map_or(here, |(key, _)| key.span().start);
-                self.file.error_at(offset, problem)
+                Refused::There(self.file.error_at(offset, problem))
             }
             Refused::Missing(key) => {
                 let path = self.path_of(key);
                 let problem = format!("{path} is missing; allowed: {}", allowed::at(&path));
-                self.file.error_at(here, problem)
+                Refused::Lacks(path, self.file.error_at(here, problem))
             }
-            Refused::Other(what) => self.file.error_at(here, format!("{} {what}", self.path)),
+            Refused::Other(what) => {
+                Refused::There(self.file.error_at(here, format!("{} {what}", self.path)))
+            }
         }
     }
 
     /// It is not what is allowed.
-    fn refused(&self, allowed: impl fmt::Display) -> Refused {
+    fn refuse(&self, allowed: impl fmt::Display) {
         let span = self.value.span();
         let value = self.file.excerpt(span.clone());
         let problem = format!("{} is {value}; allowed: {allowed}", self.path);
-        Refused::There(self.file.error_at(span.start, problem))
+        let error = self.file.error_at(span.start, problem);
+        self.file.wrong(&self.path, error);
     }
 
-    fn number(&self) -> Result<u64, Refused> {
+    fn number(&self) -> u64 {
         let allowed = allowed::number(&self.path);
         let DeValue::Integer(integer) = self.value.get_ref() else {
-            return Err(self.refused(format_args!("whole numbers, {allowed}")));
+            self.refuse(format_args!("whole numbers, {allowed}"));
+            return allowed.least();
         };
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
         let number = number.filter(|&number| allowed.allows(number));
-        number.ok_or_else(|| self.refused(allowed))
+        number.unwrap_or_else(|| {
+            self.refuse(allowed);
+            allowed.least()
+        })
     }
 
-    fn text(&self) -> Result<&'f str, Refused> {
+    fn text(&self) -> &'f str {
         let text = self.value.get_ref().as_str();
         let (allowed, is_allowed) = allowed::text(&self.path, text.unwrap_or_default());
-        text.filter(|_| is_allowed)
-            .ok_or_else(|| self.refused(allowed))
+        text.filter(|_| is_allowed).unwrap_or_else(|| {
+            self.refuse(allowed);
+            "x"
+        })
     }
 
     /// One of some words.
-    fn word(&self, words: &[&str]) -> Result<&'f str, Refused> {
+    fn word(&self, words: &'static [&'static str]) -> &'f str {
         let text = self.value.get_ref().as_str();
         let text = text.filter(|text| words.contains(text));
-        text.ok_or_else(|| self.refused(allowed::one_of(words)))
+        text.unwrap_or_else(|| {
+            self.refuse(allowed::one_of(words));
+            words[0]
+        })
     }
 
     /// The elements of a list of one or more, or of as many as are asked for.
-    fn elements(&self, count: Option<usize>) -> Result<impl Iterator<Item = Self>, Refused> {
-        let refused = || self.refused(allowed::list(&self.path).unwrap_or(allowed::TABLE));
-        let array = self.value.get_ref().as_array().ok_or_else(refused)?;
-        if array.is_empty() || count.is_some_and(|count| count != array.len()) {
-            return Err(refused());
-        }
-        let elements = array.iter().enumerate();
-        Ok(elements.map(|(index, value)| self.inner(format!("{}[{index}]", self.path), value)))
+    fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
+        let array = self.value.get_ref().as_array();
+        let array = array.filter(|array| match count {
+            Some(count) => array.len() == count,
+            None => !array.is_empty(),
+        });
+        let values: Vec<&Spanned<DeValue<'f>>> = match array {
+            Some(array) => array.iter().collect(),
+            None => {
+                self.refuse(allowed::list(&self.path).unwrap_or(allowed::TABLE));
+                self.file.make_up(&self.path);
+                vec![&self.file.nothing; count.unwrap_or(1)]
+            }
+        };
+        let elements = values.into_iter().enumerate();
+        elements.map(|(index, value)| self.inner(format!("{}[{index}]", self.path), value))
     }
 
-    fn table(&self) -> Result<&'f DeTable<'f>, Refused> {
-        let table = self.value.get_ref().as_table();
-        table.ok_or_else(|| self.refused(allowed::TABLE))
+    fn table(&self) -> &'f DeTable<'f> {
+        self.value.get_ref().as_table().unwrap_or_else(|| {
+            self.refuse(allowed::TABLE);
+            self.file.make_up(&self.path);
+            let nothing = self.file.nothing.get_ref().as_table();
+            nothing.expect("it is a table")
+        })
     }
 
     /// The table that stands for a quantity that is only its number.
@@ -192,7 +240,7 @@ impl<'f> Entry<'f> {
     }
 
     /// Of a quantity: whether it says what it was fitted to if it was, and only then.
-    fn check_fitted(&self, quantity: &DeTable<'_>) -> Result<(), Refused> {
+    fn check_fitted(&self, quantity: &DeTable<'_>) {
         let sure = quantity
             .get("sure")
             .and_then(|sure| sure.get_ref().as_str());
@@ -203,11 +251,12 @@ impl<'f> Entry<'f> {
             (false, true) => {
                 "is there, but the value is not fitted; allowed: only with sure = \"fitted\""
             }
-            _ => return Ok(()),
+            _ => return,
         };
         let problem = format!("{} {problem}", self.path_of("fitted_to"));
         let offset = self.value.span().start;
-        Err(Refused::There(self.file.error_at(offset, problem)))
+        let error = self.file.error_at(offset, problem);
+        self.file.wrong(&self.path, error);
     }
 }
 
@@ -224,23 +273,23 @@ impl<'de> Deserializer<'de> for Entry<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         match self.value.get_ref() {
-            DeValue::String(_) => visitor.visit_str(self.text()?),
-            DeValue::Array(_) => visitor.visit_seq(SeqDeserializer::new(self.elements(None)?)),
+            DeValue::String(_) => visitor.visit_str(self.text()),
+            DeValue::Array(_) => visitor.visit_seq(SeqDeserializer::new(self.elements(None))),
             DeValue::Table(_) => self.deserialize_struct("", &[], visitor),
-            _ => visitor.visit_u64(self.number()?),
+            _ => visitor.visit_u64(self.number()),
         }
     }
 
     fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        visitor.visit_u64(self.number()?)
+        visitor.visit_u64(self.number())
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        visitor.visit_u64(self.number()?)
+        visitor.visit_u64(self.number())
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        visitor.visit_str(self.text()?)
+        visitor.visit_str(self.text())
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
@@ -248,7 +297,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        visitor.visit_seq(SeqDeserializer::new(self.elements(None)?))
+        visitor.visit_seq(SeqDeserializer::new(self.elements(None)))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -256,7 +305,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         count: usize,
         visitor: V,
     ) -> Result<V::Value, Refused> {
-        visitor.visit_seq(SeqDeserializer::new(self.elements(Some(count))?))
+        visitor.visit_seq(SeqDeserializer::new(self.elements(Some(count))))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -267,19 +316,34 @@ impl<'de> Deserializer<'de> for Entry<'_> {
     ) -> Result<V::Value, Refused> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
-            self.number()?;
+            self.number();
+            // All of it is read by now.
+            self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
             return plain.deserialize_struct(name, keys, visitor);
         }
-        let table = self.table()?;
-        let keys = table.iter().map(|(key, value)| (&**key.get_ref(), value));
-        let keys = keys.filter(|(key, _)| self.tag != Some(*key));
-        let entries = keys.map(|(key, value)| (key, self.inner(self.path_of(key), value)));
+        let table = self.table();
+        let written = table.iter().map(|(key, value)| (&**key.get_ref(), value));
+        let written = written.filter(|(key, _)| self.tag != Some(*key));
+        let is_known = |key: &str| {
+            let is_known = keys.is_empty() || keys.contains(&key);
+            if !is_known
+                && let Refused::There(error) = self.locate(Refused::unknown_field(key, keys))
+            {
+                self.file.wrong(&self.path_of(key), error);
+            }
+            is_known
+        };
+        let written: Vec<_> = written.filter(|(key, _)| is_known(key)).collect();
+        let missing = self.file.missing_in(&self.path, keys).into_iter();
+        let missing = missing.map(|key| (key, &self.file.nothing));
+        let entries = written.into_iter().chain(missing);
+        let entries = entries.map(|(key, value)| (key, self.inner(self.path_of(key), value)));
         let read = visitor.visit_map(MapDeserializer::new(entries));
-        let read = read.map_err(|refused| Refused::There(self.locate(refused)))?;
+        let read = read.map_err(|refused| self.locate(refused))?;
         if is_quantity {
-            self.check_fitted(table)?;
+            self.check_fitted(table);
         }
         Ok(read)
     }
@@ -290,7 +354,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refused> {
-        visitor.visit_enum(StrDeserializer::new(self.word(words)?))
+        visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
     /// A table whose key `kind` says which other keys there are.
@@ -300,15 +364,25 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor: V,
     ) -> Result<V::Value, Refused> {
         const TAG: &str = "kind";
-        let kind = self.table()?.get(TAG);
-        let kind = kind.ok_or_else(|| Refused::There(self.locate(Refused::missing_field(TAG))))?;
-        let kind = self.inner(self.path_of(TAG), kind);
+        let path = self.path_of(TAG);
+        let is_missing = !self.file.missing_in(&self.path, &[TAG]).is_empty();
+        let kind = match self.table().get(TAG) {
+            Some(kind) => kind,
+            None if is_missing => &self.file.nothing,
+            None => return Err(self.locate(Refused::missing_field(TAG))),
+        };
+        let kind = self.inner(path, kind);
+        let word = kind.word(&allowed::KINDS);
+        if kind.value.get_ref().as_str() != Some(word) {
+            // Which keys there are is not known.
+            self.file.make_up(&self.path);
+        }
         let entry = Entry {
             tag: Some(TAG),
             ..self.inner(self.path.clone(), self.value)
         };
         // To serde, an enum is a map of one entry: its variant and what that holds.
-        let variant = iter::once((kind.word(&allowed::KINDS)?, entry));
+        let variant = iter::once((word, entry));
         visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
     }
 

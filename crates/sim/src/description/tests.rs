@@ -219,10 +219,15 @@ fn keys() {
         "49: interconnect.packet_bus_cycles.sure is missing; allowed: \"stated\", \"derived\", \
          \"uncertain\", \"fitted\"",
     );
-    refused(
-        "",
-        "1: name is missing; allowed: lower-case letters, digits and dashes",
-    );
+    let error = Description::from_toml("", "my.toml")
+        .unwrap_err()
+        .to_string();
+    let keys = "atomic cell clock command interconnect local_store memory mfc name ppe registers spu title";
+    let missing: Vec<&str> = error
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .collect();
+    assert_eq!(missing.join(" "), keys, "{error}");
     refused(
         &changed("kind = \"rings\"\n", ""),
         "43: interconnect.kind is missing; allowed: \"rings\", \"mesh\", \"crossbar\", \"matrix\"",
@@ -462,11 +467,12 @@ fn rings_that_cannot_be() {
         &elements(r#""PPE", "SPE1", "IOIF0", "SPE0", "MIC", "SPE1""#),
         "45: interconnect.elements[5] is \"SPE1\" again; allowed: each element once",
     );
-    for element in ["SPE8", "SPE01", "SPU0", "spe0"] {
+    for element in ["SPE", "SPE01", "SPE+1", "SPE65536", "SPU0", "spe0"] {
         refused(
             &elements(&format!("\"PPE\", {element:?}")),
             &format!(
-                "45: interconnect.elements[1] is {element:?}; allowed: PPE, SPE0 to SPE7, MIC, IOIF0, IOIF1"
+                "45: interconnect.elements[1] is {element:?}; allowed: PPE, SPE0, SPE1 and so on, MIC, IOIF0, \
+                 IOIF1"
             ),
         );
     }
@@ -615,6 +621,76 @@ fn machines_that_are_not_there() {
 }
 
 #[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let mut text = changed("banks = 16", "banks = 0");
+    for (from, to) in [
+        ("bus_hz = 1_600_000_000, ", ""),
+        ("issue_cycles = 10", "issue_cylces = 10"),
+        ("sure = \"stated\"", "sure = \"quite\""),
+        ("hops_max = 2", "hops_max = \"2\""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let error = Description::from_toml(&text, "my.toml").unwrap_err();
+    let error = error.to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    let expected = [
+        "my.toml:3: clock.bus_hz is missing; allowed: 1_000_000 to 1_000_000_000_000",
+        "my.toml:19: memory[0].banks is 0; allowed: 1 to 1_024",
+        "my.toml:49: interconnect.packet_bus_cycles.sure is \"quite\"; allowed: \"stated\", \"derived\", \
+         \"uncertain\", \"fitted\"",
+        "my.toml:52: interconnect.hops_max is \"2\"; allowed: whole numbers, 1 to 1_024",
+        "my.toml:67: mfc.issue_cylces is no known key; did you mean issue_cycles? allowed: outstanding_requests, \
+         issue_cycles, start_cycles, request_interval_bus_cycles, list_element_cycles",
+    ];
+    assert_eq!(lines, expected, "{error}");
+
+    // What does not fit together, where each value is right.
+    let text = changed("nearest_module = 0", "nearest_module = 7");
+    let text = text.replacen("spes = [1, 0]", "spes = [1, 1]", 1);
+    let text = text.replacen("hops_max = 2", "hops_max = 1", 1);
+    let error = Description::from_toml(&text, "my.toml")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "my.toml:7: cell[0].nearest_module is 7; allowed: 0 to 1, because there are 2 [[memory]]\n\
+         my.toml:10: cell[1].spes[1] is 1 again; allowed: each SPE of a Cell once\n\
+         my.toml:52: interconnect.hops_max is 1; allowed: 2 or more, because the farthest of 5 elements is 2 hops away"
+    );
+}
+
+#[test]
+fn a_ring_has_any_number_of_spes() {
+    use cellworks_machine::{Machine, SpeId};
+
+    let names: Vec<String> = (0..40).map(|spe| format!("\"SPE{spe}\"")).collect();
+    let numbers: Vec<String> = (0..40).map(|spe| spe.to_string()).collect();
+    let mut text = changed(
+        r#""PPE", "SPE1", "IOIF0", "SPE0", "MIC""#,
+        &format!("\"PPE\", {}, \"IOIF0\", \"MIC\"", names.join(", ")),
+    );
+    text = text.replacen(
+        "spes = [0, 1]",
+        &format!("spes = [{}]", numbers.join(", ")),
+        1,
+    );
+    text = text.replacen("hops_max = 2", "hops_max = 21", 1);
+    let machine = crate::Sim::new(Description::from_toml(&text, "my.toml").unwrap());
+    assert_eq!(machine.topology().spes().len(), 42);
+    let sum = machine.run(|ppe| {
+        let programs = (0..42).map(|spe| ppe.spawn(SpeId::new(spe), move |_| u32::from(spe)));
+        let programs: Vec<_> = programs.collect();
+        programs
+            .into_iter()
+            .map(|program| program.join().unwrap())
+            .sum::<u32>()
+    });
+    assert_eq!(sum.unwrap(), 861);
+}
+
+#[test]
 fn machines_in_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -626,10 +702,15 @@ fn machines_in_files() {
     assert_eq!(
         Description::load(&path("bad.toml"))
             .unwrap_err()
-            .to_string(),
-        format!(
-            "{}:1: name is 7; allowed: lower-case letters, digits and dashes",
-            path("bad.toml")
+            .to_string()
+            .lines()
+            .next(),
+        Some(
+            format!(
+                "{}:1: name is 7; allowed: lower-case letters, digits and dashes",
+                path("bad.toml")
+            )
+            .as_str()
         )
     );
     fs::write(path("two.csv"), "0,5\n6,0\n").unwrap();

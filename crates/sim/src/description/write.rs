@@ -1,5 +1,7 @@
 //! From a description to the text of a file.
 
+use std::collections::BTreeMap;
+
 use toml::{Table, Value};
 
 use super::*;
@@ -33,6 +35,73 @@ impl Description {
         );
         text += &sections;
         text
+    }
+
+    /// In what another machine differs: each key, such as `memory[0].banks`, with what stands there
+    /// in this one and in the other; `None` where it has no such key.
+    ///
+    /// Where a number comes from is no difference.
+    ///
+    /// ```
+    /// # use cellworks_sim::Description;
+    /// let [qs20, qs22] = ["qs20", "qs22"].map(|name| Description::built_in(name).unwrap());
+    /// let differences = qs20.differences(&qs22);
+    /// let name = differences.iter().find(|(key, ..)| key == "name").unwrap();
+    /// assert_eq!((name.1.as_deref(), name.2.as_deref()), (Some("qs20"), Some("qs22")));
+    /// assert!(qs20.differences(&qs20).is_empty());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If a number is above 2^63 - 1; a description that was read has none.
+    pub fn differences(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
+        let leaves = |machine: &Self| {
+            let root = Table::try_from(machine).expect("TOML can hold every description");
+            let mut leaves = Vec::new();
+            take_leaves("", &Value::Table(root), &mut leaves);
+            leaves
+        };
+        let (mine, others) = (leaves(self), leaves(other));
+        let (of_mine, of_others): (BTreeMap<_, _>, BTreeMap<_, _>) = (
+            mine.iter().cloned().collect(),
+            others.iter().cloned().collect(),
+        );
+        let only_there = others.iter().filter(|(key, _)| !of_mine.contains_key(key));
+        let keys = mine.iter().chain(only_there).map(|(key, _)| key);
+        keys.filter(|key| of_mine.get(*key) != of_others.get(*key))
+            .map(|key| {
+                (
+                    key.clone(),
+                    of_mine.get(key).cloned(),
+                    of_others.get(key).cloned(),
+                )
+            })
+            .collect()
+    }
+}
+
+/// The values of a machine by their keys. That of a quantity is its number.
+fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
+    match value {
+        Value::Table(table) => match table.get("value") {
+            Some(number) => leaves.push((path.to_owned(), number.to_string())),
+            None => {
+                for (key, value) in table.iter().filter(|(key, _)| !key.ends_with("_source")) {
+                    let path = match path {
+                        "" => key.clone(),
+                        _ => format!("{path}.{key}"),
+                    };
+                    take_leaves(&path, value, leaves);
+                }
+            }
+        },
+        Value::Array(elements) if elements.iter().all(|one| one.is_table() || one.is_array()) => {
+            for (index, element) in elements.iter().enumerate() {
+                take_leaves(&format!("{path}[{index}]"), element, leaves);
+            }
+        }
+        Value::String(text) => leaves.push((path.to_owned(), text.clone())),
+        value => leaves.push((path.to_owned(), value.to_string())),
     }
 }
 

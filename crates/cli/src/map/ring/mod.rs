@@ -183,6 +183,7 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
             check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
             let common = CommonArgs {
                 machine: arguments.machine.clone(),
+                cpus: None,
                 simulation: SimulationArgs::default(),
                 output: arguments.output.clone(),
                 quiet: arguments.quiet,

@@ -52,6 +52,7 @@ pub fn cellworks() -> Command {
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("COLUMNS")
         .env_remove(FSROOT);
     command
 }

@@ -1,0 +1,184 @@
+//! `cellworks machine`: what a machine is made of.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::tree::{Shape, Tree};
+use crate::common::{Run, cellworks};
+
+fn machine(arguments: &str) -> Run {
+    Run::of(
+        cellworks()
+            .arg("machine")
+            .args(arguments.split_whitespace()),
+    )
+}
+
+/// Two sockets of two L3 groups, each of two cores of two hardware threads.
+fn computer() -> Tree {
+    let shape = Shape {
+        sockets: 2,
+        cells: 2,
+        cores: 2,
+        threads: 2,
+    };
+    let tree = Tree::new(shape, "A processor");
+    for cpu in 0..shape.cpus() {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+        tree.write(&format!("{folder}/cache/index3/type"), "Unified");
+        tree.write(&format!("{folder}/cache/index3/size"), "32768K");
+        tree.write(&format!("{folder}/cpufreq/cpuinfo_max_freq"), "3500000");
+    }
+    tree.write("sys/fs/cgroup/cpu.max", "1200000 100000");
+    tree.write("proc/self/cgroup", "0::/");
+    tree.write(
+        "proc/self/mountinfo",
+        "29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+    );
+    tree
+}
+
+#[test]
+fn a_computer_is_shown_with_all_its_parts_and_limits() {
+    let tree = computer();
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("machine.html");
+    let on_tree = |words: &[&str]| {
+        let mut command = cellworks();
+        command.args(words).env("CELLWORKS_FSROOT", tree.root());
+        Run::of(&mut command)
+    };
+    let run = on_tree(&["machine", "--html", page.to_str().unwrap()]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    for text in [
+        "A processor: 12 CPUs, 4 L3 groups, 2 NUMA nodes\n",
+        "\npackage  L3 group  NUMA node  cores  first CPU of each  their other hardware threads\n\
+         0        0         0          2      0-1                8-9\n",
+        "\n1        3         1          2      6-7                14-15\n",
+        "\n3      unified  32 MB  4         4\n",
+        "\n1     64.0 GB  4-7, 12-15  21 10\n",
+        "the CPUs and NUMA nodes are those described in ",
+        "\n3.50 GHz  0-15\n",
+        "- a quota of 12 CPUs, set in ",
+        "- CPU 12-15: not paid for by the quota of CPU time\n",
+    ] {
+        assert!(run.out.contains(text), "{text}: {}", run.out);
+    }
+    assert_eq!(on_tree(&["machines", "host"]).out, run.out);
+
+    let page = fs::read_to_string(page).unwrap();
+    for text in [
+        "package 1",
+        "L3 group 3, NUMA node 1",
+        "<div class=\"main\">0</div>",
+        "a quota of 12 CPUs",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    assert_eq!(
+        (&report["schema_version"], &report["command"]),
+        (&json!(1), &json!("machine"))
+    );
+    let cpu = json!({"cpu": 9, "spe": 9, "has_ppe": false, "package": 0, "core": 1, "cache_group": 0,
+        "numa_node": 0, "highest_clock_hz": 3_500_000_000_u64});
+    assert_eq!(report["cpus"][9], cpu);
+    let cache = json!({"level": 3, "kind": "Unified", "bytes": 32 << 20, "cpus": [0, 1, 8, 9]});
+    assert_eq!(report["caches"][0], cache);
+    assert_eq!(report["numa_nodes"][1]["distances"], json!([21, 10]));
+    assert_eq!(report["quota"]["cpus"], 12.0);
+
+    on_tree(&["machine", "--format", "csv"]).refused(
+        "error: CSV has one header, and a machine has parts of many kinds; use --format json\n",
+    );
+}
+
+#[test]
+fn a_simulated_machine_is_drawn_with_its_elements() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("machine.html");
+    for (name, texts) in [
+        (
+            "qs20",
+            [
+                "Cell 1, rings",
+                "class=\"ring\"",
+                ">S15</text>",
+                ">MIC</text>",
+            ],
+        ),
+        (
+            "scc",
+            [
+                "Cell 0, mesh",
+                "data-hover=\"SPE 23\"",
+                ">S23</text>",
+                ">M3</text>",
+            ],
+        ),
+    ] {
+        let run = machine(&format!("{name} --html {}", page.display()));
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        let page = fs::read_to_string(&page).unwrap();
+        for text in texts {
+            assert!(page.contains(text), "{name}: {text}");
+        }
+    }
+    let report = machine("scc --format json").report();
+    let interconnect = &report["interconnect"];
+    assert_eq!(interconnect["kind"], "mesh");
+    assert_eq!(
+        interconnect["cells"][0][7],
+        json!({"name": "SPE 7", "tile": [1, 1]})
+    );
+    let run = machine("--cpus 0 qs20");
+    run.refused("error: --cpus with qs20: a simulated machine has none of this computer's CPUs; leave one of them out\n");
+}
+
+/// A file of a command that did not know yet what was added to the JSON since.
+#[test]
+fn files_of_older_commands_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [old, new] = ["old.json", "new.json"].map(|name| folder.path().join(name));
+    let mut stats = cellworks();
+    stats.args([
+        "stats",
+        "--machine",
+        "qs20",
+        "-f",
+        "mailbox",
+        "-i",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(Run::of(stats.arg(&new)).code, Some(0));
+    let mut report: Value = serde_json::from_str(&fs::read_to_string(&new).unwrap()).unwrap();
+    for name in ["ppe_place", "spe_memory_modules"] {
+        assert!(
+            report["machine"]
+                .as_object_mut()
+                .unwrap()
+                .remove(name)
+                .is_some(),
+            "{name}"
+        );
+    }
+    assert!(
+        report["trust"]
+            .as_object_mut()
+            .unwrap()
+            .remove("kinds")
+            .is_some()
+    );
+    fs::write(&old, report.to_string()).unwrap();
+    let run = Run::of(cellworks().arg("compare").args([&old, &new]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    assert!(run.out.contains("1 measurement in both"), "{}", run.out);
+    // One of a later version is refused.
+    report["schema_version"] = json!(2);
+    fs::write(&old, report.to_string()).unwrap();
+    let run = Run::of(cellworks().arg("compare").args([&old, &new]));
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("version 2"), "{}", run.err);
+}

@@ -1,0 +1,126 @@
+//! This computer as people look at it: what is where, and what limits its use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cellworks_machine::SpeId;
+
+use crate::conditions::left_out;
+use crate::cpus::{LeftOut, Node, Quota, files};
+use crate::host::Host;
+
+/// What a computer is made of, as far as this process may use it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The CPUs, by ascending number.
+    pub cpus: Vec<DescribedCpu>,
+    /// The caches of these CPUs, by level and then by their first CPU.
+    pub caches: Vec<Cache>,
+    /// All memory nodes, by ascending number.
+    pub nodes: Vec<Node>,
+    /// The limit on CPU time, if there is one.
+    pub quota: Option<Quota>,
+    /// The CPUs that are not used, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A CPU, which is a hardware thread, and where it is. Packages, cores and groups are counted over
+/// the CPUs that may be used.
+#[derive(Clone, Debug)]
+pub struct DescribedCpu {
+    /// The system's number.
+    pub cpu: u32,
+    /// The SPE that it runs; `None` if it runs none, because a quota does not pay for it.
+    pub spe: Option<SpeId>,
+    /// Whether the main thread is here, which is the PPE.
+    pub has_ppe: bool,
+    /// Its socket.
+    pub package: usize,
+    /// Its core.
+    pub core: usize,
+    /// Its group of CPUs with a common last-level cache.
+    pub group: usize,
+    /// The system's number of its memory node.
+    pub node: u32,
+    /// The highest clock rate that the system names.
+    pub highest_clock_hz: Option<u64>,
+}
+
+/// A cache.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cache {
+    /// 1 is next to the core.
+    pub level: u32,
+    /// The CPUs that share it.
+    pub cpus: BTreeSet<u32>,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Its size; `None` where the system does not say.
+    pub bytes: Option<u64>,
+}
+
+impl Host {
+    /// What this computer is made of. What cannot be read is left out.
+    pub fn describe(&self) -> Described {
+        let cpus = &self.cpus;
+        let workers = &self.layout.workers;
+        let spes: BTreeMap<u32, SpeId> = workers
+            .iter()
+            .filter_map(|worker| Some((worker.cpu, *worker.spes.first()?)))
+            .collect();
+        let described = cpus.cpus.iter().map(|cpu| DescribedCpu {
+            cpu: cpu.os_index,
+            spe: spes.get(&cpu.os_index).copied(),
+            has_ppe: cpu.os_index == self.layout.ppe_cpu,
+            package: cpu.package,
+            core: cpu.core,
+            group: cpu.last_level_cache,
+            node: cpus.memory_nodes[cpu.memory_node].os_index,
+            highest_clock_hz: self.highest_clock_hz(cpu.os_index),
+        });
+        let caches = cpus.cpus.iter().flat_map(|cpu| self.caches(cpu.os_index));
+        Described {
+            cpus: described.collect(),
+            caches: caches.collect::<BTreeSet<_>>().into_iter().collect(),
+            nodes: cpus.memory_nodes.clone(),
+            quota: cpus.quota.clone(),
+            left_out: left_out(self),
+        }
+    }
+
+    fn highest_clock_hz(&self, cpu: u32) -> Option<u64> {
+        let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq");
+        let khz = files::number(&self.source.path(file), "a clock frequency in kHz");
+        khz.ok()
+            .flatten()
+            .filter(|khz: &u64| *khz > 0)
+            .map(|khz| khz * 1_000)
+    }
+
+    /// The caches of one CPU.
+    fn caches(&self, cpu: u32) -> Vec<Cache> {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
+        let folders = files::numbered(&self.source.path(folder), "index").unwrap_or_default();
+        let cache = |(_, folder): (u32, std::path::PathBuf)| {
+            let text = |name: &str| files::text(&folder.join(name)).ok().flatten();
+            let cpus = files::list(&folder.join("shared_cpu_list")).ok().flatten();
+            let kind = text("type").unwrap_or_else(|| "Unified".to_owned());
+            Some(Cache {
+                level: text("level")?.trim().parse().ok()?,
+                cpus: cpus.unwrap_or_else(|| BTreeSet::from([cpu])),
+                kind: kind.trim().to_owned(),
+                bytes: text("size").and_then(|size| bytes(size.trim())),
+            })
+        };
+        folders.into_iter().filter_map(cache).collect()
+    }
+}
+
+/// A size as the kernel writes it: `32K`.
+fn bytes(size: &str) -> Option<u64> {
+    let (digits, factor) = match size.split_at_checked(size.len().checked_sub(1)?)? {
+        (digits, "K") => (digits, 1 << 10),
+        (digits, "M") => (digits, 1 << 20),
+        _ => (size, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}

@@ -1,0 +1,445 @@
+//! One machine, as Cellworks sees it: what is where, and what limits its use. As text, as JSON and
+//! as a page with a drawing.
+
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+use maud::{Markup, html};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::columns::columns_within;
+use crate::html::{Page, Part, about};
+use crate::table::{head, section};
+use crate::text::{bold, figures, parts_of, quota, ranges, size};
+use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION, Words};
+
+/// What `cellworks machine` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineReport {
+    /// The version of the form of this object.
+    pub schema_version: u32,
+    /// `machine`.
+    pub command: String,
+    /// The machine.
+    pub machine: MachineInfo,
+    /// The CPUs that may be used, by number; none of a simulated machine.
+    pub cpus: Vec<CpuInfo>,
+    /// The caches of these CPUs, by level.
+    pub caches: Vec<CacheInfo>,
+    /// The NUMA nodes, by number.
+    pub numa_nodes: Vec<NumaNodeInfo>,
+    /// The limit on CPU time; `None` if there is none.
+    pub quota: Option<QuotaInfo>,
+    /// The CPUs that are not used.
+    pub cpus_left_out: Vec<CpuLeftOut>,
+    /// What connects the elements of a simulated machine; `None` of this computer.
+    pub interconnect: Option<InterconnectInfo>,
+    /// What is odd about the machine, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// A CPU: a hardware thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuInfo {
+    /// Its number.
+    pub cpu: u32,
+    /// The SPE that it runs; `None` if a quota does not pay for it.
+    pub spe: Option<usize>,
+    /// Whether it has the main thread, the PPE.
+    pub has_ppe: bool,
+    /// Its socket.
+    pub package: usize,
+    /// Its core; those of hardware threads of one core are equal.
+    pub core: usize,
+    /// Its group of CPUs with a common last-level cache.
+    pub cache_group: usize,
+    /// Its NUMA node.
+    pub numa_node: u32,
+    /// The highest clock rate that the system names.
+    pub highest_clock_hz: Option<u64>,
+}
+
+/// A cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CacheInfo {
+    /// 1 is next to the core.
+    pub level: u32,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Its size.
+    pub bytes: Option<u64>,
+    /// The CPUs that share it.
+    pub cpus: Vec<u32>,
+}
+
+/// A NUMA node: memory and the CPUs beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NumaNodeInfo {
+    /// Its number.
+    pub node: u32,
+    /// How much memory it has.
+    pub bytes: Option<u64>,
+    /// Whether this process can have memory of it.
+    pub usable: bool,
+    /// How far its CPUs are from the memory of each node, in the order of this list; its own is 10.
+    pub distances: Vec<u32>,
+}
+
+/// A limit on CPU time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuotaInfo {
+    /// How many CPUs' worth of time the container or user may use.
+    pub cpus: f64,
+    /// The file that says so.
+    pub set_in: String,
+}
+
+/// What connects the elements of each Cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InterconnectInfo {
+    /// `rings`, `mesh`, `crossbar` or `matrix`.
+    pub kind: String,
+    /// The elements of each Cell: of rings in their order.
+    pub cells: Vec<Vec<ElementInfo>>,
+}
+
+/// An element of a Cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ElementInfo {
+    /// Such as `SPE 3` or `memory 0`.
+    pub name: String,
+    /// Its column and row on a mesh; `None` elsewhere.
+    pub tile: Option<[u16; 2]>,
+}
+
+impl MachineReport {
+    /// A machine of which nothing but this is known.
+    pub fn of(machine: MachineInfo) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            command: "machine".to_owned(),
+            machine,
+            cpus: Vec::new(),
+            caches: Vec::new(),
+            numa_nodes: Vec::new(),
+            quota: None,
+            cpus_left_out: Vec::new(),
+            interconnect: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The CPUs of a package, of each group in it, and of each core in that.
+    fn packages(&self) -> BTreeMap<usize, BTreeMap<usize, BTreeMap<usize, Vec<&CpuInfo>>>> {
+        let mut packages = BTreeMap::new();
+        for cpu in &self.cpus {
+            let groups: &mut BTreeMap<_, _> = packages.entry(cpu.package).or_default();
+            let cores: &mut BTreeMap<_, _> = groups.entry(cpu.cache_group).or_default();
+            let cpus: &mut Vec<_> = cores.entry(cpu.core).or_default();
+            cpus.push(cpu);
+        }
+        packages
+    }
+}
+
+/// A table of a view: its title, its headings and its rows.
+struct Rows {
+    title: &'static str,
+    headings: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+fn rows(report: &MachineReport) -> Vec<Rows> {
+    let listed = |numbers: &mut dyn Iterator<Item = u32>| ranges(numbers.collect());
+    let packages = report.packages();
+    let groups = packages.iter().flat_map(|(package, groups)| {
+        groups.iter().map(move |(group, cores)| {
+            let all = || cores.values().flatten();
+            vec![
+                package.to_string(),
+                group.to_string(),
+                listed(&mut all().map(|cpu| cpu.numa_node)),
+                cores.len().to_string(),
+                listed(&mut cores.values().map(|cpus| cpus[0].cpu)),
+                listed(
+                    &mut cores
+                        .values()
+                        .flat_map(|cpus| &cpus[1..])
+                        .map(|cpu| cpu.cpu),
+                ),
+            ]
+        })
+    });
+    let mut caches: BTreeMap<_, Vec<&CacheInfo>> = BTreeMap::new();
+    for cache in &report.caches {
+        let alike = (cache.level, &cache.kind, cache.bytes, cache.cpus.len());
+        caches.entry(alike).or_default().push(cache);
+    }
+    let caches = caches.iter().map(|((level, kind, bytes, cpus), alike)| {
+        vec![
+            level.to_string(),
+            kind.to_lowercase(),
+            bytes.map_or_else(String::new, |bytes| size(bytes as usize)),
+            alike.len().to_string(),
+            cpus.to_string(),
+        ]
+    });
+    let nodes = report.numa_nodes.iter().map(|node| {
+        let cpus = report.cpus.iter().filter(|cpu| cpu.numa_node == node.node);
+        let distances: Vec<String> = node.distances.iter().map(u32::to_string).collect();
+        vec![
+            node.node.to_string(),
+            match (node.bytes, node.usable) {
+                (_, false) => "none to use".to_owned(),
+                (Some(bytes), true) => format!("{} GB", figures(bytes as f64 / f64::from(1 << 30))),
+                (None, true) => String::new(),
+            },
+            listed(&mut cpus.map(|cpu| cpu.cpu)),
+            distances.join(" "),
+        ]
+    });
+    let mut clocks: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for cpu in &report.cpus {
+        if let Some(hz) = cpu.highest_clock_hz {
+            clocks.entry(hz).or_default().push(cpu.cpu);
+        }
+    }
+    let clocks = clocks
+        .into_iter()
+        .map(|(hz, cpus)| vec![format!("{} GHz", figures(hz as f64 / 1e9)), ranges(cpus)]);
+    let elements = report.interconnect.iter().flat_map(|interconnect| {
+        interconnect
+            .cells
+            .iter()
+            .enumerate()
+            .map(|(cell, elements)| {
+                let name = |element: &ElementInfo| match element.tile {
+                    Some([column, row]) => format!("{} at {column},{row}", element.name),
+                    None => element.name.clone(),
+                };
+                let names: Vec<String> = elements.iter().map(name).collect();
+                vec![cell.to_string(), names.join(", ")]
+            })
+    });
+    let tables = vec![
+        Rows {
+            title: "Packages and their CPUs",
+            headings: &[
+                "package",
+                "L3 group",
+                "NUMA node",
+                "cores",
+                "first CPU of each",
+                "their other hardware threads",
+            ],
+            rows: groups.collect(),
+        },
+        Rows {
+            title: "Caches",
+            headings: &["level", "for", "size", "how many", "CPUs at each"],
+            rows: caches.collect(),
+        },
+        Rows {
+            title: "NUMA nodes",
+            headings: &[
+                "node",
+                "memory",
+                "CPUs",
+                "distance to each node (10: its own memory)",
+            ],
+            rows: nodes.collect(),
+        },
+        Rows {
+            title: "Highest clock rates",
+            headings: &["clock", "CPUs"],
+            rows: clocks.collect(),
+        },
+        Rows {
+            title: "Elements, in the order of the interconnect",
+            headings: &["Cell", "elements"],
+            rows: elements.collect(),
+        },
+    ];
+    tables
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+/// What limits the use of the machine, in sentences.
+fn limits(report: &MachineReport) -> Vec<String> {
+    if report.interconnect.is_some() {
+        return Vec::new();
+    }
+    let quota = report
+        .quota
+        .as_ref()
+        .map(|limit| format!("a quota of {}, set in {}", quota(limit.cpus), limit.set_in));
+    let mut by_reason: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for CpuLeftOut { cpu, why } in &report.cpus_left_out {
+        by_reason.entry(why).or_default().push(*cpu);
+    }
+    let left_out = by_reason.into_iter();
+    let left_out = left_out.map(|(why, cpus)| format!("CPU {}: {why}", ranges(cpus)));
+    let mut limits: Vec<String> = quota.into_iter().chain(left_out).collect();
+    if limits.is_empty() {
+        limits.push("none: all CPUs may be used all of the time".to_owned());
+    }
+    limits
+}
+
+/// The machine as text of at most `width` columns; titles carry ANSI styles.
+pub fn table(report: &MachineReport, width: usize) -> String {
+    let words = Words::of(&report.machine);
+    let mut text = head(&report.machine, width);
+    text += &section(
+        "Warnings",
+        report.warnings.iter().map(|text| words.say(text)),
+        width,
+    );
+    for table in rows(report) {
+        text += &format!("\n{}\n", bold(table.title));
+        let headings = table.headings.iter().map(|heading| (*heading).to_owned());
+        let rows = std::iter::once(headings.collect()).chain(table.rows);
+        text += &columns_within(rows, |_| true, width);
+    }
+    text + &section("Limits", limits(report), width)
+}
+
+/// The machine as a page with a drawing, that needs no other file and no network.
+pub fn html(report: &MachineReport) -> String {
+    let machine = &report.machine;
+    let drawing = match &report.interconnect {
+        Some(interconnect) => elements(interconnect),
+        None => boxes(report),
+    };
+    let tables = html! {
+        @for table in rows(report) {
+            h3 { (table.title) }
+            div.wide {
+                table {
+                    thead { tr { @for heading in table.headings { th.left scope="col" { (heading) } } } }
+                    tbody { @for row in &table.rows { tr { @for cell in row { td.left { (cell) } } } } }
+                }
+            }
+        }
+    };
+    let limits = limits(report);
+    let limits = html! { ul { @for limit in limits { li { (limit) } } } };
+    let mut parts = vec![
+        Part::new("drawing", "Drawing", Some(drawing)),
+        Part::new("parts", "Parts", Some(tables)),
+    ];
+    if report.interconnect.is_none() {
+        parts.push(Part::new("limits", "Limits", Some(limits)));
+    }
+    Page {
+        command: &report.command,
+        heading: &machine.name,
+        about: html! { (Words::of(machine).say(&parts_of(machine))) (about(machine)) },
+        notices: html! {
+            @if !report.warnings.is_empty() {
+                (crate::html::notice("warning", "Warnings", &report.warnings))
+            }
+        },
+        words: Words::of(machine),
+        parts,
+    }
+    .render()
+}
+
+/// A computer as boxes: CPUs in cores in L3 groups in packages.
+fn boxes(report: &MachineReport) -> Markup {
+    html! {
+        p.note { "A box is a package, in it are L3 groups, in these cores, and in these CPUs. The marked one has the main thread." }
+        div.packages {
+            @for (package, groups) in report.packages() {
+                div.package {
+                    span { "package " (package) }
+                    @for (group, cores) in groups {
+                        div.group {
+                            span { "L3 group " (group) ", NUMA node " (ranges(cores.values().flatten().map(|cpu| cpu.numa_node).collect())) }
+                            div.cores {
+                                @for cpus in cores.values() {
+                                    div.core {
+                                        @for cpu in cpus {
+                                            div class=[cpu.has_ppe.then_some("main")] { (cpu.cpu) }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The width and the height of a drawing of a Cell.
+const SIZE: f64 = 360.0;
+
+/// The elements of each Cell: on a mesh at their tiles, otherwise in a circle, which is drawn where
+/// it is a ring.
+fn elements(interconnect: &InterconnectInfo) -> Markup {
+    let is_ring = interconnect.kind == "rings";
+    html! {
+        div.charts {
+            @for (cell, elements) in interconnect.cells.iter().enumerate() {
+                figure.chart {
+                    figcaption { "Cell " (cell) ", " (interconnect.kind) }
+                    svg viewBox={ "0 0 " (SIZE) " " (SIZE) } role="img" aria-label={ "Cell " (cell) } {
+                        @let at = places(elements);
+                        @let middle = SIZE / 2.0;
+                        @if is_ring { circle.ring cx=(middle) cy=(middle) r=(SIZE * 0.36) fill="none" stroke="currentColor" {} }
+                        @for (element, (x, y, room)) in elements.iter().zip(at) {
+                            g.place data-hover=(element.name) {
+                                circle cx=(px(x)) cy=(px(y)) r=(px(room)) {}
+                                @if room > 12.0 {
+                                    text x=(px(x)) y=(px(y + 4.0)) text-anchor="middle" { (element.name.replace("SPE ", "S").replace("memory ", "M")) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where each element is drawn, and how large.
+fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
+    let tiles = elements.iter().filter_map(|element| element.tile);
+    let (columns, rows) = tiles.fold((1, 1), |(columns, rows), [column, row]| {
+        (columns.max(column + 1), rows.max(row + 1))
+    });
+    let step = SIZE / f64::from(columns.max(rows) + 1);
+    let around = elements.len() as f64;
+    let mut at_tile: BTreeMap<[u16; 2], u16> = BTreeMap::new();
+    let place = |(number, element): (usize, &ElementInfo)| match element.tile {
+        Some(tile) => {
+            // What shares a tile with an SPE stands beside it.
+            let before = at_tile.entry(tile).or_default();
+            let beside = f64::from(*before) * step * 0.3;
+            *before += 1;
+            let [column, row] = tile.map(|at| (f64::from(at) + 0.8) * step);
+            (column + beside, row + beside, (step * 0.3).min(20.0))
+        }
+        None => {
+            let angle = TAU * number as f64 / around;
+            let (middle, radius) = (SIZE / 2.0, SIZE * 0.36);
+            let room = (radius * TAU / around / 2.4).min(21.0);
+            (
+                middle + radius * angle.sin(),
+                middle - radius * angle.cos(),
+                room,
+            )
+        }
+    };
+    elements.iter().enumerate().map(place).collect()
+}
+
+fn px(number: f64) -> String {
+    format!("{number:.1}")
+}

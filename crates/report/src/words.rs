@@ -1,0 +1,226 @@
+//! What the parts of a machine are called.
+//!
+//! All sentences of this project are written in the words of a Cell: an SPE, its local store, the
+//! PPE. On this computer people look for the words of computers, so what they read about it is
+//! translated by the one table below. What JSON and CSV call fields and values stays.
+
+use crate::MachineInfo;
+
+/// What a Cell calls it, and what a computer does. Of two that begin alike the longer one comes
+/// first.
+const OF_A_COMPUTER: &[(&str, &str)] = &[
+    // A name of a processor.
+    ("Cell Broadband Engine", "Cell Broadband Engine"),
+    // Where an SPE stands for the program that it runs.
+    ("Place SPEs", "Place threads"),
+    ("Keep SPEs", "Keep threads"),
+    ("Let SPEs", "Let threads"),
+    ("SPEs that talk", "Threads that talk"),
+    ("How far apart SPEs sit", "How far apart threads sit"),
+    ("what SPEs send", "what threads send"),
+    ("an SPE that has waited", "a thread that has waited"),
+    ("to wake an SPE", "to wake a thread"),
+    // What functions do.
+    (
+        "start an empty program on an SPE",
+        "start an empty program on a waiting thread",
+    ),
+    (
+        "a block into the local store",
+        "copy in: a block into the local buffer",
+    ),
+    (
+        "a block out of the local store",
+        "copy out: a block out of the local buffer",
+    ),
+    (
+        "a list of blocks into the local store",
+        "copy in: a list of blocks into the local buffer",
+    ),
+    (
+        "a list of blocks out of the local store",
+        "copy out: a list of blocks out of the local buffer",
+    ),
+    ("gets and puts", "copies in and out"),
+    ("gets", "copies in"),
+    ("puts", "copies out"),
+    // Parts.
+    ("An SPE", "A CPU"),
+    ("an SPE", "a CPU"),
+    ("SPEs", "CPUs"),
+    ("SPE", "CPU"),
+    ("The PPE", "The main thread"),
+    ("the PPE", "the main thread"),
+    ("PPE", "main thread"),
+    ("Cells", "L3 groups"),
+    ("Cell", "L3 group"),
+    ("Local stores", "Local buffers"),
+    ("local stores", "local buffers"),
+    ("Local store", "Local buffer"),
+    ("local store", "local buffer"),
+    ("Memory modules", "NUMA nodes"),
+    ("memory modules", "NUMA nodes"),
+    ("memory module", "NUMA node"),
+    ("modules", "nodes"),
+    ("module", "node"),
+    // Names of values, where people read them.
+    ("ppe-spe", "main-CPU"),
+    ("spe-spe", "CPU-CPU"),
+    ("memory-spe", "memory-CPU"),
+];
+
+/// What the words of a computer mean, for who reads them first.
+const COMPUTER_IN_A_LINE: &str = "an L3 group is the CPUs under one last-level cache, a NUMA node the memory \
+     beside some CPUs, a local buffer 256 KB that one CPU has for itself; the main thread starts the others";
+
+/// The same of a Cell's.
+const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, into which it moves data by DMA; a \
+     Cell is a chip with SPEs and a PPE, the core that starts their programs; a memory module is memory beside a \
+     Cell";
+
+/// The words for one machine.
+#[derive(Clone, Copy)]
+pub struct Words<'m> {
+    is_computer: bool,
+    /// Where each SPE is, such as `CPU 3`; on a computer that is its name.
+    places: &'m [String],
+}
+
+impl<'m> Words<'m> {
+    /// Those that suit a machine.
+    pub fn of(machine: &'m MachineInfo) -> Self {
+        Self {
+            is_computer: machine.is_this_computer(),
+            places: &machine.spe_places,
+        }
+    }
+
+    /// Those that suit both of two machines.
+    pub fn of_both(machine: &'m MachineInfo, other: &MachineInfo) -> Self {
+        Self {
+            is_computer: machine.is_this_computer() && other.is_this_computer(),
+            places: &[],
+        }
+    }
+
+    /// What the words mean, in a line.
+    pub fn in_a_line(&self) -> &'static str {
+        match self.is_computer {
+            true => COMPUTER_IN_A_LINE,
+            false => CELL_IN_A_LINE,
+        }
+    }
+
+    /// The words of a Cell.
+    pub(crate) const OF_A_CELL: Self = Self {
+        is_computer: false,
+        places: &[],
+    };
+
+    /// The heading of a column, which is narrow.
+    pub(crate) fn heading(&self, text: &str) -> String {
+        match text {
+            "Cell" if self.is_computer => "L3".to_owned(),
+            text => self.say(text),
+        }
+    }
+
+    /// A text in the words of the machine. `SPE 3` becomes the name of its CPU.
+    pub fn say(&self, text: &str) -> String {
+        if !self.is_computer {
+            return text.to_owned();
+        }
+        let mut said = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut before = ' ';
+        while let Some(next) = rest.chars().next() {
+            let found = (!is_of_a_word(before)).then(|| self.first_word(rest));
+            let taken = match found.flatten() {
+                Some((length, word)) => {
+                    said += word;
+                    length
+                }
+                None => {
+                    said.push(next);
+                    next.len_utf8()
+                }
+            };
+            before = rest[..taken].chars().next_back().unwrap_or(' ');
+            rest = &rest[taken..];
+        }
+        said
+    }
+
+    /// What stands for the beginning of a text, and how long that is.
+    fn first_word(&self, text: &str) -> Option<(usize, &'m str)> {
+        if let Some(number) = text.strip_prefix("SPE ") {
+            let end = number.bytes().take_while(u8::is_ascii_digit).count();
+            let place = number[..end].parse().ok();
+            let place = place.and_then(|spe: usize| self.places.get(spe));
+            if let Some(place) = place.filter(|place| !place.is_empty()) {
+                return Some(("SPE ".len() + end, place));
+            }
+        }
+        let (of_a_cell, word) = OF_A_COMPUTER.iter().find(|(of_a_cell, _)| {
+            let mut rest = text.strip_prefix(of_a_cell).map(str::chars);
+            rest.as_mut().is_some_and(|rest| match rest.next() {
+                // A name of a file goes on behind a point.
+                Some('.') => !rest.next().is_some_and(is_of_a_word),
+                next => !next.is_some_and(is_of_a_word),
+            })
+        })?;
+        Some((of_a_cell.len(), word))
+    }
+}
+
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up;
+
+    #[test]
+    fn sentences_about_a_computer_have_its_words() {
+        let mut computer = made_up::two_cores().envelope.machine;
+        computer.spe_places = vec!["CPU 5".to_owned(), "CPU 2".to_owned()];
+        let words = Words::of(&computer);
+        for (of_a_cell, expected) in [
+            (
+                "Place SPEs that exchange data in the same Cell",
+                "Place threads that exchange data in the same L3 group",
+            ),
+            (
+                "Starting a program on an SPE, SPE 1, with the PPE (local store)",
+                "Starting a program on a CPU, CPU 2, with the main thread (local buffer)",
+            ),
+            ("gets by SPEs of Cell 0", "copies in by CPUs of L3 group 0"),
+            ("2 SPEs, SPE 7", "2 CPUs, CPU 7"),
+            ("between ppe-spe, module 1", "between main-CPU, node 1"),
+            // Names stay whole.
+            (
+                "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",
+                "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",
+            ),
+        ] {
+            assert_eq!(words.say(of_a_cell), expected);
+        }
+        computer.kind = "simulated".to_owned();
+        let text = "SPE 1 of Cell 0";
+        assert_eq!(Words::of(&computer).say(text), text);
+    }
+
+    #[test]
+    fn what_begins_alike_stands_with_the_longer_one_first() {
+        for (at, (longer, _)) in OF_A_COMPUTER.iter().enumerate() {
+            let hidden = OF_A_COMPUTER[..at].iter().find(|(before, _)| {
+                longer
+                    .strip_prefix(before)
+                    .is_some_and(|rest| rest.starts_with(' '))
+            });
+            assert_eq!(hidden, None, "it comes before {longer:?}");
+        }
+    }
+}

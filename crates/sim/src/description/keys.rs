@@ -1,0 +1,120 @@
+//! The page of all keys, made from the types and their comments: docs/machines.md. This renews it:
+//!
+//! ```text
+//! RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys
+//! ```
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use super::*;
+
+const HEAD: &str = "\
+# Descriptions of machines
+
+A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes one to begin with, `cellworks machines \
+mine.toml` checks one and names all that is wrong, `cellworks machines diff qs20 mine.toml` says what is different, and `cellworks \
+machine mine.toml --html mine.html` draws it.
+
+A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` says where it comes \
+from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it was \
+fitted to. The unit ends the name of the key: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those of \
+`bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. What has no unit is a number of something.
+
+This page is made from the code that reads the files.
+";
+
+/// The tables of a description: their headings in a file, the paths to their keys, and their keys.
+fn tables() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        ("At the top", "", keys_of::<Description>()),
+        ("`[clock]`", "clock", keys_of::<Clock>()),
+        ("`[[cell]]`", "cell[0]", keys_of::<Cell>()),
+        ("`[[memory]]`", "memory[0]", keys_of::<MemoryModule>()),
+        (
+            "`[interconnect]` with `kind = \"rings\"`",
+            "interconnect",
+            keys_of::<Rings>(),
+        ),
+        (
+            "`[interconnect]` with `kind = \"mesh\"`",
+            "interconnect",
+            keys_of::<Mesh>(),
+        ),
+        (
+            "`[interconnect]` with `kind = \"crossbar\"`",
+            "interconnect",
+            keys_of::<Crossbar>(),
+        ),
+        (
+            "`[interconnect]` with `kind = \"matrix\"`",
+            "interconnect",
+            keys_of::<Matrix>(),
+        ),
+        ("`[command]`", "command", keys_of::<CommandBus>()),
+        ("`[link]`", "link", keys_of::<Link>()),
+        ("`[mfc]`", "mfc", keys_of::<Mfc>()),
+        ("`[local_store]`", "local_store", keys_of::<LocalStore>()),
+        ("`[registers]`", "registers", keys_of::<Registers>()),
+        ("`[atomic]`", "atomic", keys_of::<Atomic>()),
+        ("`[spu]`", "spu", keys_of::<Spu>()),
+        ("`[ppe]`", "ppe", keys_of::<Ppe>()),
+    ]
+}
+
+fn keys_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.to_value()["properties"].clone()
+}
+
+/// The unit that ends the name of a key.
+fn unit(key: &str) -> &'static str {
+    let units = [
+        "bytes_per_s",
+        "bus_cycles",
+        "cycles",
+        "bytes",
+        "lines",
+        "hz",
+        "ps",
+    ];
+    let is_unit = |unit: &&str| key == *unit || key.ends_with(&format!("_{unit}"));
+    units.into_iter().find(is_unit).unwrap_or_default()
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for (heading, path, keys) in tables() {
+        page +=
+            &format!("\n## {heading}\n\n| key | unit | allowed | meaning |\n|---|---|---|---|\n");
+        for (key, schema) in keys.as_object().expect("a table has keys") {
+            let path = match path {
+                "" => key.clone(),
+                path => format!("{path}.{key}"),
+            };
+            let meaning = schema["description"].as_str().expect("a key has a comment");
+            // A link in a comment is a name on a page.
+            let meaning = meaning.replace('\n', " ");
+            let allowed = allowed::at(&path);
+            page += &format!("| `{key}` | {} | {allowed} | {meaning} |\n", unit(key));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_keys_is_what_the_code_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machines.md");
+    if std::env::var_os("RENEW_KEYS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page(),
+        "docs/machines.md differs from the code; renew it:\n  RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys"
+    );
+}
