@@ -6,7 +6,7 @@ use cellworks_report::reproduction::{
     Curve, CurvePoint, PaperInfo, Published, Relation, Reproduced, ReproducedFigure,
     ReproducedPanel, Reproduction, ReproductionSummary, ShapeRange,
 };
-use cellworks_report::{Envelope, Reason, ReasonKind};
+use cellworks_report::{Envelope, MachineInfo, Reason, ReasonKind};
 use serde_json::json;
 
 use super::{PROCESSOR, environment, machine};
@@ -65,7 +65,7 @@ pub fn reproduction() -> Reproduction {
     Reproduction {
         envelope: Envelope::new(
             "reproduce",
-            machine("a blade", 16, 16),
+            simulated(machine("a blade", 16, 16)),
             environment(),
             reasons,
             false,
@@ -227,7 +227,7 @@ pub fn two_papers() -> Reproduction {
     Reproduction {
         envelope: Envelope::new(
             "reproduce",
-            machine(PROCESSOR, 16, 8),
+            simulated(machine(PROCESSOR, 16, 8)),
             environment(),
             reasons,
             false,
@@ -277,5 +277,13 @@ fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
         title: "Operations on buffers in main memory".to_owned(),
         against: against.to_owned(),
         panels: vec![panel("XDRAM0"), panel("XDRAM1")],
+    }
+}
+
+/// The same as a machine that is simulated, as those of papers are.
+fn simulated(machine: MachineInfo) -> MachineInfo {
+    MachineInfo {
+        kind: "simulated".to_owned(),
+        ..machine
     }
 }
