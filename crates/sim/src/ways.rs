@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cellworks_machine::{Span, SpeId};
 
 use crate::description::Description;
-use crate::fabric::{Access, Fabric, Node, Place, Token, Transaction};
+use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
@@ -39,6 +39,8 @@ const LINE_BYTES: u32 = 128;
 #[derive(Clone, Debug)]
 pub struct Ways {
     links: Vec<String>,
+    /// By link: for how long a line keeps it.
+    kept: Vec<Span>,
     spes: usize,
     /// By the sending SPE and then by the receiving one.
     ways: Vec<Way>,
@@ -61,10 +63,11 @@ impl Ways {
     pub fn of(description: &Description) -> Self {
         let mut fabric = Fabric::new(description);
         let spes = description.spes().count();
-        let (mut links, mut numbers) = (Vec::new(), HashMap::new());
-        let mut number = |name: String| {
-            *numbers.entry(name).or_insert_with_key(|name| {
+        let (mut links, mut kept, mut numbers) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut number = |link: LinkOnWay| {
+            *numbers.entry(link.name).or_insert_with_key(|name| {
                 links.push(name.clone());
+                kept.push(link.line.into());
                 links.len() - 1
             })
         };
@@ -73,17 +76,18 @@ impl Ways {
         let mut ways = Vec::with_capacity(spes * spes);
         for from in 0..spes as u16 {
             for to in 0..spes as u16 {
-                let names = fabric.way(description, from, to);
+                let way = fabric.way(description, from, to);
                 let (line, arrived) = line(&mut fabric, now, from, to);
                 now = arrived;
                 ways.push(Way {
-                    links: names.into_iter().map(&mut number).collect(),
+                    links: way.into_iter().map(&mut number).collect(),
                     line,
                 });
             }
         }
         Self {
             links,
+            kept,
             spes,
             ways,
             around: fabric.around(description).map(SpeId::new).collect(),
@@ -103,6 +107,17 @@ impl Ways {
     /// If the machine has no such SPE.
     pub fn links_between(&self, from: SpeId, to: SpeId) -> &[usize] {
         &self.way(from, to).links
+    }
+
+    /// For how long each of many lines of 128 bytes keeps a link, by its index: the least time
+    /// between two of them there. A segment that several rings have in its direction is kept for
+    /// their share of the time of a packet.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such link.
+    pub fn kept_by_a_line(&self, link: usize) -> Span {
+        self.kept[link]
     }
 
     /// How long an SPE takes to write a line of 128 bytes into the local store of another one, from
@@ -154,6 +169,7 @@ fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::description::Interconnect;
 
     fn ways(name: &str) -> Ways {
         Ways::of(&Description::built_in(name).unwrap())
@@ -197,6 +213,30 @@ mod tests {
         let around: Vec<usize> = ways.around().iter().map(|spe| spe.index()).collect();
         assert_eq!(around[..8], [1, 3, 5, 7, 6, 4, 2, 0]);
         assert_eq!(around[8..], [9, 11, 13, 15, 14, 12, 10, 8]);
+    }
+
+    #[test]
+    fn a_link_is_kept_for_the_time_in_which_it_carries_a_line() {
+        let kept = |ways: &Ways, from: u16, to: u16| -> Vec<f64> {
+            let links = ways.links_between(SpeId::new(from), SpeId::new(to));
+            let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
+            links.iter().map(ns).collect()
+        };
+        // Two rings in each direction, each with a packet every 8 cycles of 1.6 GHz; and 128 bytes
+        // with 16 beside them at 20 GB/s.
+        let ways = ways("qs20");
+        assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
+        assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);
+        let mesh = self::ways("scc");
+        let rate = match Description::built_in("scc").unwrap().interconnect {
+            Interconnect::Mesh(mesh) => mesh.link_bytes_per_s.value,
+            other => panic!("{other:?}"),
+        };
+        let line = 128.0 / rate as f64 * 1e9;
+        let [first, second] = kept(&mesh, 0, 7)[..] else {
+            panic!("two links");
+        };
+        assert!((first - line).abs() < 1e-6 && second == first, "{first}");
     }
 
     #[test]

@@ -92,7 +92,14 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let explained = Explained {
         file: arguments.problem.name(file),
         costs: costs.map(|costs| costs.display().to_string()),
-        results: results(&problem, &placements, file, costs, &arguments.problem),
+        results: results(
+            &problem,
+            &placements,
+            &places,
+            file,
+            costs,
+            &arguments.problem,
+        ),
         pairs: pairs(&problem, &placements),
         links: links(&problem, &placements, &places),
         around: around(&places),
@@ -151,11 +158,15 @@ fn listed(text: &str) -> Option<Vec<usize>> {
 fn results(
     problem: &Problem,
     placements: &[Placement; 2],
+    places: &Places,
     file: Option<&Path>,
     costs: Option<&Path>,
     arguments: &ProblemArgs,
 ) -> Vec<Finding> {
     let [a, b] = placements.each_ref().map(|one| problem.cost(one));
+    let [contended_a, contended_b] = placements
+        .each_ref()
+        .map(|one| Some(contended(problem, one, places.ways.as_ref()?)));
     let name = arguments.name(file);
     let [tasks, places] = [problem.volumes().tasks(), problem.costs().places()];
     let parameters = parameters(&name, costs, tasks, places);
@@ -164,6 +175,8 @@ fn results(
         ("cost_b", Some(b)),
         ("difference", Some(b - a)),
         ("ratio", (a > 0.0).then(|| b / a)),
+        ("contended_a", contended_a),
+        ("contended_b", contended_b),
     ];
     let known = numbers.into_iter().filter_map(|(name, value)| {
         Some(Finding {
@@ -174,6 +187,16 @@ fn results(
         })
     });
     known.collect()
+}
+
+/// What a placement costs where data waits for other data on the links of a machine.
+fn contended(problem: &Problem, placement: &Placement, ways: &Ways) -> f64 {
+    let kept = |link: usize| ways.kept_by_a_line(link).as_nanoseconds_f64();
+    let links: Vec<f64> = (0..ways.links().len()).map(kept).collect();
+    problem.contended_cost(placement, &links, |from, to| {
+        let [from, to] = [from, to].map(|place| SpeId::new(place.0 as u16));
+        ways.links_between(from, to).iter().copied()
+    })
 }
 
 fn pairs(problem: &Problem, [a, b]: &[Placement; 2]) -> Vec<ExplainedPair> {

@@ -24,6 +24,7 @@ fn two_mappings_to_a_cell_differ_in_the_links_that_they_load() {
         "[02467531]: 0 7 1 6 2 5 3 4\n",
         "Pairs of tasks: 16 of 16 pairs differ\n",
         "\nlink from SPE 3 to SPE 5 ",
+        "\ncontention of A ",
     ] {
         assert!(run.out.contains(part), "{part}: {}", run.out);
     }
@@ -33,6 +34,12 @@ fn two_mappings_to_a_cell_differ_in_the_links_that_they_load() {
         result(&report, "difference"),
         result(&report, "cost_b") - result(&report, "cost_a")
     );
+    // Five and six lines on the busiest segment, each for 2.5 ns, and a fiftieth of the task with
+    // most.
+    for (name, lines, of_task) in [("contended_a", 5.0, 306.25), ("contended_b", 6.0, 303.75)] {
+        let (is, expected) = (result(&report, name), lines * 2.5 + 0.02 * of_task);
+        assert!((is - expected).abs() < 1e-6, "{name}: {is}");
+    }
     // Around the rings: PPE, SPE 1, 3, 5, 7, two interfaces, SPE 6, 4, 2, 0, memory.
     let around = json!([1, 3, 5, 7, 6, 4, 2, 0, 9, 11, 13, 15, 14, 12, 10, 8]);
     assert_eq!(report["around"], around);

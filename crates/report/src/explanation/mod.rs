@@ -33,7 +33,9 @@ pub struct ExplanationReport {
     /// too.
     pub costs: Option<String>,
     /// `cost_a` and `cost_b`: what the placements cost. `difference`: how much more B costs.
-    /// `ratio`: how many times as much; not there if A costs nothing.
+    /// `ratio`: how many times as much; not there if A costs nothing. `contended_a` and
+    /// `contended_b`, where links are known: the costs of the busiest link, and a fiftieth of those
+    /// of the task that has most.
     pub results: Vec<Finding>,
     /// A, and then B.
     pub placements: Vec<ExplainedPlacement>,

@@ -73,6 +73,12 @@ fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
         });
         rows.push(["difference".to_owned(), signed(difference), times]);
     }
+    let contended = [report.result("contended_a"), report.result("contended_b")];
+    if let [Some(a), Some(b)] = contended {
+        let about = "the busiest link, and a fiftieth of the busiest task".to_owned();
+        rows.push(["contention of A".to_owned(), amount(a), about]);
+        rows.push(["contention of B".to_owned(), amount(b), String::new()]);
+    }
     rows
 }
 

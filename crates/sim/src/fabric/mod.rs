@@ -77,6 +77,7 @@ use crate::observe::ResourceCounters;
 use crate::queue::{Event, Kind, Queue};
 use crate::time::{Femtoseconds, Moment};
 pub(crate) use transaction::{Access, Node, Place, Token, Transaction, WORD_BYTES};
+pub(crate) use way::LinkOnWay;
 
 use command::CommandBus;
 use link::Link;

@@ -1,39 +1,71 @@
-//! The names of the links that data takes where nothing else is under way.
+//! The links that data takes where nothing else is under way.
 
 use std::iter;
 
 use super::network::{Element, Network};
 use super::{Fabric, Node, Port};
 use crate::description::{Description, Interconnect};
+use crate::time::Femtoseconds;
+
+/// A line, the most that one packet carries.
+const LINE_BYTES: u64 = 128;
+
+/// A link, and for how long each of many lines keeps it.
+pub(crate) struct LinkOnWay {
+    pub name: String,
+    pub line: Femtoseconds,
+}
 
 impl Fabric {
     /// The links from SPE to SPE, from the first to the last.
-    pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<String> {
+    pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<LinkOnWay> {
         let [from, to] = [from, to].map(|spe| self.port(Node::Spe(spe)));
         if from.cell == to.cell {
             return self.way_within(description, from, to.element);
         }
         let [near, far] = [from, to].map(|end| self.link_ports[usize::from(end.cell)]);
-        let mut names = self.way_within(description, from, near.element);
-        names.push(format!("link from Cell {} to Cell {}", from.cell, to.cell));
-        names.extend(self.way_within(description, far, to.element));
-        names
+        let between = description.link.as_ref().expect("two Cells have a link");
+        let bytes = LINE_BYTES + between.packet_overhead_bytes.value;
+        let mut links = self.way_within(description, from, near.element);
+        links.push(LinkOnWay {
+            name: format!("link from Cell {} to Cell {}", from.cell, to.cell),
+            line: Femtoseconds::of_transfer(bytes, between.bytes_per_s.value),
+        });
+        links.extend(self.way_within(description, far, to.element));
+        links
     }
 
-    fn way_within(&mut self, description: &Description, from: Port, to: u16) -> Vec<String> {
+    fn way_within(&mut self, description: &Description, from: Port, to: u16) -> Vec<LinkOnWay> {
         let cell = usize::from(from.cell);
         let (from, to) = (usize::from(from.element), usize::from(to));
-        match &mut self.networks[cell] {
-            Network::Rings(rings) => {
+        match (&mut self.networks[cell], &description.interconnect) {
+            (Network::Rings(rings), Interconnect::Rings(parameters)) => {
                 let names = elements(description, cell);
+                let (cycles, hz) = (&parameters.packet_bus_cycles, &description.clock.bus_hz);
                 let segments = rings.elements_passed(from, to);
                 let follow = iter::zip(segments.clone(), segments.skip(1));
-                follow
-                    .map(|(from, to)| format!("link from {} to {}", names[from], names[to]))
-                    .collect()
+                let link = |(from, to): (usize, usize)| {
+                    let is_clockwise = to == (from + 1) % names.len();
+                    let rings = match is_clockwise {
+                        true => parameters.clockwise.value,
+                        false => parameters.counterclockwise.value,
+                    };
+                    LinkOnWay {
+                        name: format!("link from {} to {}", names[from], names[to]),
+                        line: Femtoseconds::from_cycles(cycles.value, hz.value * rings),
+                    }
+                };
+                follow.map(link).collect()
             }
-            Network::Mesh(mesh) => mesh.links_passed(from, to),
-            Network::Crossbar(_) | Network::Matrix(_) => Vec::new(),
+            (Network::Mesh(mesh), Interconnect::Mesh(parameters)) => {
+                let rate = parameters.link_bytes_per_s.value;
+                let link = |name: String| LinkOnWay {
+                    name,
+                    line: Femtoseconds::of_transfer(LINE_BYTES, rate),
+                };
+                mesh.links_passed(from, to).into_iter().map(link).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
