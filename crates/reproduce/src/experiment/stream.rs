@@ -2,7 +2,7 @@
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
-use cellworks_mapping::experiment::gather::{address, gather, join, prepare, tell};
+use cellworks_mapping::experiment::gather::{address, gather, join, prepare, send_address};
 use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
@@ -89,7 +89,7 @@ impl Stream {
                         Some(lender) => windows[place_of(*lender)],
                         None => memory.at(at * WINDOW_BYTES as usize),
                     };
-                    tell(ppe, SpeId::new(*spe), far_end);
+                    send_address(ppe, SpeId::new(*spe), far_end);
                 }
                 let rates = join(programs)?;
                 let together: f64 = rates.into_iter().flatten().sum();
