@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::{Process, Who};
+use crate::process::{Identity, Process};
 use crate::protocol::Met;
 use crate::raw::RawChannel;
 use crate::side::Side;
@@ -190,7 +190,7 @@ use sealed::AsGuard as _;
 trait Listed {
     /// Performs the guard if its channel is ready. If the channel is not ready, or not ready any
     /// more afterwards, this records it.
-    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met;
+    fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
@@ -210,7 +210,7 @@ struct ListedGuard<T, L: Lock> {
 }
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
-    fn attempt(&self, process: &Who<'_>, woken: &mut Woken) -> Met {
+    fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met {
         // SAFETY: the alternation itself calls this, while it is active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
@@ -716,7 +716,7 @@ impl<'a> Alternation<'a> {
             process.attempt(
                 || guard.waiting(),
                 |woken| {
-                    met = guard.attempt(process.who(), woken);
+                    met = guard.attempt(process.identity(), woken);
                     matches!(met, Met::Done)
                 },
             );

@@ -30,7 +30,7 @@ use crate::waker::{Waker, Woken};
 /// process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
-    who: Who<'a>,
+    identity: Identity<'a>,
     /// `Some` where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
     // On the heap, so that the process itself never changes: then the compiler need not load its
@@ -52,7 +52,7 @@ struct Changing {
 pub(crate) const TURN: usize = 256;
 
 /// The identity of a process: its name, its number and its network.
-pub(crate) struct Who<'a> {
+pub(crate) struct Identity<'a> {
     name: &'a str,
     /// The process's number, and the handle of the thread that began the process. Only that thread
     /// may wait in it.
@@ -60,7 +60,7 @@ pub(crate) struct Who<'a> {
     shared: &'a NetworkState,
 }
 
-impl<'a> Who<'a> {
+impl<'a> Identity<'a> {
     /// A number of the process that is unique among all networks: the number of its network in the
     /// upper half, its own number in the lower half.
     #[inline(always)]
@@ -105,7 +105,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
         Self {
             place,
-            who: Who {
+            identity: Identity {
                 name,
                 waker: Waker {
                     sleeper: place.sleeper(),
@@ -121,7 +121,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// The name of the process in its network.
     pub fn name(&self) -> &str {
-        self.who.name
+        self.identity.name
     }
 
     /// The processor on which the process runs: an [`Spe`](cellworks_machine::Spe), or the PPE.
@@ -207,7 +207,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// The state that the processes of its network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
-        self.who.shared
+        self.identity.shared
     }
 
     /// Whether all processors share memory, so that steps are performed here.
@@ -217,12 +217,12 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     pub(crate) fn number(&self) -> u32 {
-        self.who.waker.process
+        self.identity.waker.process
     }
 
     #[inline(always)]
-    pub(crate) fn who(&self) -> &Who<'a> {
-        &self.who
+    pub(crate) fn identity(&self) -> &Identity<'a> {
+        &self.identity
     }
 
     /// The handle by which other processes wake this one. A step asks for it if the process has to
@@ -235,7 +235,7 @@ impl<'a, P: Place> Process<'a, P> {
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
-            None => &self.who.waker,
+            None => &self.identity.waker,
             Some(outside) => outside.waker(),
         }
     }
@@ -245,7 +245,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// If the calling thread is not the one that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
-        if !self.place.is_calling(self.who.waker.sleeper) {
+        if !self.place.is_calling(self.identity.waker.sleeper) {
             self.refuse_other_thread();
         }
     }
@@ -259,7 +259,7 @@ impl<'a, P: Place> Process<'a, P> {
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
              the work of the other thread in a process of its own, on the same SPE",
-            self.who.name
+            self.identity.name
         );
     }
 
@@ -276,14 +276,14 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
             thread: sync::os_thread(),
-            process: self.who.waker.process,
+            process: self.identity.waker.process,
         })
     }
 
     fn asker(&self) -> Asker<'_> {
         Asker {
-            name: self.who.name,
-            number: self.who.waker.process,
+            name: self.identity.name,
+            number: self.identity.waker.process,
             attempts: false,
         }
     }
@@ -374,7 +374,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// Called when the process has ended, so that the transport no longer waits for it.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
-            carrier.end(self.who.waker.process);
+            carrier.end(self.identity.waker.process);
         }
     }
 
@@ -395,7 +395,7 @@ impl<'a, P: Place> Process<'a, P> {
             // All threads of a core belong to one network.
             return true;
         }
-        if waker.network != self.who.shared.network {
+        if waker.network != self.identity.shared.network {
             return self.wake_outside(waker.network, waker.process);
         }
         self.place.wake_elsewhere(waker.sleeper.polling(polls));
@@ -408,15 +408,15 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
         assert!(
-            network == outside_of(self.who.shared.network),
+            network == outside_of(self.identity.shared.network),
             "the process `{}` uses a channel at which a process of another network waits; all that use a channel have \
              to belong to one network, and be run together",
-            self.who.name
+            self.identity.name
         );
         pending::wake_remote(Waker {
             process: thread,
             network,
-            ..self.who.waker
+            ..self.identity.waker
         });
         false
     }
@@ -505,7 +505,7 @@ impl<'a, P: Place> Process<'a, P> {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let wait = ProcessWaits {
-            who: &self.who,
+            identity: &self.identity,
             why,
             at: Location::caller(),
         };
@@ -549,7 +549,7 @@ fn once<R>(
 /// If the wait is cancelled, its destructor records the wait for the report of a deadlock; a call
 /// that returns forgets it.
 struct ProcessWaits<'a, W: Why> {
-    who: &'a Who<'a>,
+    identity: &'a Identity<'a>,
     why: W,
     at: &'static Location<'static>,
 }
@@ -560,7 +560,7 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
             f,
             "{}, as the process `{}`",
             self.why.waiting(),
-            self.who.name
+            self.identity.name
         )
     }
 }
@@ -568,11 +568,11 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
 impl<W: Why> ProcessWaits<'_, W> {
     /// Records the wait for the report of a deadlock.
     fn record(&self) {
-        let Who {
+        let Identity {
             name,
             waker,
             shared,
-        } = *self.who;
+        } = *self.identity;
         let (thread, why) = (waker.sleeper.thread(), self.why.waiting());
         shared
             .waits

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::link::{Key, Link};
 use crate::lock::{AcrossSpes, Lock, Word};
 use crate::partner::Partner;
-use crate::process::Who;
+use crate::process::Identity;
 use crate::protocol::State;
 use crate::running;
 use crate::side::Side;
@@ -21,7 +21,7 @@ use crate::way::ring::Ring;
 #[repr(C, align(64))]
 pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
-    /// The processes that read and wrote last, as [`Who::user`] returns them; or [`NONE`].
+    /// The processes that read and wrote last, as [`Identity::user`] returns them; or [`NONE`].
     last_reader: AtomicU64,
     last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
@@ -89,8 +89,9 @@ impl<T, L: Lock> RawChannel<T, L> {
     /// Records that a process is going to use an end of a side. It is a store, for which the CPU
     /// need not wait even if another core has the cache line.
     #[inline(always)]
-    pub(crate) fn record_user(&self, side: Side, who: &Who<'_>) {
-        self.last_user(side).store(who.user(), Ordering::Relaxed);
+    pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
+        self.last_user(side)
+            .store(identity.user(), Ordering::Relaxed);
     }
 
     /// As [`record_user`](Self::record_user), for an alternation. It has the lock, so the load
@@ -101,11 +102,11 @@ impl<T, L: Lock> RawChannel<T, L> {
     ///
     /// As [`join_network`](Self::join_network).
     #[inline(always)]
-    pub(crate) fn record_user_under_lock(&self, side: Side, who: &Who<'_>) {
+    pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
-        if last.load(Ordering::Relaxed) != who.user() {
-            self.join_network(who);
-            last.store(who.user(), Ordering::Relaxed);
+        if last.load(Ordering::Relaxed) != identity.user() {
+            self.join_network(identity);
+            last.store(identity.user(), Ordering::Relaxed);
         }
     }
 
@@ -123,15 +124,15 @@ impl<T, L: Lock> RawChannel<T, L> {
     /// If processes of another network use the channel, and that network runs at the same time.
     #[cold]
     #[inline(never)]
-    pub(crate) fn join_network(&self, who: &Who<'_>) {
-        let network = who.network();
+    pub(crate) fn join_network(&self, identity: &Identity<'_>) {
+        let network = identity.network();
         let joined = self
             .network
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |other| {
                 (other == network || !running::is_running(other)).then_some(network)
             });
         if let Err(other) = joined {
-            running::refuse_second_network(who, &self.name(), other);
+            running::refuse_second_network(identity, &self.name(), other);
         }
     }
 
@@ -161,7 +162,7 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     fn last_users(&self) -> (Option<u32>, Option<u32>) {
         let known = |side| {
             let user = self.last_user(side).load(Ordering::Relaxed);
-            (user != NONE).then(|| Who::number_of(user))
+            (user != NONE).then(|| Identity::number_of(user))
         };
         (known(Side::Reader), known(Side::Writer))
     }
@@ -242,10 +243,10 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     ///
     /// As [`RawChannel::join_network`].
     #[inline(always)]
-    pub(crate) fn join_network(&mut self, who: &Who<'_>) {
-        if L::IS_SHARED && self.network != who.network() {
-            self.channel.join_network(who);
-            self.network = who.network();
+    pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
+        if L::IS_SHARED && self.network != identity.network() {
+            self.channel.join_network(identity);
+            self.network = identity.network();
         }
     }
 }

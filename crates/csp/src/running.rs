@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Mutex;
 
-use crate::process::Who;
+use crate::process::Identity;
 use crate::sync::locked;
 
 /// The line of the source that runs each network, by the number of the network.
@@ -37,7 +37,7 @@ pub(crate) fn is_running(network: u32) -> bool {
 
 /// Panics in a process that tried to use a channel of another network.
 #[cold]
-pub(crate) fn refuse_second_network(who: &Who<'_>, channel: &str, other: u32) -> ! {
+pub(crate) fn refuse_second_network(identity: &Identity<'_>, channel: &str, other: u32) -> ! {
     let run_at = |network| match location_of(network) {
         Some(at) => format!("the network that was run at {at}"),
         None => "a network that has ended".to_owned(),
@@ -45,8 +45,8 @@ pub(crate) fn refuse_second_network(who: &Who<'_>, channel: &str, other: u32) ->
     panic!(
         "the process `{}` of {} was going to use {channel}, which {} uses; all processes that use a channel have to belong to \
          one network: put them into one, or run the second network when the first one has ended",
-        who.name(),
-        run_at(who.network()),
+        identity.name(),
+        run_at(identity.network()),
         run_at(other)
     );
 }

@@ -27,7 +27,7 @@ impl Waker {
 
 /// The processes that can go on after a step. They are woken when the channel is no longer locked.
 #[derive(Debug, Default)]
-#[must_use = "who is not woken waits for ever"]
+#[must_use = "a process that is not woken waits for ever"]
 pub(crate) enum Woken {
     #[default]
     None,

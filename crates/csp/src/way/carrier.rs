@@ -51,7 +51,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
     // Before the step, which another processor may perform.
-    channel.record_user(side, process.who());
+    channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.
         unsafe {

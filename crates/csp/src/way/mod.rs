@@ -57,7 +57,7 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     process: &Process<'_, P>,
     item: T,
 ) -> Result<(), Unsent<T>> {
-    end.join_network(process.who());
+    end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = process.pack(item, channel);
     let written = if process.shares_memory() {
@@ -88,7 +88,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     if let Some(item) = ring::read(end.ring.as_ref(), process) {
         return Ok(item);
     }
-    end.join_network(process.who());
+    end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = if process.shares_memory() {
         match word::read(channel, process, &mut end.partner) {

@@ -31,7 +31,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
         },
         _ => item,
     };
-    end.join_network(process.who());
+    end.join_network(process.identity());
     let channel = &*end.channel;
     let mut parcel = Some(process.pack(item, channel));
     let met = exchange(channel, Side::Writer, process, &mut parcel, deadline);
@@ -62,7 +62,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     {
         return Ok(Some(item));
     }
-    end.join_network(process.who());
+    end.join_network(process.identity());
     let channel = &*end.channel;
     let mut parcel = None;
     match exchange(channel, Side::Reader, process, &mut parcel, deadline) {
@@ -80,7 +80,7 @@ fn exchange<T, L: Lock, P: Place>(
     parcel: &mut Option<Parcel<T>>,
     deadline: Option<Time>,
 ) -> Met {
-    channel.record_user(side, process.who());
+    channel.record_user(side, process.identity());
     let met = match deadline {
         None => attempt(channel, side, process, parcel),
         Some(deadline) => wait_until(channel, side, process, parcel, deadline),

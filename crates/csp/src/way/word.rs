@@ -66,7 +66,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     partner: &mut Partner,
 ) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
     prefetch(channel, *partner);
-    channel.record_user(Side::Writer, process.who());
+    channel.record_user(Side::Writer, process.identity());
     count::<L, P>(process, *partner);
     let mut parcel = parcel;
     let mut polls_left = if partner.is_elsewhere() { POLLS } else { 0 };
@@ -108,7 +108,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     partner: &mut Partner,
 ) -> Result<Parcel<T>, Otherwise<(), Ended>> {
     prefetch(channel, *partner);
-    channel.record_user(Side::Reader, process.who());
+    channel.record_user(Side::Reader, process.identity());
     count::<L, P>(process, *partner);
     loop {
         let word = channel.lock.load();
