@@ -264,6 +264,9 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
+        // As many as MFCs have under way, so that a long run seldom has to make more room.
+        let spe_count = description.spes().count();
+        let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
         let link = Link::new(description);
         let linked = if link.is_some() { cells.clone() } else { 0..0 };
         Self {
@@ -281,8 +284,8 @@ impl Fabric {
                 .map(|(module, at)| port(usize::from(at.cell), Element::Memory { module }))
                 .collect(),
             link_ports: linked.map(|cell| port(cell, Element::Link)).collect(),
-            under_way: Vec::new(),
-            unused: Vec::new(),
+            under_way: Vec::with_capacity(transactions),
+            unused: Vec::with_capacity(transactions),
             outcomes: Vec::new(),
         }
     }
