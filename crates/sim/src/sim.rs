@@ -299,6 +299,10 @@ impl CellMachine for Sim {
             return Err(AllocateError::Empty);
         }
         let capacity = usize::try_from(description.bytes.value).unwrap_or(usize::MAX);
+        let is_first = self
+            .used
+            .iter()
+            .all(|used| used.load(Ordering::Relaxed) == 0);
         let memory =
             Zeroed::new(bytes, capacity, used).map_err(|source| AllocateError::Refused {
                 bytes,
@@ -307,6 +311,10 @@ impl CellMachine for Sim {
             })?;
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
+        if is_first {
+            // What was simulated on this machine before must not decide in which banks lines are.
+            *next = next.next_multiple_of(LIST_WINDOW);
+        }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;
         if whole > to_window && whole < LIST_WINDOW {
             *next += to_window;

@@ -244,11 +244,15 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// The digits of the line's number in base of the banks, added up: within each group of as many
-    /// lines as banks all banks are in use, and each group begins one bank further than that before.
+    /// The digits of the line's number, written in base of the banks, added up. So a group of as
+    /// many lines as there are banks uses each bank once, and each group begins with another bank
+    /// than the group before.
+    ///
+    /// Only the low 32 bits of the address count: a machine that is used again has its regions at
+    /// the same low bits, and at other high ones.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
-        let mut rest = address / LINE_BYTES;
+        let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
         let mut bank = 0;
         while rest > 0 {
             bank += rest % banks;

@@ -222,3 +222,39 @@ fn times_without_ties_are_the_same_under_all_seeds() {
         assert_eq!(alone(seed), plain, "seed {seed}");
     }
 }
+
+#[test]
+fn a_machine_that_is_used_again_takes_the_same_time() {
+    const SPES: u16 = 8;
+    const BYTES: usize = 16_384;
+    let times = |sim: &Sim| {
+        let region = sim.allocate(ModuleId::new(0), usize::from(SPES) * BYTES);
+        let region = &region.unwrap();
+        let run = sim.run(|ppe| {
+            let programs: Vec<_> = (0..SPES)
+                .map(|place| {
+                    ppe.spawn(SpeId::new(place), move |spe: &SimSpe| {
+                        // The PPE starts one program after the other; the puts begin together.
+                        spe.compute(Cycles(u64::from(SPES - place) * 5_360_000));
+                        let to = region.at(usize::from(place) * BYTES);
+                        for _ in 0..4 {
+                            let put = RawCommand::put(LsAddr(0), to, BYTES as u32, TAG);
+                            spe.mfc().issue(put).unwrap();
+                        }
+                        spe.mfc().wait_all(TAG.mask());
+                        spe.now()
+                    })
+                })
+                .collect();
+            let ends = programs.into_iter().map(|program| program.join().unwrap());
+            ends.collect::<Vec<Time>>()
+        });
+        run.unwrap()
+    };
+    let fresh = times(&Sim::new(machine()));
+    let used = Sim::new(machine());
+    for pages in [1, 5, 17] {
+        drop(used.allocate(ModuleId::new(0), pages << 12).unwrap());
+        assert_eq!(times(&used), fresh, "after a region of {pages} pages");
+    }
+}
