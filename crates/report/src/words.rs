@@ -67,6 +67,8 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("ppe-spe", "main-CPU"),
     ("spe-spe", "CPU-CPU"),
     ("memory-spe", "memory-CPU"),
+    ("cache-spe", "cache-CPU"),
+    ("partly-spe", "partly-CPU"),
 ];
 
 /// What the words of a computer mean, for who reads them first.

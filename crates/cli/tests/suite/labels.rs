@@ -36,13 +36,13 @@ fn what_fits_into_the_last_cache_is_called_a_cache_and_what_does_not_is_memory()
     let cache = "sys/devices/system/cpu/cpu0/cache/index3";
     tree.write(&format!("{cache}/size"), "4096K");
     for (flags, lies_in, said) in [
-        ("-f dmaget -b 16k", "cache", "cache-spe"),
-        ("-f dmaput -b 4m", "cache", "cache-spe"),
-        ("-f dmaget -b 5m", "partly", "partly-spe"),
-        ("-f dmaget -b 8m", "memory", "memory-spe"),
-        ("-f copy -b 2m", "cache", "cache-spe"),
-        ("-f copy -b 4m", "memory", "memory-spe"),
-        ("-f fetchadd", "cache", "cache-spe"),
+        ("-f dmaget -b 16k", "cache", "cache-CPU"),
+        ("-f dmaput -b 4m", "cache", "cache-CPU"),
+        ("-f dmaget -b 5m", "partly", "partly-CPU"),
+        ("-f dmaget -b 8m", "memory", "memory-CPU"),
+        ("-f copy -b 2m", "cache", "cache-CPU"),
+        ("-f copy -b 4m", "memory", "memory-CPU"),
+        ("-f fetchadd", "cache", "cache-CPU"),
     ] {
         let run = |format: &str| stats_on(&tree, &format!("{flags} -i 3 -w 1 --quiet {format}"));
         let report = run("--format json").json();
@@ -123,7 +123,7 @@ fn a_start_is_on_a_waiting_worker_and_a_thread_is_measured_as_well() {
     let table = stats("-f mkthread -f osthread -i 50 --quiet");
     table.measured();
     for text in [
-        "Each SPE has an OS thread that waits for programs: this is a start on a waiting worker. What it takes to \
+        "Each CPU has an OS thread that waits for programs: this is a start on a waiting worker. What it takes to \
          create an OS thread is measured by osthread.",
         "osthread: create a thread of the operating system and join it",
     ] {
@@ -139,7 +139,7 @@ fn a_start_is_on_a_waiting_worker_and_a_thread_is_measured_as_well() {
          measure mkthread, or this computer\n  example: cellworks stats --machine qs20 -f mkthread\n",
     );
     stats("-f osthread -n 2").refused(
-        "error: -n: 2 SPEs: no SPE takes part in osthread, whose threads the PPE creates one after the other; leave \
+        "error: -n: 2 CPUs: no CPU takes part in osthread, whose threads the main thread creates one after the other; leave \
          it out\n  example: cellworks stats -f osthread -n 1\n",
     );
 }
@@ -153,7 +153,7 @@ fn one_cpu_that_both_ends_of_an_exchange_have_is_said() {
         let report = run("--format json").json();
         assert_eq!(only(&report)["shared_cpu"], serde_json::json!([0]));
         let said = format!(
-            "{function}, 1 SPE, ppe-spe: the PPE and SPE 0 share one CPU and take turns on it, so the time is not one \
+            "{function}, 1 CPU, main-CPU: the main thread and CPU 0 share one CPU and take turns on it, so the time is not one \
              between CPUs."
         );
         let table = run("");

@@ -71,7 +71,7 @@ fn a_computer_is_shown_with_all_its_parts_and_limits() {
     for text in [
         "package 1",
         "L3 group 3, NUMA node 1",
-        "<div class=\"main\">0</div>",
+        "<div class=\"main\">1</div>",
         "a quota of 12 CPUs",
     ] {
         assert!(page.contains(text), "{text}");
