@@ -59,6 +59,11 @@ struct GuideToLatency;
 #[doc = include_str!("../../../docs/channels.md")]
 struct GuideToChannels;
 
+/// The guide to simulated machines, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/simulate.md")]
+struct GuideToSimulation;
+
 /// The guide to the pool, whose code is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks.md")]

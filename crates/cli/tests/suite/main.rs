@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod everything;
 mod explain;
+mod guides;
 mod labels;
 mod machine;
 mod machines;
