@@ -16,8 +16,12 @@ use crate::state::{APART, states};
 /// one that was interrupted.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
-/// A reading takes about 3 ms, so a run has little more to do if so much time lies between two.
+/// So much time lies between two readings at least.
 const BETWEEN: Duration = Duration::from_millis(100);
+
+/// And so many times what the last one took, which is some 3 ms on an idle computer and more on a
+/// busy one: a run has little more to do then.
+const BETWEEN_PER_READING: u32 = 20;
 
 /// The readings of a run.
 ///
@@ -38,7 +42,8 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    last: Option<Instant>,
+    /// When the last reading ended, and how long it took.
+    last: Option<(Instant, Duration)>,
 }
 
 /// What one of the operations took in each reading.
@@ -70,7 +75,9 @@ impl Readings {
 
     /// Whether so much time has passed since the last reading that another one is worth it.
     pub fn is_due(&self) -> bool {
-        self.last.is_none_or(|last| last.elapsed() >= BETWEEN)
+        self.last.is_none_or(|(end, took)| {
+            end.elapsed() >= BETWEEN.max(took.saturating_mul(BETWEEN_PER_READING))
+        })
     }
 
     /// Times the SPEs of the machine for which this was made once more. A time that is far from the
@@ -80,9 +87,10 @@ impl Readings {
     ///
     /// As [`measure`](crate::measure()).
     pub fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
+        let begin = Instant::now();
         self.exchange.read(machine)?;
         self.line.read(machine)?;
-        self.last = Some(Instant::now());
+        self.last = Some((Instant::now(), begin.elapsed()));
         Ok(())
     }
 
