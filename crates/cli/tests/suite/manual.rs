@@ -94,7 +94,7 @@ fn manual_pages_have_the_subcommands_and_flags() {
     for text in [
         "dmalistput",
         "1 the run failed or a result cannot be true,",
-        "3 measured, but disturbed or uncertain,",
+        "3 measured, but disturbed, uncertain or unsteady,",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
