@@ -55,7 +55,7 @@ fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
 
 /// A result in every form in which it is printed.
 pub(crate) struct Views<R> {
-    /// In at most so many columns.
+    /// The table, in lines of at most as many columns as the number says.
     pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
     pub json: fn(&R) -> String,

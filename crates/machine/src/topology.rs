@@ -218,7 +218,7 @@ impl Topology {
         self.place_of_ppe.as_deref()
     }
 
-    /// The same machine, where the last-level cache of each Cell has so many bytes.
+    /// The same machine, where the last-level cache of each Cell has `bytes` bytes.
     #[must_use]
     pub fn with_last_level_cache(mut self, bytes: usize) -> Self {
         self.last_level_cache_bytes = Some(bytes);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Numbers stand in the cells, so that the picture says the same where colours are not shown. On
-//! machines with so many SPEs that a column for each would be too wide, a cell is a block of pairs.
+//! machines with more SPEs than there is room for columns, a cell is a block of pairs.
 //! On a computer SPEs are called by their CPUs.
 
 use std::iter;

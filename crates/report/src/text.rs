@@ -189,7 +189,7 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
-/// So many CPUs are named in the order in which programs take them.
+/// The most CPUs that are named in the order in which programs take them.
 const IN_ORDER: usize = 8;
 
 /// Who sits where on a computer: which CPU the PPE has, and which the SPEs.

@@ -31,7 +31,7 @@ struct CachedLine {
 pub(crate) enum LineCommand {
     /// A copy of a line, from the SPE that has changed it or else from memory.
     Read { from: Option<usize> },
-    /// That nobody else has the line.
+    /// The line alone: the copies of all other SPEs are dropped.
     Claim,
 }
 

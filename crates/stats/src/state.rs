@@ -10,16 +10,16 @@
 
 use crate::report::State;
 
-/// Times that are so many times as long are of another state. Virtual CPUs that are far apart were
-/// seen to take 3.6 times as long as near ones, and a clock rate rises by half at the most while a
-/// core is busy.
+/// The least ratio of two times that belong to different states. Virtual CPUs that are far apart
+/// were seen to take 3.6 times as long as near ones, and a clock rate rises by half at the most
+/// while a core is busy.
 pub const APART: f64 = 1.5;
 
 /// A state that has less than this share of the times leaves medians as they are.
 const SHARE_MIN: f64 = 0.1;
 
-/// From peak to peak it is at least so many times as far as a peak is wide, from quartile to
-/// quartile. A single broad peak, cut in half, has halves of half this distance (normal: 0.6,
+/// The least distance of two peaks, in multiples of the width of a peak from quartile to quartile.
+/// A single broad peak, cut in half, has halves of half this distance (normal: 0.6,
 /// uniform: 0.5).
 const WIDTHS_APART: f64 = 3.0;
 

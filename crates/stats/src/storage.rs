@@ -7,7 +7,8 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// Beyond so many times the size of a cache, little of what is accessed again is still in it.
+/// The multiple of the size of a cache from which on little of what is accessed again is still in
+/// the cache.
 const BEYOND: usize = 2;
 
 /// Says of each measurement whose data is in main memory by name whether a cache holds them: they

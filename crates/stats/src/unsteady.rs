@@ -7,7 +7,7 @@ use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
 /// An exchange, timed by the loop of its function, and the way of the same pair in a matrix are not
-/// the same program: the fastest that were seen differ by a tenth. If they differ by so many times,
+/// the same program: the fastest that were seen differ by a tenth. If they differ by this factor,
 /// the computer was in another state.
 const DISAGREE: f64 = 2.0;
 

@@ -88,7 +88,7 @@ impl Work {
         let is_visited_once = topology.capabilities().repeats || has_iterations;
         Ok(Self {
             plans: plans?,
-            // So many iterations were asked for, not three times as many.
+            // The flag says how many iterations there are in all, so one visit does them.
             visits: if is_visited_once { 1 } else { VISITS },
             budget: None,
             // How long a simulation takes must not decide what it measures.

@@ -179,7 +179,7 @@ pub struct MemoryModule {
     pub bank_write_ps: Quantity,
     /// What the data pins lose when a read follows a write, or a write a read.
     pub turnaround_ps: Quantity,
-    /// Writes are collected until there are so many, or nothing else is to do, to save turnarounds.
+    /// Writes are collected up to this number, unless nothing else is to do, to save turnarounds.
     pub write_batch_lines: Quantity,
     /// Writes that the controller accepts before they are in a bank.
     pub write_queue_lines: Quantity,

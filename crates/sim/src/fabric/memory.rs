@@ -7,9 +7,9 @@
 //!            (accepted)
 //! ```
 //!
-//! Lines are dealt out to the banks by their numbers: see `bank_of`. Of the requests whose bank is free the oldest goes
-//! first, so that a busy bank does not hold up the others. The pins lose time when their direction
-//! changes; therefore writes are collected, and a batch of them goes at once. After a batch as many
+//! The number of a line decides its bank: see `bank_of`. Of the requests whose bank is free the
+//! oldest goes first, so that a busy bank does not hold up the others. The pins lose time when their
+//! direction changes; therefore writes are collected, and a batch of them goes at once. After a batch as many
 //! reads come before the next, so that neither kind starves. A request shorter than a line takes
 //! the slot of a whole one; a short write reads its line first, as any other read would.
 //!

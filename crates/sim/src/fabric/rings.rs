@@ -15,8 +15,9 @@
 //! is free: no event has to release it.
 //!
 //! The arbiter grants a packet when its way is free, the out-port of its source and the in-port of
-//! its sink will be free as it comes by, and its ring has not just started another. The memory controller
-//! goes first; of all others, who has sent least recently. A packet goes the shorter way round; of
+//! its sink will be free when it passes them, and its ring has not just started another packet. The
+//! memory controller goes first; of all other elements, the one that has sent least recently. A
+//! packet goes the shorter way round; of
 //! two ways of equal length, and of the rings of a direction, it takes the first on which it can
 //! start. Elements send their packets in the order in which these are ready.
 //!

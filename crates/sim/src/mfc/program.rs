@@ -121,7 +121,7 @@ impl SimMfc {
             world.pass(self.processor(), world.costs.atomic_hit);
         } else {
             self.try_until_not_refused(ea, LineCommand::Claim);
-            // Whoever was first has taken the reservation of the others.
+            // The SPE that was first has taken the reservation of the others.
             if self.state().has_reservation() {
                 self.refusing_others(ea, LineCommand::Claim, || self.command_alone(ea));
             }

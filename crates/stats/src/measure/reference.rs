@@ -19,8 +19,8 @@ const EACH: Span = Span::from_nanoseconds(1_000_000);
 /// So much time lies between two readings at least.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// And so many times what the last one took, which is some 3 ms on an idle computer and more on a
-/// busy one: a run has little more to do then.
+/// The least time between two readings, in multiples of what the last reading took. A reading takes
+/// some 3 ms on an idle computer and more on a busy one, so readings take a small part of the run.
 const BETWEEN_PER_READING: u32 = 20;
 
 /// The readings of a run.
