@@ -330,7 +330,7 @@ fn a_report_of_two_cores_can_be_read() {
     );
     assert_eq!(
         page.text("#measurements tbody tr"),
-        "ppe-spe101,7101,5801,6803.52,18015,1004,0007"
+        "main-CPU101,7101,5801,6803.52,18015,1004,0007"
     );
     assert_eq!(
         page.hover(".cells tr:nth-child(1) td:nth-child(3)", 0.5, 0.5),
