@@ -28,7 +28,7 @@ use crossbeam_utils::CachePadded;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
 use crate::prefetch;
-use crate::process::{Process, TURN};
+use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
@@ -44,6 +44,11 @@ const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 /// So a side that finds few items waits a little longer the next time, to find more at once. On the
 /// Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
+
+/// After this many items of a ring, a process lets the other processes of its core run once. A
+/// power of two. An item of a ring takes so little time that the turn is longer than
+/// [elsewhere](Process::count_communication).
+const TURN: usize = 256;
 
 /// Room for an item. One side at a time accesses it.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
@@ -288,11 +293,12 @@ impl<T> Ring<T> {
     }
 
     /// As [`Process::count_communication`], but it uses the count of the side, which is kept
-    /// anyway.
+    /// anyway. It is called after the side has raised that count: items that go past the ring do
+    /// not, and would end a turn each.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
-        if end.count.load(Ordering::Relaxed) % TURN == TURN - 1 {
+        if end.count.load(Ordering::Relaxed).is_multiple_of(TURN) {
             process.end_turn();
         }
     }
@@ -482,11 +488,13 @@ pub(super) fn write<T, P: Place>(
     let (Some(ring), Some(user)) = (ring, process.user()) else {
         return Err(item);
     };
-    ring.count_communication(Side::Writer, process);
     let mut item = item;
     loop {
         item = match ring.put(user, item) {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                ring.count_communication(Side::Writer, process);
+                return Ok(());
+            }
             Err(back) => back,
         };
         if !ring.is_worth_another_try(Side::Writer, user) {
@@ -517,11 +525,13 @@ pub(super) fn read<T, P: Place>(
     process: &Process<'_, P>,
 ) -> Option<T> {
     let (ring, user) = (ring?, process.user()?);
-    ring.count_communication(Side::Reader, process);
     loop {
-        let item = ring.take(user);
-        if item.is_some() || !ring.is_worth_another_try(Side::Reader, user) {
-            return item;
+        if let Some(item) = ring.take(user) {
+            ring.count_communication(Side::Reader, process);
+            return Some(item);
+        }
+        if !ring.is_worth_another_try(Side::Reader, user) {
+            return None;
         }
     }
 }

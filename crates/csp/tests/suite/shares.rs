@@ -66,30 +66,52 @@ const ITEMS: usize = 50_000;
 
 #[test]
 fn equal_writers_on_an_spe_with_readers_on_another_one_have_equal_shares() {
-    check_shares(&host(), written_to_readers);
-    check_shares(&plain(), written_to_readers);
+    check_shares(&host(), SHARES_OF_A_HOST, written_to_readers);
+    check_shares(&plain(), SIMULATED_SHARES, written_to_readers);
 }
 
 #[test]
 fn equal_writers_have_equal_shares_of_a_fair_alternation_on_another_spe() {
-    check_shares(&host(), written_to_alternation);
-    check_shares(&plain(), written_to_alternation);
+    check_shares(&host(), SHARES_OF_A_HOST, written_to_alternation);
+    check_shares(&plain(), SIMULATED_SHARES, written_to_alternation);
 }
 
-/// The most runs until the shares are equal. Another program on the CPUs holds up one of the two OS
-/// threads for milliseconds, and shares depend on it: 1 : 2.9 was seen beside other builds. If
-/// processes were not woken by name, no run would have equal shares: they were 1 : 500.
-const RUNS: usize = 5;
+/// The shares that a machine has to give.
+struct Shares {
+    /// The fewest items of a writer when the first of them has written all of its own.
+    fewest: usize,
+    /// One of this many runs has to give these shares.
+    runs: usize,
+}
+
+/// Another program on the CPUs holds up one of the two OS threads for milliseconds, and shares
+/// depend on it. Most runs have 1 : 1.5 or better. If processes were not woken by name, no run would
+/// have equal shares: they were 1 : 500.
+const SHARES_OF_A_HOST: Shares = Shares {
+    fewest: ITEMS / 2,
+    runs: 5,
+};
+
+/// Here each run is the same. When items that go past the ring of a buffer ended the turns of some
+/// writers too early, the fewest were 88 of 100.
+const SIMULATED_SHARES: Shares = Shares {
+    fewest: ITEMS / 100 * 99,
+    runs: 1,
+};
 
 /// Checks what each writer has written when the first of them has written all its items.
-fn check_shares<M: Machine>(machine: &M, written: impl Fn(&M, Option<usize>) -> Vec<usize>) {
+fn check_shares<M: Machine>(
+    machine: &M,
+    Shares { fewest, runs }: Shares,
+    written: impl Fn(&M, Option<usize>) -> Vec<usize>,
+) {
     for capacity in [None, Some(1), Some(16)] {
         let mut seen = Vec::new();
-        let is_equal = (0..RUNS).any(|_| {
+        let is_equal = (0..runs).any(|_| {
             let written = written(machine, capacity);
-            let fewest = *written.iter().min().expect("there are writers");
+            let is_equal = written.iter().all(|items| *items >= fewest);
             seen.push(written);
-            2 * fewest >= ITEMS
+            is_equal
         });
         assert!(is_equal, "{capacity:?}: {seen:?}");
     }
