@@ -2,6 +2,8 @@
 //! of his ten elves have a question. The reindeer come first if both wait. They pull the sleigh
 //! together; elves come in by three, and others wait until those three have left.
 
+use std::time::Duration;
+
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, ProcessError, Reader, Writer,
 };
@@ -12,6 +14,11 @@ use cellworks_sim::{Description, Sim};
 const REINDEER: u32 = 9;
 const ELVES: u32 = 10;
 const ELVES_AT_ONCE: u32 = 3;
+/// How long a reindeer stays away. If the reindeer came back at once, all nine could be there each
+/// time when Santa chooses, and the elves would wait for ever.
+const HOLIDAY: Duration = Duration::from_micros(20);
+/// How long an elf works until its next question.
+const WORK: Duration = Duration::from_micros(5);
 
 /// What Santa has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,14 +51,16 @@ fn gather(
     }
 }
 
-/// A reindeer or an elf, which comes again and again.
+/// A reindeer or an elf, which comes again and again. It stays away for a while each time.
 fn visitor(
     process: &Process<'_, impl Place>,
     number: u32,
+    away: Duration,
     mut arrive: Writer<u32, Any>,
     mut left: Reader<(), Any>,
 ) -> Result<(), ProcessError> {
     loop {
+        process.sleep_until(process.now() + away.into());
         arrive.write(process, number)?;
         left.read(process)?;
     }
@@ -63,10 +72,10 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
     let spes = machine.topology().spes().len() as u32;
     let mut at_santa = Vec::new();
     let kinds = [
-        ("reindeer", REINDEER, REINDEER),
-        ("elf", ELVES, ELVES_AT_ONCE),
+        ("reindeer", REINDEER, REINDEER, HOLIDAY),
+        ("elf", ELVES, ELVES_AT_ONCE, WORK),
     ];
-    for (spe, (kind, count, size)) in kinds.into_iter().enumerate() {
+    for (spe, (kind, count, size, away)) in kinds.into_iter().enumerate() {
         let (arrive, arrivals) = Channel::new().named(format!("{kind} arrives")).any_to_one();
         let (leave, left) = Channel::new().named(format!("{kind} leaves")).one_to_any();
         let (group, at_door) = Channel::new().named(format!("{kind} group")).one_to_one();
@@ -80,7 +89,7 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
             let (arrive, left) = (arrive.clone(), left.clone());
             let at = SpeId::new((number % spes) as u16);
             network.process(format!("{kind} {number}"), at, move |process| {
-                visitor(process, number, arrive, left)
+                visitor(process, number, away, arrive, left)
             });
         }
     }
