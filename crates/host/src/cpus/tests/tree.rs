@@ -15,7 +15,11 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            // In memory, if possible: a tree has hundreds of files, which some disks write for
+            // seconds.
+            folder: tempfile::tempdir_in("/dev/shm")
+                .or_else(|_| tempfile::tempdir())
+                .unwrap(),
         }
     }
 
