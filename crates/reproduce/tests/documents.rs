@@ -1,8 +1,8 @@
-//! The tables of `docs/simulated-cell.md` are what the simulation gives, to the last digit.
+//! The tables of the pages on the simulated Cell are what the simulation gives, to the last digit.
 //!
-//! They stand in the page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
-//! them afresh and compare the page with what it then would be. This renews the page; a commit that
-//! does it says why a figure has changed:
+//! They stand in the pages between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
+//! them afresh and compare the pages with what they then would be. This renews the pages; a commit
+//! that does it says why a figure has changed:
 //!
 //! ```text
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
@@ -18,7 +18,12 @@ use cellworks_reproduce::{Extent, Moved, Paper, Reproducing, built_in, fitted, s
 use cellworks_sim::Description;
 use similar::TextDiff;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulated-cell.md");
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulated-cell.md");
+const FIGURES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/simulated-figures.md"
+);
+const PAGES: [&str; 2] = [MODEL, FIGURES];
 const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored";
 
 /// The papers whose numbers are simulated within seconds.
@@ -50,47 +55,57 @@ fn tables_of_the_whole_page_are_what_the_simulation_gives() {
     tables.push(("sensitivity".to_owned(), sensitivities()));
     let of_channels = slow[0].figures.iter();
     tables.extend(of_channels.map(|of| (format!("figure {}", of.number), curves(of))));
-    let named = page().matches("<!-- simulated: ").count();
+    let named: usize = PAGES
+        .map(|page| read(page).matches("<!-- simulated: ").count())
+        .iter()
+        .sum();
     assert_eq!(
         named,
         tables.len(),
-        "every table of the page is made afresh"
+        "every table of the pages is made afresh"
     );
     compare(&tables);
 }
 
-fn page() -> String {
-    fs::read_to_string(PAGE).expect("the page is there")
+fn read(page: &str) -> String {
+    fs::read_to_string(page).expect("the page is there")
 }
 
-/// Fails if the page has other tables than these under their names.
+/// Fails if the pages have other tables than these under their names.
 #[track_caller]
 fn compare(tables: &[Table]) {
-    let page = page();
-    let fresh = tables.iter().fold(page.clone(), |page, (name, text)| {
-        let marker = format!("<!-- simulated: {name} -->\n");
-        let (before, after) = page
-            .split_once(&marker)
-            .unwrap_or_else(|| panic!("the page has no table `{name}`"));
-        let (_, after) = after.split_once("<!-- end -->").expect("each table ends");
-        format!("{before}{marker}{text}<!-- end -->{after}")
-    });
-    if fresh == page {
-        return;
+    let mut left: Vec<&Table> = tables.iter().collect();
+    for path in PAGES {
+        let page = read(path);
+        let mut fresh = page.clone();
+        left.retain(|(name, text)| {
+            let marker = format!("<!-- simulated: {name} -->\n");
+            let Some((before, after)) = fresh.split_once(&marker) else {
+                return true;
+            };
+            let (_, after) = after.split_once("<!-- end -->").expect("each table ends");
+            fresh = format!("{before}{marker}{text}<!-- end -->{after}");
+            false
+        });
+        if fresh == page {
+            continue;
+        }
+        if env::var_os("RENEW_FIGURES").is_some() {
+            fs::write(path, fresh).expect("the page can be written");
+            continue;
+        }
+        let difference = TextDiff::from_lines(&page, &fresh);
+        panic!(
+            "{path} (-) differs from a fresh run (+):\n{}\nIf that is meant, renew the pages, and say in the \
+             commit why:\n  {RENEW}",
+            difference.unified_diff().context_radius(0)
+        );
     }
-    if env::var_os("RENEW_FIGURES").is_some() {
-        fs::write(PAGE, fresh).expect("the page can be written");
-        return;
-    }
-    let difference = TextDiff::from_lines(&page, &fresh);
-    panic!(
-        "docs/simulated-cell.md (-) differs from a fresh run (+):\n{}\nIf that is meant, renew the page, and say \
-         in the commit why:\n  {RENEW}",
-        difference.unified_diff().context_radius(0)
-    );
+    let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.is_empty(), "no page has the tables {names:?}");
 }
 
-/// Each drawing of the page ends with the sum of its steps, which is a simulated number.
+/// Each drawing of the page on the model ends with the sum of its steps, which is a simulated number.
 #[track_caller]
 fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
     let simulated = |name: &str| {
@@ -106,7 +121,7 @@ fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
         ("A GET of 128 bytes", simulated("get-private-128")),
         ("A word in a mailbox", word),
     ] {
-        let page = page();
+        let page = read(MODEL);
         let (_, after) = page.split_once(&format!("### {drawing}")).unwrap();
         let drawn = after.split("```").nth(1).unwrap();
         let last = drawn.trim_end().lines().last().unwrap().trim();

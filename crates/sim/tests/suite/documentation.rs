@@ -1,9 +1,9 @@
-//! What the page on the simulated Cell shows is true.
+//! What the guide to simulating shows is true.
 
 use cellworks_machine::{CellSpe, Machine, SpeId, Wake};
 use cellworks_sim::{Description, Sim};
 
-const PAGE: &str = include_str!("../../../../docs/simulated-cell.md");
+const PAGE: &str = include_str!("../../../../docs/simulate.md");
 
 #[test]
 fn the_machine_of_ones_own_takes_the_time_that_the_page_adds_up() {
@@ -11,7 +11,7 @@ fn the_machine_of_ones_own_takes_the_time_that_the_page_adds_up() {
         .split_once("```toml\n")
         .expect("the page has a machine");
     let (toml, _) = after.split_once("```").unwrap();
-    let machine = Description::from_toml(toml, "docs/simulated-cell.md").unwrap();
+    let machine = Description::from_toml(toml, "docs/simulate.md").unwrap();
     let sim = Sim::new(machine);
     let [first, second] = [0, 1].map(SpeId::new);
     const EXCHANGES: u32 = 1_000;
