@@ -93,7 +93,7 @@ impl Surroundings {
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
         // The other half is for what is measured beside, and for all other programs.
-        let memory = self.before.memory_available_bytes.map(|bytes| bytes / 2);
+        let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
             memory_bytes_max: memory.map_or(LIMITS.memory_bytes_max, |bytes| {
@@ -101,6 +101,15 @@ impl Surroundings {
             }),
             bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE_MAX)),
             ..LIMITS
+        }
+    }
+
+    /// A message about what [`limits`](Self::limits) do not allow although [`LIMITS`] do, with what
+    /// leaves no more memory.
+    pub fn with_memory_left(&self, message: String) -> String {
+        match &self.before.memory_left {
+            Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),
+            None => message,
         }
     }
 
@@ -171,7 +180,7 @@ fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
         clock_step_ns: before.clock.step.map(|step| step.as_nanoseconds_f64()),
         clock_reading_ns: before.clock.reading.as_nanoseconds_f64(),
         transparent_huge_pages: before.transparent_huge_pages.clone(),
-        memory_available_bytes: before.memory_available_bytes,
+        memory_available_bytes: before.memory_left.as_ref().map(|left| left.bytes),
         cpus_left_out: before
             .left_out
             .iter()

@@ -84,6 +84,15 @@ pub enum SpeError {
     /// An operation did not do what it should have done.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
+    /// The system gives no memory for a table.
+    #[error(
+        "the system gives no memory for a table of {bytes} bytes; use a smaller one (-b), or allow this process more \
+         (ulimit -v)"
+    )]
+    NoMemory {
+        /// Bytes of the table.
+        bytes: usize,
+    },
 }
 
 /// What the operations left behind is not what they should have, so their times mean nothing.
