@@ -30,6 +30,7 @@ use clap::Parser;
 use cli::{Cli, Command};
 use failure::{Failure, exit_code};
 use output::{check_standard_output, print};
+use surroundings::check_address_space;
 
 fn main() -> ExitCode {
     let end = match Cli::try_parse() {
@@ -45,6 +46,9 @@ fn run(command: &Command) -> Result<(), Failure> {
     // Said before anything is measured. What `map exec` starts may not print.
     if !matches!(command, Command::Map(arguments) if arguments.starts_a_command()) {
         check_standard_output()?;
+    }
+    if command.is_a_run() {
+        check_address_space()?;
     }
     match command {
         Command::Stats(arguments) => stats::run(arguments),

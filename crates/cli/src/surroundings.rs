@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellworks_host::{Conditions, CpusError, Host, HostError, Watch};
+use cellworks_host::{Conditions, CpusError, Host, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
@@ -20,6 +20,21 @@ pub(crate) const LIMITS: Limits = Limits {
     staging_bytes_max: None,
     bandwidth_bytes_per_s_max: None,
 };
+
+/// The least address space of a run: stacks and local stores of an SPE take half a megabyte, and the
+/// heap of each thread reserves up to 128 MB.
+const ADDRESS_SPACE_BYTES_MIN: u64 = 256 << 20;
+
+/// Refuses a run that the limit on the address space would end in the middle.
+pub(crate) fn check_address_space() -> Result<(), Failure> {
+    let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
+    match left {
+        Some(left) if left.bytes < ADDRESS_SPACE_BYTES_MIN => Err(Failure::Run(format!(
+            "a run takes {ADDRESS_SPACE_BYTES_MIN} bytes of address space or more, and has {left}"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// One store a cycle of the widest registers that there are, 512 bits.
 const BYTES_PER_CYCLE_MAX: u64 = 64;

@@ -240,17 +240,28 @@ fn a_full_disk_is_an_error() {
     check(&rows, |words| by_shell("", ">/dev/full", words));
 }
 
-/// 100 MB of address space: less than twice what a chase takes by default.
+/// 100 MB of address space are not enough for a run, and 512 MB not for all buffers.
 #[rustfmt::skip]
 #[test]
 fn a_small_address_space_is_named() {
+    let limit: &[&str] = &["268435456 bytes of address space", "102400000 bytes (RLIMIT_AS)", "ulimit -v"];
+    let rows = [
+        "stats", "stats -f chase", "stats --machine qs20 -f dmaget", "run switch --threads 1000", "run aes --bytes 200m",
+        "reproduce", "map solve graph.txt --costs costs.csv", "map ring --machine ps3",
+    ].map(|words| (words, 1, limit));
+    check(&rows, |words| by_shell("ulimit -v 100000;", "", words));
+
+    let shape = Shape { sockets: 1, cells: 1, cores: 2, threads: 1 };
+    let tree = Tree::new(shape, "A computer");
     check(&[
-        ("stats -f chase --quiet", 1, &["-b", "67108864 bytes", "address space", "102400000 bytes (RLIMIT_AS)", "ulimit -v"]),
-        ("stats -f dmaget -b 64m --quiet", 1, &["-b", "67108864 bytes", "102400000 bytes (RLIMIT_AS)", "ulimit -v"]),
-        ("stats -f copy -b 64m --quiet", 1, &["-b", "67108864 bytes", "102400000 bytes (RLIMIT_AS)", "ulimit -v"]),
-        ("run aes --bytes 200m --quiet", 2, &["--bytes", "209715200 bytes", "ulimit -v"]),
-        ("run lookup --structure hash-join --bytes 256m --quiet", 2, &["--bytes", "268435456 bytes", "ulimit -v"]),
-    ], |words| by_shell("ulimit -v 100000;", "", words));
+        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["67108864 bytes, 314572800 bytes apart", "512000000 bytes (RLIMIT_AS)", "ulimit -v"]),
+        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+    ], |words| {
+        let mut command = by_shell("ulimit -v 500000;", "", words);
+        command.env("CELLWORKS_FSROOT", tree.root());
+        command
+    });
 }
 
 /// As an ordinary user: root may have any number of threads.

@@ -35,6 +35,17 @@ pub struct MemoryLeft {
     pub by: MemoryBound,
 }
 
+impl MemoryLeft {
+    /// What the limit on the address space of this process leaves, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError`] if `/proc/self/status` has a content that makes no sense.
+    pub fn by_address_space() -> Result<Option<Self>, CpusError> {
+        left_by_address_space(&Source::this_computer())
+    }
+}
+
 /// What leaves programs no more memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryBound {
