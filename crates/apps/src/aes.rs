@@ -73,8 +73,10 @@ impl Program for Aes {
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let cipher = Aes128::new(&KEY.into());
-        let mut buffer = text(self.bytes);
-        let mut expected = buffer.clone();
+        let mut buffer = room_for(self.bytes)?;
+        text(&mut buffer);
+        let mut expected = room_for(self.bytes)?;
+        expected.extend_from_slice(&buffer);
         encrypt(&cipher, &mut expected);
         let parts = shares(&mut buffer, self.block_bytes, self.spes);
         let gang = gang::run(machine, parts, |spe: &M::Spe, part| {
@@ -103,10 +105,19 @@ impl Program for Aes {
     }
 }
 
-/// Bytes without a period that a block could have.
-fn text(bytes: usize) -> Vec<u8> {
+/// An empty buffer with room for this many bytes.
+fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
+    let mut buffer = Vec::new();
+    buffer
+        .try_reserve_exact(bytes)
+        .map_err(|_| ParameterError::no_memory("bytes", bytes))?;
+    Ok(buffer)
+}
+
+/// Fills a buffer with bytes without a period that a block could have.
+fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
-    (0..bytes).map(|at| byte(at) as u8).collect()
+    buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));
 }
 
 /// Encrypts whole blocks of the cipher.

@@ -67,6 +67,16 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
+    /// The system gives no memory for so many bytes.
+    pub(crate) fn no_memory(parameter: &'static str, bytes: usize) -> Self {
+        Self::Refused {
+            parameter,
+            why: format!(
+                "the system gives no memory for {bytes} bytes; use less, or allow this process more (ulimit -v)"
+            ),
+        }
+    }
+
     /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls
     /// it.
     pub fn parameter(&self) -> &'static str {

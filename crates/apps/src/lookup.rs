@@ -359,10 +359,7 @@ fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
     let mut lines = Vec::new();
     lines
         .try_reserve_exact(count)
-        .map_err(|_| ParameterError::Refused {
-            parameter: "bytes",
-            why: format!("this computer has no memory for {bytes} bytes; use less"),
-        })?;
+        .map_err(|_| ParameterError::no_memory("bytes", bytes))?;
     lines.resize(count, Line::zeroed());
     Ok(lines)
 }

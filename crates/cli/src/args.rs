@@ -1,7 +1,7 @@
 //! Flags that several commands have, those of the small commands, and how numbers are read.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cellworks_machine::Span;
@@ -416,12 +416,29 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// What is opened where a user writes `-` for a file that the command reads.
+const STANDARD_INPUT: &str = "/dev/stdin";
+
 /// A file that the command reads. `-` is standard input.
 pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| match path.as_os_str() == "-" {
-        true => PathBuf::from("/dev/stdin"),
+        true => PathBuf::from(STANDARD_INPUT),
         false => path,
     })
+}
+
+/// Refuses two inputs that are both standard input.
+pub(crate) fn refuse_standard_input_twice<'p>(
+    inputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(), Failure> {
+    let is_standard_input = |path: &&PathBuf| *path == Path::new(STANDARD_INPUT);
+    match inputs.into_iter().filter(is_standard_input).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Failure::Usage(
+            "-: standard input can be read only once; write one of the inputs to a file, and name that"
+                .to_owned(),
+        )),
+    }
 }
 
 /// CPUs in Linux's notation.

@@ -32,6 +32,17 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// Whether it measures, simulates or searches.
+    pub fn is_a_run(&self) -> bool {
+        match self {
+            Self::Stats(_) | Self::Run(_) | Self::Reproduce(_) => true,
+            Self::Map(arguments) => !arguments.starts_a_command(),
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::slice;
 
 use cellworks_report::{Comparison, Measured, compare, json, read};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::message::warn;
 use crate::output::{Printed, Views, both, show};
@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let (a, b) = sides(arguments)?;
     refuse_twice(a)?;
     refuse_twice(b)?;
+    refuse_standard_input_twice(a.iter().chain(b))?;
     for input in a.iter().chain(b) {
         files.refuse_to_replace(input)?;
     }

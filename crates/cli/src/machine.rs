@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use cellworks_host::Host;
 use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
 use cellworks_report::MachineInfo;
 use cellworks_sim::{HazardWatch, Sim};
@@ -102,13 +103,32 @@ fn on_this_computer<J: Job>(
     job: &J,
 ) -> Result<(), Failure> {
     let host = this_computer(common.cpus.as_ref())?;
-    job.plan(host.topology(), &surroundings::LIMITS)?;
+    job.plan(host.topology(), &surroundings::LIMITS)
+        .map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
-    let plan = job.plan(host.topology(), &surroundings.limits())?;
+    let plan = job.plan(host.topology(), &surroundings.limits());
+    // The arguments make sense on this computer, but it has not the memory now.
+    let plan = plan.map_err(|failure| match failure {
+        Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
+        failure => failure,
+    })?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
     let session = Session::begin(machine, Some(surroundings), steps, Shown::of(common, files));
     session.conclude(J::run(plan, host, &session, &mut |_| {}))
+}
+
+/// Where more CPUs were asked for than the host has, why it has no more.
+fn with_cpus_left_out(failure: Failure, host: &Host) -> Failure {
+    let topology = host.topology();
+    let has = format!("{} has {}", topology.name(), topology.spes().len());
+    match failure {
+        Failure::Usage(message) if message.contains(&has) => {
+            let lines = [vec![message], host.reasons_for_fewer_cpus()].concat();
+            Failure::Usage(lines.join("\n  "))
+        }
+        failure => failure,
+    }
 }
 
 fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Result<(), Failure> {

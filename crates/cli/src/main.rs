@@ -18,6 +18,7 @@ mod reproduce;
 mod run;
 mod session;
 mod simulated;
+mod standard_output;
 mod stats;
 mod surroundings;
 mod sweep;
@@ -27,11 +28,29 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command};
-use failure::exit_code;
+use failure::{Failure, exit_code};
+use output::{check_standard_output, print};
+use surroundings::check_address_space;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let end = match &cli.command {
+    let end = match Cli::try_parse() {
+        Ok(cli) => run(&cli.command),
+        Err(error) if error.use_stderr() => error.exit(),
+        // What `--help` and `--version` ask for.
+        Err(asked) => print(&asked.render().ansi().to_string()),
+    };
+    ExitCode::from(exit_code(end))
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    // Said before anything is measured. What `map exec` starts may not print.
+    if !matches!(command, Command::Map(arguments) if arguments.starts_a_command()) {
+        check_standard_output()?;
+    }
+    if command.is_a_run() {
+        check_address_space()?;
+    }
+    match command {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
@@ -42,6 +61,5 @@ fn main() -> ExitCode {
         Command::Machines(arguments) => machines::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
-    };
-    ExitCode::from(exit_code(end))
+    }
 }

@@ -10,6 +10,7 @@ use rustix::termios::tcgetwinsize;
 use crate::failure::{Failure, exit_code};
 use crate::message::warn;
 use crate::output_file::OutputFile;
+use crate::standard_output;
 
 /// How a result is shown.
 #[derive(Clone, Copy, ValueEnum)]
@@ -30,6 +31,17 @@ pub(crate) enum Printed {
     ToStandardError,
 }
 
+/// Refuses to find what could not be printed.
+pub(crate) fn check_standard_output() -> Result<(), Failure> {
+    match standard_output::was_closed() {
+        true => Err(Failure::Run(
+            "standard output is closed, so nothing can be printed; open it, such as by `> /dev/null`"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_to(text, Printed::ToStandardOutput)
@@ -39,6 +51,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
     let written = match printed {
         Printed::ToStandardOutput => {
+            check_standard_output()?;
             let mut out = anstream::AutoStream::auto(stdout());
             out.write_all(text.as_bytes()).and_then(|()| out.flush())
         }

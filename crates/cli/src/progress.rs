@@ -4,6 +4,20 @@ use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::termios::tcgetwinsize;
+
+/// The longest bar.
+const BAR_COLUMNS_MAX: usize = 24;
+
+/// A line of at most this many columns, if the terminal says how many it has: beside the bar it has
+/// room for two numbers of six digits and a time. What is being done is cut to what is left.
+fn template(columns: Option<usize>) -> String {
+    let columns = columns.filter(|columns| *columns > 0);
+    let bar = columns.map_or(BAR_COLUMNS_MAX, |columns| {
+        (columns / 3).min(BAR_COLUMNS_MAX)
+    });
+    format!("{{bar:{bar}}} {{pos}}/{{len}}  {{wide_msg}} {{elapsed}}")
+}
 
 /// The progress of a run, on standard error.
 pub(crate) struct Progress(ProgressBar);
@@ -17,8 +31,10 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg} {elapsed}")
-            .expect("the template is a constant");
+        let columns = visible.then(|| tcgetwinsize(stderr()).ok()).flatten();
+        let columns = columns.map(|size| usize::from(size.ws_col));
+        let style = ProgressStyle::with_template(&template(columns))
+            .expect("the template is right for every number of columns");
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
             // A measurement of a second would look like a hang otherwise; a tick every half second
@@ -42,5 +58,36 @@ impl Progress {
     /// Removes the bar.
     pub fn clear(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many columns a line takes beside what is being done.
+    fn columns_of(template: &str) -> usize {
+        let bar = template
+            .strip_prefix("{bar:")
+            .unwrap()
+            .split_once('}')
+            .unwrap();
+        let columns: usize = bar.0.parse().unwrap();
+        assert_eq!(bar.1, " {pos}/{len}  {wide_msg} {elapsed}");
+        columns + " 165600/165600   59m".len()
+    }
+
+    #[test]
+    fn a_line_fits_a_narrow_terminal() {
+        for columns in [40, 60, 80, 120] {
+            let taken = columns_of(&template(Some(columns)));
+            assert!(taken < columns, "{taken} of {columns}");
+        }
+        let longest = "{bar:24} {pos}/{len}  {wide_msg} {elapsed}";
+        for columns in [None, Some(0), Some(80), Some(300)] {
+            assert_eq!(template(columns), longest);
+        }
+        // However narrow it is.
+        ProgressStyle::with_template(&template(Some(1))).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellworks_host::{Conditions, CpusError, Host, HostError, Watch};
+use cellworks_host::{Conditions, CpusError, Host, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
@@ -20,6 +20,21 @@ pub(crate) const LIMITS: Limits = Limits {
     staging_bytes_max: None,
     bandwidth_bytes_per_s_max: None,
 };
+
+/// The least address space of a run: stacks and local stores of an SPE take half a megabyte, and the
+/// heap of each thread reserves up to 128 MB.
+const ADDRESS_SPACE_BYTES_MIN: u64 = 256 << 20;
+
+/// Refuses a run that the limit on the address space would end in the middle.
+pub(crate) fn check_address_space() -> Result<(), Failure> {
+    let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
+    match left {
+        Some(left) if left.bytes < ADDRESS_SPACE_BYTES_MIN => Err(Failure::Run(format!(
+            "a run takes {ADDRESS_SPACE_BYTES_MIN} bytes of address space or more, and has {left}"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// One store a cycle of the widest registers that there are, 512 bits.
 const BYTES_PER_CYCLE_MAX: u64 = 64;
@@ -93,7 +108,7 @@ impl Surroundings {
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
         // The other half is for what is measured beside, and for all other programs.
-        let memory = self.before.memory_available_bytes.map(|bytes| bytes / 2);
+        let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
             memory_bytes_max: memory.map_or(LIMITS.memory_bytes_max, |bytes| {
@@ -101,6 +116,15 @@ impl Surroundings {
             }),
             bandwidth_bytes_per_s_max: Some(clock_hz.saturating_mul(BYTES_PER_CYCLE_MAX)),
             ..LIMITS
+        }
+    }
+
+    /// A message about what [`limits`](Self::limits) do not allow although [`LIMITS`] do, with what
+    /// leaves no more memory.
+    pub fn with_memory_left(&self, message: String) -> String {
+        match &self.before.memory_left {
+            Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),
+            None => message,
         }
     }
 
@@ -171,7 +195,7 @@ fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
         clock_step_ns: before.clock.step.map(|step| step.as_nanoseconds_f64()),
         clock_reading_ns: before.clock.reading.as_nanoseconds_f64(),
         transparent_huge_pages: before.transparent_huge_pages.clone(),
-        memory_available_bytes: before.memory_available_bytes,
+        memory_available_bytes: before.memory_left.as_ref().map(|left| left.bytes),
         cpus_left_out: before
             .left_out
             .iter()

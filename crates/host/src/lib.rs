@@ -87,7 +87,9 @@ mod woken;
 mod words;
 mod worker;
 
-pub use conditions::{Clock, Conditions, CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
+pub use conditions::{
+    Clock, Conditions, CpuUsage, MemoryBound, MemoryLeft, SiblingUsage, Usage, UsageUnknown, Watch,
+};
 pub use cpus::list::parse_list as parse_cpus;
 pub use cpus::{CpusError, LeftOut, Node, Quota, WhyLeftOut};
 pub use described::{Cache, Described, DescribedCpu};

@@ -177,7 +177,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
         was_cancelled,
         panic_before,
         panic_after: run.first_panic(),
-        cancelled_for: run.is_cancelled().then_some(RunError::Deadlock { waits }),
+        cancelled_for: run.why_cancelled(waits),
     }
     .conclude()
 }

@@ -298,11 +298,13 @@ impl PpeCore for HostPpe {
                 }));
                 programs.run().worker_ended(first_spe, lived.err());
             });
-            let handle = handle.unwrap_or_else(|error| {
-                self.run.parking.dismiss();
-                panic!("the system gives no thread for {at}: {error}; raise the limit (ulimit -u)")
-            });
-            started[worker] = Some(handle);
+            match handle {
+                Ok(handle) => started[worker] = Some(handle),
+                Err(error) => {
+                    self.run.parking.dismiss();
+                    self.run.end_without_thread(at, error);
+                }
+            }
         }
         self.programs.enqueue(at, program);
     }

@@ -1,5 +1,6 @@
 //! One run: the state that the PPE and the workers share, from the first program to the last.
 
+use std::io;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,6 +56,8 @@ pub(crate) struct Run {
     /// The threads that waited when all slept, and what each waited for.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
+    /// The first SPE whose worker has no thread, and what the system said.
+    without_thread: Mutex<Option<(SpeId, io::Error)>>,
     started: Instant,
 }
 
@@ -102,6 +105,7 @@ impl Run {
             ppe_wait: Mutex::default(),
             waits: Mutex::default(),
             failures: Mutex::default(),
+            without_thread: Mutex::default(),
             started: Instant::now(),
             topology,
         }
@@ -123,6 +127,21 @@ impl Run {
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.parking.notify_all();
+    }
+
+    /// Cancels the run, because the system gives no thread for the worker of an SPE.
+    pub(crate) fn end_without_thread(&self, spe: SpeId, source: io::Error) {
+        lock(&self.without_thread).get_or_insert((spe, source));
+        self.cancel();
+    }
+
+    /// Why the machine has cancelled the run, if it has. `waits` are what each thread waits for.
+    pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
+        if let Some((spe, source)) = lock(&self.without_thread).take() {
+            let at = Processor::Spe(spe);
+            return Some(RunError::NoThread { at, source });
+        }
+        self.is_cancelled().then_some(RunError::Deadlock { waits })
     }
 
     /// Records what the PPE waits for, before it sleeps.

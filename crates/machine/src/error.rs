@@ -35,6 +35,18 @@ pub enum RunError {
         /// The programs that waited, and what each waited for.
         waits: Vec<Waiting>,
     },
+    /// The operating system gave no thread for a processor. The programs were cancelled by
+    /// unwinding.
+    #[error(
+        "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
+         more memory (ulimit -v)"
+    )]
+    NoThread {
+        /// Which processor has no thread.
+        at: Processor,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The run had not ended when its limit of simulated time was reached. Its programs were
     /// cancelled by unwinding.
     #[error(
@@ -98,8 +110,8 @@ pub struct RunEnd<R> {
     /// The first panic of such a program after the main program ended: a [`RunError::Panic`]. Its
     /// only cause may be that the programs were cancelled.
     pub panic_after: Option<RunError>,
-    /// Why the machine has cancelled the programs, if it has: a deadlock, or the limit of simulated
-    /// time.
+    /// Why the machine has cancelled the programs, if it has: a deadlock, the limit of simulated
+    /// time, or a thread that the system did not give.
     pub cancelled_for: Option<RunError>,
 }
 

@@ -108,7 +108,8 @@ fn side_by_side(
     };
     thread::scope(|scope| {
         for _ in 1..cores.min(number) {
-            scope.spawn(work);
+            // Without it the others do its steps, too.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

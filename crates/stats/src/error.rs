@@ -84,6 +84,15 @@ pub enum SpeError {
     /// An operation did not do what it should have done.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
+    /// The system gives no memory for a table.
+    #[error(
+        "the system gives no memory for a table of {bytes} bytes; use a smaller one (-b), or allow this process more \
+         (ulimit -v)"
+    )]
+    NoMemory {
+        /// Bytes of the table.
+        bytes: usize,
+    },
 }
 
 /// What the operations left behind is not what they should have, so their times mean nothing.
@@ -151,3 +160,19 @@ impl Impossible {
 /// What to do about a time that cannot be true.
 const LOOK_AT_THE_CLOCK: &str = "look at the clock source of the machine, and at its hypervisor if \
                                  it has one; if they are right, please report this";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_for_which_there_is_no_memory() {
+        let source = SpeError::NoMemory { bytes: 64 << 20 };
+        let spe = SpeId::new(0);
+        assert_eq!(
+            MeasureError::OnSpe { spe, source }.to_string(),
+            "SPE 0: the system gives no memory for a table of 67108864 bytes; use a smaller one (-b), or allow \
+             this process more (ulimit -v)"
+        );
+    }
+}

@@ -16,7 +16,7 @@ use clap::Args;
 use super::costs::Places;
 use super::problem::{ProblemArgs, parameters};
 use super::solution;
-use crate::args::{OutputArgs, input};
+use crate::args::{OutputArgs, input, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
@@ -73,7 +73,9 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
-    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
+    let inputs = [&arguments.file, &arguments.problem.costs];
+    files.refuse_to_replace_any(inputs)?;
+    refuse_standard_input_twice(inputs.into_iter().flatten())?;
     for placement in [&arguments.a, &arguments.b] {
         files.refuse_to_replace(Path::new(placement))?;
     }

@@ -22,6 +22,13 @@ pub(crate) struct MapArgs {
     pub command: MapCommand,
 }
 
+impl MapArgs {
+    /// Whether it prints nothing itself.
+    pub fn starts_a_command(&self) -> bool {
+        matches!(self.command, MapCommand::Exec(_))
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum MapCommand {
     Solve(solve::SolveArgs),

@@ -21,7 +21,7 @@ use super::binding::in_reports;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, number, parameters};
-use crate::args::{OutputArgs, input, seed};
+use crate::args::{OutputArgs, input, refuse_standard_input_twice, seed};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, Shown, Steps};
@@ -129,7 +129,9 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
-    files.refuse_to_replace_any([&arguments.file, &arguments.problem.costs])?;
+    let inputs = [&arguments.file, &arguments.problem.costs];
+    files.refuse_to_replace_any(inputs)?;
+    refuse_standard_input_twice(inputs.into_iter().flatten())?;
     let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,
@@ -267,7 +269,8 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
     // thousands of places takes longer than the search may.
     let (tell, told) = mpsc::channel();
     let bounded = Arc::clone(problem);
-    thread::spawn(move || tell.send(bounded.lower_bound()));
+    // Without a thread there is a placement, too, and no bound.
+    let _ = thread::Builder::new().spawn(move || tell.send(bounded.lower_bound()));
     // Costs are not negative.
     let mut bound = 0.0;
 

@@ -49,7 +49,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
-        .map_err(|message| Failure::Usage(message + &example::<P>(common)))?;
+        .map_err(|message| Failure::Usage(message + &example::<P>(common, None)))?;
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
@@ -67,14 +67,18 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// An example that works on this machine.
-fn example<P: Program>(common: &CommonArgs) -> String {
+/// An example that works on this machine, as far as it is known.
+fn example<P: Program>(common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
-    format!(
-        "\n  example: cellworks run {} {}{machine}",
-        P::NAME,
-        P::EXAMPLE
-    )
+    let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
+    let mut words: Vec<&str> = P::EXAMPLE.split(' ').collect();
+    for at in 1..words.len() {
+        if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
+            words[at] = "1";
+        }
+    }
+    let words = words.join(" ");
+    format!("\n  example: cellworks run {} {words}{machine}", P::NAME)
 }
 
 /// The error with the flag in front.
@@ -101,7 +105,8 @@ impl<P: Program> Job for Runs<'_, P> {
             None => Ok((self.programs.clone(), self.pictures.clone())),
             Some(error) => {
                 let message = explain::<P>(&error);
-                Err(Failure::Usage(message + &example::<P>(self.common)))
+                let example = example::<P>(self.common, Some(topology));
+                Err(Failure::Usage(message + &example))
             }
         }
     }

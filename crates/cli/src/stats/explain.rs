@@ -29,6 +29,11 @@ pub(super) fn explain(
         instead if request.between_spes && has_pair && *flag != "-s" => format!(" {instead} -s"),
         instead => format!(" {instead}"),
     };
+    // No matrix can be measured where there is no pair.
+    let machine = match *flag {
+        "--matrix" if !has_pair => " --machine qs20",
+        _ => machine,
+    };
     format!("{flag}: {error}\n  example: cellworks stats{machine} {what}{and}")
 }
 

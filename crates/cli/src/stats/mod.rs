@@ -98,7 +98,7 @@ fn read<M: CellMachine>(
 ) -> Result<(), End> {
     readings
         .read(machine)
-        .map_err(|error| End::Failed(format!("the reference of the run: {error}")))?;
+        .map_err(|error| End::Failed(session.say(&format!("the reference of the run: {error}"))))?;
     let summary = readings.summary();
     session.update(|found| found.reference = summary);
     Ok(())

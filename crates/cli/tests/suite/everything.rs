@@ -79,10 +79,14 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
         let run = on_one_cpu(&format!("-f {function} -i 10 --quiet"));
         assert_eq!(run.measured(), "");
     }
-    on_one_cpu("-f mailbox -s").refused(&format!(
-        "error: -n: 2 CPUs: {} has 1; use 1\n  example: cellworks stats -f mailbox -n 1\n",
+    let run = on_one_cpu("-f mailbox -s");
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    let refused = format!(
+        "error: -n: 2 CPUs: {} has 1; use 1\n  example: cellworks stats -f mailbox -n 1\n  not used: CPU",
         machine["name"].as_str().unwrap()
-    ));
+    );
+    assert!(run.err.starts_with(&refused), "{}", run.err);
+    assert!(run.err.contains(not_allowed), "{}", run.err);
 }
 
 /// Leaves the calling process one of the CPUs that it may use.

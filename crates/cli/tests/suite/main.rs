@@ -7,6 +7,7 @@ mod compare;
 mod everything;
 mod explain;
 mod guides;
+mod hostile;
 mod labels;
 mod machine;
 mod machines;

@@ -104,6 +104,24 @@ fn manual_pages_have_the_subcommands_and_flags() {
     assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
 }
 
+/// The words of a Cell are those of flags on every machine.
+#[test]
+fn the_help_of_stats_defines_its_words() {
+    let help = printed(&["stats", "--help"]);
+    let (before, _) = help.split_once("Usage: ").unwrap();
+    let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [
+        "an SPE is a core with a local store, its own small memory, and has a CPU on this computer",
+        "the PPE is the main core, which starts SPEs, and here the main thread",
+        "an L3 group, the CPUs under one last-level cache",
+        "a memory module is here a NUMA node",
+        "DMA copies between main memory and a local store",
+        "a mailbox passes a word",
+    ] {
+        assert!(before.contains(text), "{text}: {before}");
+    }
+}
+
 /// The programs of `run`, as its page lists them.
 fn programs() -> Vec<String> {
     let page = printed(&["man", "run"]);

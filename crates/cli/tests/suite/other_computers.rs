@@ -310,7 +310,7 @@ fn matrices_that_cannot_be() {
     );
     let single = Shape { cores: 1, ..PAIR };
     let message = "error: --matrix: a matrix needs two CPUs, and A single has 1; use a machine that has \
-                   more, or allow the process more CPUs\n  example: cellworks stats --matrix atomic\n";
+                   more, or allow the process more CPUs\n  example: cellworks stats --machine qs20 --matrix atomic\n";
     stats_on(&Tree::new(single, "A single"), "--matrix atomic").refused(message);
 }
 

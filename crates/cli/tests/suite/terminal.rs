@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use crate::common::terminal::{interrupt, read_all, read_until, terminal, wait_for_handler};
+use crate::common::terminal::{
+    interrupt, read_all, read_until, terminal, terminal_of, wait_for_handler,
+};
 use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, list, stats_command};
 use serde_json::Value;
@@ -314,6 +316,25 @@ fn a_terminal_is_left_clean_by_a_run_that_ends() {
         is_foreign: false,
     };
     assert_eq!(run.measured().trim(), "", "{bar:?}");
+}
+
+#[test]
+fn progress_fits_a_narrow_terminal() {
+    const COLUMNS: usize = 40;
+    let (person, program) = terminal_of(COLUMNS as u16);
+    let mut command = cellworks("--machine ps3 -f mailbox -f dmaget -f fetchadd -f mkthread");
+    command.stdout(Stdio::null()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let shown = read_all(person);
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{shown:?}");
+    let mut bars = 0;
+    for part in shown.split(['\r', '\n']) {
+        let text = anstream::adapter::strip_str(part).to_string();
+        bars += usize::from(text.contains("/4 "));
+        assert!(text.trim_end().chars().count() <= COLUMNS, "{text:?}");
+    }
+    assert!(bars > 0, "{shown:?}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! How much memory there is, and in pages of which size.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Resource, getrlimit};
 
 use crate::cpus::groups::{Version, folders};
 use crate::cpus::{CpusError, Source, files};
@@ -23,24 +26,118 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// Bytes that programs can have without anything being swapped out: what the kernel estimates, or
-/// what the control groups leave if that is less.
-pub(super) fn available_bytes(source: &Source) -> Result<Option<u64>, CpusError> {
+/// How much memory programs can have, and what leaves no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryLeft {
+    /// Bytes that programs can have without anything being swapped out.
+    pub bytes: u64,
+    /// What leaves no more.
+    pub by: MemoryBound,
+}
+
+impl MemoryLeft {
+    /// What the limit on the address space of this process leaves, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`CpusError`] if `/proc/self/status` has a content that makes no sense.
+    pub fn by_address_space() -> Result<Option<Self>, CpusError> {
+        left_by_address_space(&Source::this_computer())
+    }
+}
+
+/// What leaves programs no more memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryBound {
+    /// The memory of the computer: what the kernel estimates.
+    Computer,
+    /// The limit of a control group.
+    Group {
+        /// The limit in bytes.
+        limit_bytes: u64,
+        /// The file that sets it: `memory.max`, or `memory.limit_in_bytes` in version 1.
+        set_in: PathBuf,
+    },
+    /// The limit on the address space of this process (`RLIMIT_AS`), in bytes.
+    AddressSpace(u64),
+}
+
+/// "99991552 bytes, by the limit of 104857600 bytes on the address space of this process (RLIMIT_AS);
+/// raise it by `ulimit -v`"
+impl fmt::Display for MemoryLeft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, by } = self;
+        match by {
+            MemoryBound::Computer => write!(
+                f,
+                "{bytes} bytes, the memory that this computer has left (MemAvailable in /proc/meminfo); \
+                 end programs that use memory"
+            ),
+            MemoryBound::Group {
+                limit_bytes,
+                set_in,
+            } => write!(
+                f,
+                "{bytes} bytes, by the limit of a control group, {limit_bytes} bytes (set in {}); raise it, or \
+                 run this outside of the container",
+                set_in.display()
+            ),
+            MemoryBound::AddressSpace(limit_bytes) => write!(
+                f,
+                "{bytes} bytes, by the limit on the address space of this process, {limit_bytes} bytes \
+                 (RLIMIT_AS); raise it, such as by `ulimit -v unlimited`"
+            ),
+        }
+    }
+}
+
+/// What the kernel estimates, or what the control groups leave if that is less.
+pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let path = source.path("proc/meminfo");
     let text = files::text(&path)?.unwrap_or_default();
     let kib = files::figure(&path, &text, "MemAvailable:")?;
-    let mut least = kib.map(|kib| kib.saturating_mul(1024));
+    let of_computer = kib.map(|kib| MemoryLeft {
+        bytes: kib.saturating_mul(1024),
+        by: MemoryBound::Computer,
+    });
+    let mut all: Vec<MemoryLeft> = of_computer.into_iter().collect();
     for (version, folder) in folders(source, "memory")? {
-        if let Some(left) = left_by_group(version, &folder)? {
-            least = Some(least.map_or(left, |least| least.min(left)));
-        }
+        all.extend(left_by_group(version, &folder)?);
     }
-    Ok(least)
+    Ok(least(all))
+}
+
+/// The same of this process, whose address space may be limited.
+pub(super) fn left_to_this_process() -> Result<Option<MemoryLeft>, CpusError> {
+    let source = Source::this_computer();
+    Ok(least(
+        left(&source)?
+            .into_iter()
+            .chain(left_by_address_space(&source)?),
+    ))
+}
+
+fn least(all: impl IntoIterator<Item = MemoryLeft>) -> Option<MemoryLeft> {
+    all.into_iter().min_by_key(|left| left.bytes)
+}
+
+/// The limit on the address space of this process less what it has mapped.
+fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
+    let Some(limit) = getrlimit(Resource::As).current else {
+        return Ok(None);
+    };
+    let path = source.path("proc/self/status");
+    let text = files::text(&path)?.unwrap_or_default();
+    let mapped_kib = files::figure(&path, &text, "VmSize:")?.unwrap_or(0);
+    Ok(Some(MemoryLeft {
+        bytes: limit.saturating_sub(mapped_kib.saturating_mul(1024)),
+        by: MemoryBound::AddressSpace(limit),
+    }))
 }
 
 /// The limit of a group less what it uses. Files in memory that were not read lately count as used,
 /// but are dropped before the limit is felt.
-fn left_by_group(version: Version, folder: &Path) -> Result<Option<u64>, CpusError> {
+fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // Without a limit it reads as a number near 2^63.
         Version::V1 => [
@@ -50,17 +147,24 @@ fn left_by_group(version: Version, folder: &Path) -> Result<Option<u64>, CpusErr
         ],
         Version::V2 => ["memory.max", "memory.current", "inactive_file"],
     };
-    let limit = folder.join(limit);
-    if files::text(&limit)?.is_none_or(|text| text.trim() == "max") {
+    let set_in = folder.join(limit);
+    if files::text(&set_in)?.is_none_or(|text| text.trim() == "max") {
         return Ok(None);
     }
-    let limit: Option<u64> = files::number(&limit, "a number of bytes or \"max\"")?;
-    let used: Option<u64> = files::number(&folder.join(used), "a number of bytes")?;
-    let (Some(limit), Some(used)) = (limit, used) else {
-        return Ok(limit);
+    let limit: Option<u64> = files::number(&set_in, "a number of bytes or \"max\"")?;
+    let Some(limit_bytes) = limit else {
+        return Ok(None);
     };
+    let used: Option<u64> = files::number(&folder.join(used), "a number of bytes")?;
     let path = folder.join("memory.stat");
     let text = files::text(&path)?.unwrap_or_default();
     let inactive = files::figure(&path, &text, inactive_files)?.unwrap_or(0);
-    Ok(Some(limit.saturating_sub(used.saturating_sub(inactive))))
+    let used = used.unwrap_or(0).saturating_sub(inactive);
+    Ok(Some(MemoryLeft {
+        bytes: limit_bytes.saturating_sub(used),
+        by: MemoryBound::Group {
+            limit_bytes,
+            set_in,
+        },
+    }))
 }

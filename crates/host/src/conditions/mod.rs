@@ -25,6 +25,7 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
 use crate::host::Host;
 pub use clock::Clock;
+pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
 /// How long to watch other programs before a run: 20 of the steps in which Linux counts the time of
@@ -77,9 +78,10 @@ pub struct Conditions {
     /// regions of 4 MB and more do) or `never`. It changes the times of ordinary memory, such as a
     /// program's vectors: a chase through 128 MB took 206 ns a step without and 162 ns with them.
     pub transparent_huge_pages: Option<String>,
-    /// How many bytes programs could have without anything being swapped out: what Linux estimates
-    /// (`MemAvailable`), or what the limits of control groups leave if that is less.
-    pub memory_available_bytes: Option<u64>,
+    /// How much memory programs could have without anything being swapped out: what Linux estimates
+    /// (`MemAvailable`), or if that is less, what the limits of control groups or the limit on the
+    /// address space of this process leave.
+    pub memory_left: Option<MemoryLeft>,
 }
 
 impl Conditions {
@@ -123,7 +125,7 @@ impl Conditions {
             clock_source: word(&clock_source)?,
             clock: Clock::try_out(),
             transparent_huge_pages: memory::transparent_huge_pages(&Source::this_computer())?,
-            memory_available_bytes: memory::available_bytes(&Source::this_computer())?,
+            memory_left: memory::left_to_this_process()?,
             cpus: used,
         })
     }
@@ -267,6 +269,34 @@ impl Host {
     /// [`CpusError`]s if the system does not say what it has.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
         cpus::check(&self.source, &self.used_cpus())
+    }
+
+    /// Why this host has fewer CPUs than the computer, a sentence for each reason; none if it has
+    /// all, or those that its builder chose.
+    pub fn reasons_for_fewer_cpus(&self) -> Vec<String> {
+        let mut by_reason: Vec<(WhyLeftOut, BTreeSet<u32>)> = Vec::new();
+        for LeftOut { os_index, why } in left_out(self) {
+            if why == WhyLeftOut::NotChosen {
+                continue;
+            }
+            match by_reason.iter_mut().find(|(reason, _)| *reason == why) {
+                Some((_, cpus)) => drop(cpus.insert(os_index)),
+                None => by_reason.push((why, BTreeSet::from([os_index]))),
+            }
+        }
+        let quota = self.cpus.quota.as_ref();
+        let sentence = |(why, cpus): (WhyLeftOut, BTreeSet<u32>)| {
+            let reason = match (why, quota) {
+                (WhyLeftOut::Quota, Some(quota)) => format!("a quota leaves {quota}; raise it"),
+                (WhyLeftOut::NotAllowed, _) => {
+                    format!("{why}; allow this process to use more CPUs")
+                }
+                (WhyLeftOut::Offline, _) => format!("{why}; switch them on"),
+                _ => why.to_string(),
+            };
+            format!("not used: {} ({reason})", name_cpus(&cpus))
+        };
+        by_reason.into_iter().map(sentence).collect()
     }
 
     /// The CPUs of the PPE and of all workers.

@@ -97,7 +97,7 @@ fn a_computer_that_tells_nothing_has_no_state() {
         clock: conditions.clock,
         clock_source: None,
         transparent_huge_pages: conditions.transparent_huge_pages.clone(),
-        memory_available_bytes: conditions.memory_available_bytes,
+        memory_left: conditions.memory_left.clone(),
         usage: Err(UsageUnknown::Hidden),
         ..quiet()
     };
@@ -185,8 +185,8 @@ fn this_computer_has_a_state() {
     assert_eq!(conditions.cpus, host.used_cpus());
     assert!(
         conditions
-            .memory_available_bytes
-            .is_none_or(|bytes| bytes > 1 << 20)
+            .memory_left
+            .is_none_or(|left| left.bytes > 1 << 20)
     );
 }
 
@@ -211,13 +211,18 @@ fn the_choice_of_huge_pages_is_the_word_in_brackets() {
 #[test]
 fn memory_is_what_the_kernel_and_the_groups_leave() {
     let tree = Tree::empty();
-    let available = || memory::available_bytes(&tree.source()).unwrap();
+    let left = || memory::left(&tree.source()).unwrap();
+    let available = || left().map(|left| left.bytes);
     assert_eq!(available(), None);
     tree.write(
         "proc/meminfo",
         "MemTotal: 9000 kB\nMemFree: 9 kB\nMemAvailable:   8000 kB\n",
     );
-    assert_eq!(available(), Some(8_000 * 1024));
+    assert_eq!(
+        left().unwrap().to_string(),
+        "8192000 bytes, the memory that this computer has left (MemAvailable in /proc/meminfo); end \
+         programs that use memory"
+    );
 
     tree.write("proc/self/cgroup", "5:memory:/old\n0::/pod/main\n");
     let mounts = "33 31 0:31 / /v1 rw - cgroup cgroup rw,memory\n\
@@ -244,13 +249,19 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
         "inactive_file 9\ntotal_inactive_file 100000\n",
     );
     assert_eq!(available(), Some(600_000));
+    // The message names what leaves the least.
+    assert_eq!(
+        left().unwrap().to_string().replace(tree.root(), ""),
+        "600000 bytes, by the limit of a control group, 3500000 bytes (set in \
+         /v1/old/memory.limit_in_bytes); raise it, or run this outside of the container"
+    );
     // A limit that was lowered below what is used leaves nothing.
     tree.write("v1/old/memory.limit_in_bytes", "4096\n");
     assert_eq!(available(), Some(0));
 
     tree.write("v2/pod/memory.max", "much\n");
     assert_eq!(
-        message(&tree, memory::available_bytes(&tree.source())),
+        message(&tree, memory::left(&tree.source())),
         format!(
             "/v2/pod/memory.max reads \"much\", but a number of bytes or \"max\" was expected; {REMEDY}"
         )
@@ -275,7 +286,7 @@ fn quiet() -> Conditions {
             reading: Span::from_nanoseconds(28),
         },
         transparent_huge_pages: None,
-        memory_available_bytes: None,
+        memory_left: None,
     }
 }
 

@@ -50,6 +50,7 @@ pub unsafe trait Machine: Sized {
     ///
     /// [`RunError::Panic`] if `main` panicked, or a program panicked and was not joined.
     /// [`RunError::Deadlock`] if all of them wait for each other.
+    /// [`RunError::NoThread`] if the operating system gives no thread for an SPE.
     fn run<'env, R>(
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,

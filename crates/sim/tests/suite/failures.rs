@@ -23,7 +23,7 @@ fn text(error: &RunError) -> String {
     let waits = match error {
         RunError::Deadlock { waits } => waits.as_slice(),
         RunError::TimeLimit { programs, .. } => programs.as_slice(),
-        RunError::Panic { .. } => &[],
+        RunError::Panic { .. } | RunError::NoThread { .. } => &[],
     };
     waits.iter().fold(error.to_string(), |text, wait| {
         assert!(wait.location.file().ends_with("failures.rs"), "{wait}");

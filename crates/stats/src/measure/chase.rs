@@ -136,7 +136,13 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
     if task.in_one_view {
-        let table: Vec<_> = order.iter().map(|_| Link::default()).collect();
+        let mut table = Vec::new();
+        if table.try_reserve_exact(order.len()).is_err() {
+            let bytes = task.table_bytes;
+            let refused = |_: &S, _| Err::<Linked<'_>, _>(SpeError::NoMemory { bytes });
+            return work(spe, control_block, refused);
+        }
+        table.extend(order.iter().map(|_| Link::default()));
         let positions = link(&table, &order, &chains);
         let walker = Linked { positions, chains };
         work(spe, control_block, |_, _| Ok(walker))

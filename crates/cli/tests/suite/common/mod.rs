@@ -75,7 +75,7 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
 }
 
 /// The user `nobody` on most systems, who may do nothing special.
-const NOBODY: u32 = 65_534;
+pub const NOBODY: u32 = 65_534;
 
 /// Has the command run as a user whom the modes of files bind, which root is not: the folder and
 /// its files become that user's. False where that is not possible; then it has said so, as

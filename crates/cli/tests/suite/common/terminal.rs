@@ -32,9 +32,23 @@ pub fn interrupt(child: &Child) {
 
 /// A new terminal: the end that a person sits at, and the end that a program has.
 pub fn terminal() -> (File, OwnedFd) {
+    // It does not know its size.
+    terminal_of(0)
+}
+
+/// The same with so many columns.
+pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut person, mut program) = (-1, -1);
-    let (name, settings, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-    // SAFETY: both descriptors are valid for writes, and null asks for the defaults of the rest.
+    let (name, settings) = (std::ptr::null_mut(), std::ptr::null());
+    let size = libc::winsize {
+        ws_row: if columns == 0 { 0 } else { 24 },
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let size = &raw const size;
+    // SAFETY: both descriptors are valid for writes, the size for reads, and null asks for the
+    // defaults of the rest.
     let made = unsafe { libc::openpty(&raw mut person, &raw mut program, name, settings, size) };
     assert_eq!(made, 0);
     // SAFETY: `openpty` made both descriptors, and nobody else has them.

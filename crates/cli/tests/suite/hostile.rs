@@ -1,0 +1,311 @@
+//! What the command says where everything goes wrong: a row for each input, with the exit code and
+//! words that the message has to have. No row may end in a panic.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::tree::{Shape, Tree};
+use crate::common::{NOBODY, Run, cellworks, run_as_ordinary_user};
+
+/// What is typed after `cellworks`, the exit code, and parts of what is said on standard error.
+type Row = (&'static str, i32, &'static [&'static str]);
+
+/// A folder with files that are no inputs of the commands that are given them.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    for (name, text) in [
+        ("empty", ""),
+        ("note.txt", "not what it should be\n"),
+        ("note.json", "{\"schema_version\": 1}\n"),
+        ("graph.txt", "0 1 1\n"),
+        ("costs.csv", "0,1\n1,0\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Asserts that each row ends with its code, and says what it has to.
+#[track_caller]
+fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
+    let folder = folder();
+    let mut wrong = Vec::new();
+    for (words, code, parts) in rows {
+        let mut command = command(words);
+        command.current_dir(folder.path()).stdin(Stdio::null());
+        let run = Run::of(&mut command);
+        let says_all = parts.iter().all(|part| run.err.contains(part));
+        let is_panic = ["panicked", "backtrace", "RUST_"]
+            .iter()
+            .any(|word| run.err.contains(word));
+        if run.code != Some(*code) || !says_all || is_panic || run.err.is_empty() {
+            wrong.push(format!(
+                "{words}: {code} {parts:?}, not {:?}: {}",
+                run.code, run.err
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn plain(words: &str) -> Command {
+    let mut command = cellworks();
+    command.args(words.split_whitespace());
+    command
+}
+
+/// The same, started by a shell after `before`, with `redirection` of standard output.
+fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
+    let plain = plain(words);
+    let mut shell = Command::new("env");
+    shell.args([
+        "sh",
+        "-c",
+        &format!("{before} exec \"$@\" {redirection}"),
+        "sh",
+    ]);
+    shell.arg(plain.get_program()).args(plain.get_args());
+    // A report of a panic would have it, and it is looked for.
+    shell.env("RUST_BACKTRACE", "1");
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
+#[rustfmt::skip]
+#[test]
+fn arguments() {
+    check(&[
+        // Lists.
+        ("run switch --machine ps3 --threads 1,,2", 2, &["--threads <LIST>", "such as 1,2,4-8"]),
+        ("run switch --machine ps3 --threads 1..4", 2, &["--threads <LIST>", "such as 1,2,4-8"]),
+        ("stats --cpus 1..2", 2, &["--cpus <CPUS>", "numbers and ranges with commas", "2,5 or 0-3"]),
+        ("stats --cpus 65000", 2, &["--cpus", "65000", "this process may use"]),
+        ("map solve graph.txt --costs costs.csv --fix 0:1", 2, &["--fix", "0:1", "such as 0=3"]),
+        ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "whole numbers"]),
+        ("map exec x -- true", 2, &["x", "no list of CPUs, such as 6,4,2 or 0-3"]),
+        ("run lu --machine ps3 --workers 1 --share 1,2", 2, &["--share", "1,2", "such as 3/64"]),
+        ("reproduce cellstats --share 3/2", 2, &["3/2", "the last is 2/2"]),
+        // Numbers and sizes.
+        ("stats -f dmaget -b 16q", 2, &["-b <SIZE>", "16q", "use 16k"]),
+        ("stats -f dmaget -b -1", 2, &["-b <SIZE>", "-1", "use 16k"]),
+        ("stats -f dmaget -b 1g", 2, &["-b", "at most 67108864 bytes", "example: "]),
+        ("stats -f dmaget -n 0", 2, &["-n", "at least one takes part", "example: "]),
+        ("stats -f dmaget -i 0", 2, &["-i", "0 iterations", "use 1000"]),
+        ("stats -f dmalistget -l 99999999999", 2, &["-l", "99999999999", "more than 4294967295"]),
+        ("run switch --machine ps3 --threads 0", 2, &["--threads", "use at least 1"]),
+        ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16"]),
+        ("stats --machine qs20 -f dmaget --seed -1", 2, &["--seed <NUMBER>", "-1", "use 1"]),
+        ("compare note.json note.json --threshold 5", 2, &["--threshold", "'5'", "use 5%"]),
+        // Times.
+        ("stats --budget 0s", 2, &["--budget <TIME>", "0s", "30s or 5m"]),
+        ("stats --budget -1s", 2, &["--budget <TIME>", "-1s", "30s or 5m"]),
+        ("stats --budget 5", 2, &["--budget <TIME>", "5", "30s or 5m"]),
+        ("stats --machine qs20 --limit 0s", 2, &["--limit", "0s", "10ms or 2s"]),
+        ("map solve graph.txt --costs costs.csv --time -1", 2, &["--time", "-1", "such as 10 or 0.5"]),
+        // Names.
+        ("stats -f dma", 2, &["-f <FUNCTION>", "dma", "dmaget"]),
+        ("stats --machine ps4", 2, &["--machine", "ps4", "ps3", "ends in .toml or .csv"]),
+        ("reproduce bible", 2, &["bible", "cellstats"]),
+        ("man stat", 2, &["stat", "stats"]),
+    ], plain);
+}
+
+#[rustfmt::skip]
+#[test]
+fn flags_that_do_nothing() {
+    check(&[
+        ("stats --samples", 2, &["--samples without --format json", "example: "]),
+        ("stats -i 10", 2, &["-i without -f", "example: "]),
+        ("stats --polling reads", 2, &["--polling without --matrix", "example: "]),
+        ("stats --full", 2, &["--full without --matrix", "example: "]),
+        ("stats --matrix atomic -i 10", 2, &["-i with --matrix", "example: "]),
+        ("stats --matrix atomic --full --budget 1s", 2, &["--full with --budget", "example: "]),
+        ("stats --machine qs20 --budget 1s", 2, &["--budget with --machine qs20", "--limit"]),
+        ("stats --limit 1s", 2, &["--limit", "only a simulated machine has it"]),
+        ("stats --counters", 2, &["--counters", "only a simulated machine has it"]),
+        ("stats --machine qs20 --trace -", 2, &["--trace without -f", "example: "]),
+        ("stats --machine qs20 --cpus 0", 2, &["--cpus with --machine qs20"]),
+        ("machine qs20 --cpus 0", 2, &["--cpus with qs20"]),
+        ("machines qs20 --format json", 2, &["--format", "cannot be used with"]),
+        ("stats -f mailbox -b 1k", 2, &["-b", "mailbox has no block size"]),
+        ("stats -f mailbox -m 0", 2, &["-m", "mailbox has no"]),
+        ("stats -f dmaget -l 4", 2, &["-l", "only dmalistget and dmalistput move lists"]),
+        ("stats -f dmaget -k 4", 2, &["-k", "only chase follows pointers"]),
+        ("run aes --share 1/2", 2, &["--share", "only simulations give the same results"]),
+        ("run lu --machine ps3 --workers 1 --share 1/2 --html a", 2, &["--html of a share", "merge"]),
+    ], plain);
+}
+
+#[rustfmt::skip]
+#[test]
+fn inputs_that_are_none() {
+    check(&[
+        ("compare missing.json note.json", 2, &["missing.json", "does not exist", "write it: cellworks stats"]),
+        ("compare folder note.json", 2, &["folder", "is a directory"]),
+        ("compare empty note.json", 2, &["empty", "is empty"]),
+        ("compare note.txt note.json", 2, &["note.txt"]),
+        ("compare note.json note.json", 2, &["note.json"]),
+        ("compare /proc/self/mem note.json", 2, &["/proc/self/mem", "cannot be read"]),
+        ("compare note.json", 2, &["one file without --with", "example: "]),
+        ("compare - -", 2, &["standard input can be read only once"]),
+        ("merge missing", 2, &["missing", "cannot be read", "--results or --share"]),
+        ("merge empty", 2, &["empty", "is empty", "--results or --share"]),
+        ("merge folder", 2, &["folder", "cannot be read"]),
+        ("machines note.txt", 2, &["note.txt", "no description of a machine", "machines qs20 > mine.toml"]),
+        ("machines folder", 2, &["folder", "no description of a machine"]),
+        ("machines /proc/self/mem", 2, &["/proc/self/mem", "could not be read"]),
+        ("machines diff qs20 note.txt", 2, &["note.txt", "no description of a machine"]),
+        ("stats --machine - -f dmaget", 2, &["--machine", "standard input", "write it to a file"]),
+        ("stats --machine empty -f dmaget", 2, &["--machine", "empty"]),
+        ("map solve missing --costs costs.csv", 2, &["missing", "name a text file that can be read"]),
+        ("map solve folder --costs costs.csv", 2, &["folder", "name a text file that can be read"]),
+        ("map solve graph.txt --costs empty", 2, &["empty", "the file is empty"]),
+        ("map solve graph.txt --costs note.txt", 2, &["note.txt, line 1"]),
+        ("map solve - --costs -", 2, &["standard input can be read only once"]),
+        ("map explain 0,1 1,0 --problem - --costs -", 2, &["standard input can be read only once"]),
+        ("map hwloc missing", 2, &["missing", "name a text file that can be read"]),
+    ], plain);
+}
+
+/// Nothing is measured before they are refused.
+#[rustfmt::skip]
+#[test]
+fn outputs_that_cannot_be_written() {
+    check(&[
+        ("stats --html good.html/", 2, &["--html", "good.html/", "it is a folder", "name a file"]),
+        ("stats --html folder", 2, &["--html", "folder", "it is a folder"]),
+        ("stats --json missing/a.json", 2, &["--json", "missing/a.json", "name a file in a folder"]),
+        ("stats --json a --csv a", 2, &["--csv", "--json is written there"]),
+        ("stats --json - --csv -", 2, &["--csv", "--json is written there"]),
+        ("stats --machine note.txt --json note.txt -f dmaget", 2, &["note.txt"]),
+        ("compare note.json note.json --json note.json", 2, &["--json", "would replace note.json"]),
+        ("map solve graph.txt --costs costs.csv --csv costs.csv", 2, &["--csv", "would replace costs.csv"]),
+        ("merge note.json --html note.json", 2, &["--html", "would replace note.json"]),
+    ], plain);
+}
+
+/// Commands that print, each in a moment. A placement is explained on `graph.txt` and `costs.csv`.
+const PRINTING: [&str; 13] = [
+    "stats --machine ps3 -f mailbox -i 10 --quiet",
+    "machine",
+    "machine ps3",
+    "machines",
+    "machines ps3",
+    "machines diff ps3 qs20",
+    "run switch --machine ps3 --threads 4 --quiet",
+    "map solve graph.txt --costs costs.csv --time 0 --quiet",
+    "map explain 0,1 1,0 --problem graph.txt --costs costs.csv --quiet",
+    "man stats",
+    "completions bash",
+    "--help",
+    "--version",
+];
+
+/// Commands that would take longer, or fail otherwise, if they did not ask for standard output
+/// before.
+const ASKING_FIRST: [&str; 4] = [
+    "stats",
+    "reproduce --quiet",
+    "compare missing.json missing.json",
+    "merge missing",
+];
+
+#[test]
+fn a_closed_standard_output_is_an_error_before_anything_is_measured() {
+    let parts: &[&str] = &["error: standard output is closed", "> /dev/null"];
+    let rows: Vec<Row> = PRINTING
+        .iter()
+        .chain(&ASKING_FIRST)
+        .map(|words| (*words, 1, parts))
+        .collect();
+    check(&rows, |words| by_shell("", ">&-", words));
+    // It prints nothing.
+    let run = Run::of(&mut by_shell("", ">&-", "map exec 0 -- true"));
+    assert!(!run.err.contains("closed"), "{}", run.err);
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let parts: &[&str] = &["error: the result could not be written: No space left on device"];
+    let rows: Vec<Row> = PRINTING.iter().map(|words| (*words, 1, parts)).collect();
+    check(&rows, |words| by_shell("", ">/dev/full", words));
+}
+
+/// 100 MB of address space are not enough for a run, and 512 MB not for all buffers.
+#[rustfmt::skip]
+#[test]
+fn a_small_address_space_is_named() {
+    let limit: &[&str] = &["268435456 bytes of address space", "102400000 bytes (RLIMIT_AS)", "ulimit -v"];
+    let rows = [
+        "stats", "stats -f chase", "stats --machine qs20 -f dmaget", "run switch --threads 1000", "run aes --bytes 200m",
+        "reproduce", "map solve graph.txt --costs costs.csv", "map ring --machine ps3",
+    ].map(|words| (words, 1, limit));
+    check(&rows, |words| by_shell("ulimit -v 100000;", "", words));
+
+    let shape = Shape { sockets: 1, cells: 1, cores: 2, threads: 1 };
+    let tree = Tree::new(shape, "A computer");
+    check(&[
+        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["67108864 bytes, 314572800 bytes apart", "512000000 bytes (RLIMIT_AS)", "ulimit -v"]),
+        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+    ], |words| {
+        let mut command = by_shell("ulimit -v 500000;", "", words);
+        command.env("CELLWORKS_FSROOT", tree.root());
+        command
+    });
+}
+
+/// As an ordinary user: root may have any number of threads.
+#[rustfmt::skip]
+#[test]
+fn a_computer_that_gives_no_more_threads() {
+    if !run_as_ordinary_user(&mut cellworks(), tempfile::tempdir().unwrap().path()) {
+        return;
+    }
+    let is_root = Path::new("/proc/self").metadata().unwrap().uid() == 0;
+    check(&[
+        ("stats -f mailbox --quiet", 1, &["no thread for CPU 0", "ulimit -u"]),
+        ("stats -f mkthread --quiet", 1, &["no thread for CPU 0", "ulimit -u"]),
+        ("run switch --threads 4 --quiet", 1, &["no thread for", "ulimit -u"]),
+        ("run commstime --spes 1 --threads 2 --quiet", 1, &["no thread for", "ulimit -u"]),
+    ], |words| {
+        let mut command = by_shell("ulimit -u 1 2>/dev/null || ulimit -p 1;", "", words);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    });
+}
+
+/// A quota for one CPU of two.
+#[rustfmt::skip]
+#[test]
+fn a_quota_and_one_cpu_are_named_with_an_example_that_works() {
+    let shape = Shape { sockets: 1, cells: 1, cores: 2, threads: 1 };
+    let tree = Tree::new(shape, "A container");
+    tree.write("sys/fs/cgroup/cpu.max", "100000 100000");
+    tree.write("proc/self/cgroup", "0::/");
+    tree.write("proc/self/mountinfo", "29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
+    let on_tree = |words: &str| {
+        let mut command = plain(words);
+        command.env("CELLWORKS_FSROOT", tree.root());
+        command
+    };
+    let rows: &[Row] = &[
+        ("stats -f mailbox -n 2", 2, &["A container has 1", "CPU 1 (a quota leaves 1.00 CPUs", "cpu.max", "raise it"]),
+        ("stats --matrix atomic", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "stats --machine qs20 --matrix atomic"]),
+        ("stats -f chase --load 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--load 0"]),
+        ("run barnes-hut --workers 2", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--bodies 10k --workers 1\n"]),
+        ("run commstime --spes 2 --threads 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--spes 1 --threads 1-4\n"]),
+    ];
+    check(rows, on_tree);
+}
