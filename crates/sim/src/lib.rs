@@ -2,7 +2,7 @@
 //! simulated time.
 //!
 //! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the
-//! hardware whose every parameter stands in a [`Description`]. The same program, description and
+//! hardware. A [`Description`] has every parameter of the model. The same program, description and
 //! seed give the same result, on every computer.
 //!
 //! ```

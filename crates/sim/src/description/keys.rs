@@ -107,7 +107,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_keys_is_what_the_code_says() {
+fn the_page_of_keys_is_that_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machines.md");
     if std::env::var_os("RENEW_KEYS").is_some() {
         std::fs::write(&path, page()).unwrap();

@@ -80,7 +80,7 @@ impl Description {
     }
 }
 
-/// The values of a machine by their keys. That of a quantity is its number.
+/// The values of a machine by their keys. The value of a quantity is its number.
 fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => match table.get("value") {

@@ -1,4 +1,4 @@
-//! What the page on the simulated Cell shows is true.
+//! Checks what the page on the simulated Cell shows.
 
 use cellworks_machine::{CellSpe, Machine, SpeId, Wake};
 use cellworks_sim::{Description, Sim};
