@@ -9,30 +9,31 @@ use cellworks_machine::{
 
 use crate::{ParameterError, clock};
 
-/// What several SPEs did together.
+/// The results of several SPEs.
 pub(crate) struct Gang<R> {
-    /// What the programs returned, in the order in which they ended.
+    /// The results of the programs, in the order in which they ended.
     pub results: Vec<R>,
-    /// From the first beginning to the last end.
+    /// The time from the first beginning to the last end.
     pub span: Span,
     /// The rate of the SPUs' clock.
     pub clock_hz: f64,
 }
 
 impl<R> Gang<R> {
-    /// What each SPE took for each byte of its part, if all together had `bytes`, in cycles.
+    /// The cycles that each SPE took for each byte of its part, if all parts together had `bytes`
+    /// bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
     }
 
-    /// What all moved together, in bytes a second.
+    /// The bytes a second that all SPEs together moved.
     pub fn bandwidth(&self, bytes: usize) -> f64 {
         bytes as f64 / self.span.as_seconds_f64()
     }
 }
 
-/// How an SPE waits until all have started, and how the PPE tells it.
+/// How an SPE waits until all have started, and how the PPE signals that to it.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     tell: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
@@ -57,7 +58,7 @@ impl<M: Machine> OnCell<M> for ByMailbox {
     }
 }
 
-/// By ordinary memory, where there are no mailboxes.
+/// By ordinary memory, if there are no mailboxes.
 fn by_memory<M: Machine>() -> Start<M> {
     Start {
         wait: |spe, all_have_started| {
@@ -72,9 +73,8 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting
-/// programs takes far longer than they do, so each waits until the PPE tells it that all have
-/// started.
+/// Runs `program` on as many SPEs as there are parts, each with one part. Starting programs takes
+/// far longer than they run, so each waits for a signal from the PPE that all have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
@@ -117,7 +117,7 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
     })
 }
 
-/// Whether a machine has so many SPEs.
+/// Checks that a machine has this number of SPEs.
 pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), ParameterError> {
     let has = topology.spes().len();
     match spes {
@@ -134,9 +134,9 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
     }
 }
 
-/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose
-/// length in cycles is known. Where an SPE is a core of a computer it is the rate that the core has
-/// at the time.
+/// The rate of the clock of SPE 0 in cycles a second. It is measured with a chain of operations
+/// whose length in cycles is known. If an SPE is a core of a computer, it is the rate that the core
+/// has at the time.
 ///
 /// # Errors
 ///
