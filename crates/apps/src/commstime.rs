@@ -34,7 +34,7 @@ use crate::{
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
 /// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
-/// times the copies that it gets. Processes of one SPE that are neighbours in the ring speak
+/// times the copies that it gets. Processes of one SPE that are neighbours in the ring communicate
 /// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -28,9 +28,10 @@ use crate::{
 /// Compares single buffering, double buffering and threads by computation a byte, with a model and
 /// with the crossover, where computation takes as long as transfers.
 ///
-/// Each block is changed once, which the result is compared with. The model starts from a run
-/// without computation, which says what transfers take: t. With c cycles of computation for each
-/// byte, single buffering should take t + c cycles a byte, and what overlaps the larger of t and c.
+/// Each block is changed once, and the result is compared with that. The model starts from a run
+/// without computation, which measures the time t of the transfers. With c cycles of computation
+/// for each byte, single buffering should take t + c cycles a byte, and the other ways, which
+/// overlap, the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "threads" {

@@ -95,7 +95,7 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// The number of items that fit into the channel that leads from a position.
+    /// The number of items that fit into the channel from the process at a position to the next.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }

@@ -36,8 +36,8 @@ use crate::{
 /// signal to stop at once, by one alternation.
 ///
 /// The server and the timer are on SPE 0. The workers and after them the clients are on the SPEs
-/// from 1 on, in turn. When the first client has all of its answers, the server is told to stop,
-/// while the other clients go on asking.
+/// from 1 on, in turn. When the first client has all of its answers, the server gets the signal to
+/// stop, while the other clients go on sending requests.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -57,7 +57,7 @@ pub struct Server {
     #[arg(long, default_value = "2k")]
     pub cycles: u64,
 
-    /// How many answers a client has when the server is told to stop.
+    /// How many answers a client has when the server gets the signal to stop.
     #[arg(long)]
     pub requests: u64,
 }

@@ -318,7 +318,7 @@ pub struct ResourceCounters {
     pub packets: u64,
     /// Bytes of data.
     pub bytes: u64,
-    /// How long it had at least one packet.
+    /// How long at least one packet was on it.
     pub busy_ns: f64,
 }
 

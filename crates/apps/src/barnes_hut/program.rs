@@ -26,8 +26,8 @@ use crate::{
 /// direct summation. Speed-ups are over one worker, if that runs too. The paper has 10k bodies for
 /// 100 steps, 100k for 10, and a million for one.
 ///
-/// On a simulated machine not all phases of more than 50,000 bodies run: some do, of one step, and
-/// the run time of all is found from theirs. The results say so by `phases_simulated`, and have
+/// On a simulated machine not all phases of more than 50,000 bodies run. Some phases of one step
+/// do, and the run time of all follows from theirs. Then the results have `phases_simulated`, but
 /// neither an energy nor an error of the forces.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]

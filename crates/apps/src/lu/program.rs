@@ -25,8 +25,8 @@ use crate::{
 /// paper has matrices of 1k to 4k.
 ///
 /// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
-/// evenly, and the run time of all is found from theirs. The results say so by `steps_simulated`,
-/// and have no residual.
+/// evenly, and the run time of all follows from theirs. Then the results have `steps_simulated`,
+/// but no residual.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lu {

@@ -85,7 +85,7 @@ pub(crate) struct Point {
 /// An axis with the places of its numbers on the drawing.
 struct Placed<'a> {
     axis: &'a Axis,
-    /// The ends in numbers, or in their logarithms.
+    /// The ends of the axis as numbers, or as their logarithms.
     from: f64,
     to: f64,
     /// The ends on the drawing.
