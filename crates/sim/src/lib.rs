@@ -30,7 +30,7 @@
 //!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
 //!                    ├─ words      mailboxes and signals
 //!                    ├─ mfc        commands, become requests of at most a line
-//!                    ├─ atomic     who has which line
+//!                    ├─ atomic     which SPE has which line
 //!                    ├─ fabric     command bus, rings or another interconnect, memory, link
 //!                    ├─ observe    counters, hash and trace
 //!                    ├─ hazard     a watch for transfers that race

@@ -1,5 +1,8 @@
 //! An SPE of a simulated machine, as its programs see it.
 
+// Rejected: a destructor that waits for a put. The room of the view goes to the MFC instead,
+// which gives it back when the put has left.
+
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};

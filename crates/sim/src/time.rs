@@ -4,6 +4,9 @@
 //! can count. A simulated run ends after five hours at the latest, and 64 bits are enough for that.
 //! So an event, including its time, fits into 128 bits, and a sum of times is one instruction.
 
+// Rejected: simulated time in `Time` and `Span`. They have 128 bits, so an event would be larger
+// than 128 bits, and a comparison of events more than one instruction.
+
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 

@@ -4,7 +4,7 @@
 //!   World ─┬─ topology, costs   what the machine is, which never changes
 //!          ├─ mfcs              commands, and the caches of atomic units
 //!          ├─ processors        registers, threads that wait, time owed; one part for each
-//!          ├─ threads           the cooperative threads, whose turn it is
+//!          ├─ threads           the cooperative threads, and which one runs
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
 //!          ├─ clock             the time, and the events that are to come
@@ -30,6 +30,10 @@
 //!
 //! None of these may be borrowed while a condition is checked or while the run switches to another
 //! thread: either may call anything.
+
+// Rejected: a trait for each part, so that no part uses the whole. Handling an event takes
+// several parts at once, because a line that arrives moves bytes, frees a place, ends a command
+// and checks conditions. Each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;

@@ -15,14 +15,14 @@ use super::*;
 const HEAD: &str = "\
 # Descriptions of machines
 
-A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes one to begin with, `cellworks machines \
-mine.toml` checks one and names all that is wrong, `cellworks machines diff qs20 mine.toml` says what is different, and `cellworks \
-machine mine.toml --html mine.html` draws it.
+A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes a file to start from, `cellworks machines \
+mine.toml` checks a file and lists all its problems, `cellworks machines diff qs20 mine.toml` lists the differences, and `cellworks \
+machine mine.toml --html mine.html` draws the machine.
 
-A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` says where it comes \
-from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it was \
-fitted to. The unit ends the name of the key: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those of \
-`bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. What has no unit is a number of something.
+A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` is where the number \
+comes from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it \
+was fitted to. The name of the key ends with the unit: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those \
+of `bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. A number without a unit is a count.
 
 This page is made from the code that reads the files.
 ";

@@ -37,10 +37,10 @@ impl Description {
         text
     }
 
-    /// In what another machine differs: each key, such as `memory[0].banks`, with what stands there
-    /// in this one and in the other; `None` where it has no such key.
+    /// The differences between this machine and another one: each key, such as `memory[0].banks`,
+    /// with its value here and its value there; `None` for a machine without such a key.
     ///
-    /// Where a number comes from is no difference.
+    /// Sources of numbers are not compared.
     ///
     /// ```
     /// # use cellworks_sim::Description;

@@ -1,5 +1,9 @@
 //! Which thread of a processor runs. The others are ready, or wait.
 
+// Rejected: a ready queue of the machine, beside the events. Which thread goes on first at an
+// instant is a tie, too. Every wake-up is an event, or part of the event that causes it, so the
+// seed permutes it.
+
 use cellworks_threads as threads;
 
 use crate::index::ThreadIndex;

@@ -26,6 +26,11 @@
 //! time is found by arithmetic and not by an event, so that an idle memory leaves the queue of
 //! events empty.
 
+// Rejected: open rows. A shared line would not take longer with more SPEs, although CellStats
+// finds that it does, for GETs and for PUTs.
+// Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128
+// bytes equally fast, alone and under stress. A description chooses it by `whole_write_bytes`.
+
 use std::collections::VecDeque;
 
 use super::usage::Usage;

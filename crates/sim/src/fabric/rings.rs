@@ -37,6 +37,14 @@
 //! turns. How the arbiter keeps them from starving and which of the rings of a direction it takes
 //! is not published.
 
+// Rejected: a segment that is free when a packet has left it. Then every pairing of eight SPEs
+// reaches the limit of its ports (best to worst 1.0 to 1.1, published 2.5; with the whole way
+// held 1.75), and one reader uses one ring, where the console's counters show two.
+// Rejected: the rings of a direction in turn, with each segment free when left. All packets
+// start 8 cycles apart, so it changes nothing.
+// Rejected: round robin among the elements alone. With skewed occupancy it starves the elements
+// that are far from a contended port: two of eight streams got half of what the others had.
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -205,7 +213,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// The elements on the way of a packet that is tried first, including both ends.
+    /// The elements on the way that a packet tries first, including both ends.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];

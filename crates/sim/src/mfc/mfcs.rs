@@ -1,6 +1,9 @@
 //! The part of the world that holds the MFCs: one for each SPE, and the caches of their atomic
 //! units.
 
+// Rejected: real addresses in typed transfers. The bank would depend on the allocator, and the
+// result with it.
+
 use std::cell::{Cell, RefCell};
 
 use cellworks_machine::SpeId;

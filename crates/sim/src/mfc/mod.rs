@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   try_issue ─► CommandQueue ─ may start ─► work, oldest first ─ a line at a time ─► fabric
-//!                (who waits for whom)        (how far it has come)                       │
+//!                (what each waits for)       (how far it has come)                       │
 //!                     ▲                            ▲  outstanding requests are limited   │
 //!                     └── complete, stall ─────────┴──── bytes move when the line ◄──────┘
 //! ```
@@ -15,6 +15,9 @@
 //! A command of 16 KB is one piece of work with some lines under way, never 128 events. Bytes of
 //! the raw level move when their line arrives, so that races show. The bytes of a typed transfer
 //! have moved before, and the transfer only takes its time.
+
+// Rejected: one event for each packet of a DMA command. A command of 16 KB is one piece of work
+// with some lines under way, so the queue holds tens of events and not thousands.
 
 mod mfcs;
 mod next;

@@ -46,7 +46,7 @@ pub struct ResourceCounters {
     pub busy: Span,
 }
 
-/// What a run did.
+/// The counters of a run.
 ///
 /// Printed with `{}`, it is a table of what the SPEs did with their time, in per cent of the run,
 /// and a table of what the rings, memory modules and links carried.

@@ -105,7 +105,7 @@ fn a_condition_must_not_start_threads() {
     );
 }
 
-/// The time at which an SPE goes on whose condition was checked many times while it waited.
+/// The time at which an SPE goes on. Its condition was checked many times while it waited.
 fn goes_on_at(uses_its_mfc: bool) -> Time {
     let is_there = AtomicBool::new(false);
     let checks = AtomicU32::new(0);

@@ -1,5 +1,8 @@
 //! The SPEs that work, and the start gate that the PPE opens for them.
 
+// Rejected: rounds back to back until they agree. They agreed within 1 %, and the next run
+// differed by half: on a shared processor, states last longer than a measurement.
+
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Cycles, Handle, Ppe, Span, SpeId, Time};

@@ -1,5 +1,9 @@
 //! The pairs of SPEs that are measured, their order, and the time for each.
 
+// Rejected: the same time for every pair of a large machine. The 165,600 pairs of 576 CPUs take
+// hours at the pace that a trustworthy median needs, so pairs are sampled until the budget is
+// spent.
+
 use std::collections::BTreeMap;
 
 use cellworks_machine::memory::LINE_BYTES;

@@ -111,8 +111,8 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Lets the crew measure one pair after the other. The pace is chosen so that the end is at the
-/// time of the task.
+/// Lets the crew measure one pair after the other. The pace is chosen so that all pairs end within
+/// the time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
