@@ -112,7 +112,7 @@ impl Program for Barrier {
             return Err(ParameterError::Refused {
                 parameter: "spes",
                 why: format!(
-                    "{} SPEs of {} Cells have so many roots, and a barrier takes up to {ROOTS_MAX}, because each has two \
+                    "{} SPEs are in {} Cells and have a root in each, but a barrier takes up to {ROOTS_MAX} roots, because each has two \
                      bits of a signal; use fewer SPEs, or one root",
                     self.spes,
                     cells.len()

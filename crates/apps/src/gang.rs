@@ -36,7 +36,7 @@ impl<R> Gang<R> {
 /// How an SPE waits until all have started, and how the PPE signals that to it.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
-    tell: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
+    signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
 }
 
 /// By a word in the SPE's mailbox, as programs of a Cell do.
@@ -53,7 +53,7 @@ impl<M: Machine> OnCell<M> for ByMailbox {
             wait: |spe, _| {
                 spe.read_in_mbox();
             },
-            tell: |ppe, at, _| ppe.write_in_mbox(at, 0),
+            signal: |ppe, at, _| ppe.write_in_mbox(at, 0),
         }
     }
 }
@@ -66,7 +66,7 @@ fn by_memory<M: Machine>() -> Start<M> {
                 all_have_started.load(Ordering::Acquire)
             });
         },
-        tell: |ppe, at, all_have_started| {
+        signal: |ppe, at, all_have_started| {
             all_have_started.store(true, Ordering::Release);
             ppe.notify(at);
         },
@@ -93,17 +93,19 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
                 let begin = spe.now();
                 let result = program(spe, part);
                 let end = spe.now();
-                let mut ended = ended.lock().expect("nobody panics while it has the lock");
+                let mut ended = ended
+                    .lock()
+                    .expect("no thread panics while it has the lock");
                 ended.push((begin, end, clock_hz, result));
             }));
         }
         for at in spes {
-            (start.tell)(ppe, at, &all_have_started);
+            (start.signal)(ppe, at, &all_have_started);
         }
     })?;
     let ended = ended
         .into_inner()
-        .expect("nobody panics while it has the lock");
+        .expect("no thread panics while it has the lock");
     let begin = ended.iter().map(|(begin, ..)| *begin).min();
     let end = ended.iter().map(|(_, end, ..)| *end).max();
     let clock_hz = ended.iter().map(|(.., hz, _)| *hz).fold(0.0, f64::max);

@@ -173,7 +173,7 @@ impl<'a> Machines<'a> {
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it did not say why")
+        .unwrap_or("without a message")
 }
 
 fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Made, String> {

@@ -538,7 +538,7 @@ B: tue.json, a workstation
 Half of the ratios are within 22.3 % of 1, all within 50.0 %.
 B is slower beyond both intervals in 1, faster beyond both in 1; in 2 they overlap, or one is not
   known.
-An interval tells of one run; on another day the same computer may be in another state.
+An interval is about one run; on another day the same computer may be in another state.
 tue.json is not complete: its run ended early.
 
 Slowed down most, of those beyond both intervals

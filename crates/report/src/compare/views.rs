@@ -359,7 +359,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     let about = match has_runs {
         true => of_runs,
         false => {
-            "An interval tells of one run; on another day the same computer may be in another state."
+            "An interval is about one run; on another day the same computer may be in another state."
         }
     };
     vec![

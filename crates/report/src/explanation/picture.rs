@@ -59,7 +59,7 @@ pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
     Some(html! {
         p {
             "Circles are places, and t0 is task 0. A line joins two places whose tasks communicate. The wider it is, the larger the volume, both \
-             directions together. Its colour says what a unit of volume costs there: "
+             directions together. Its colour is the cost of a unit of volume there: "
             (swatch(VIRIDIS.eval_continuous(0.0))) " " (figures(scale.low_ns)) " to "
             (swatch(VIRIDIS.eval_continuous(1.0))) " " (figures(scale.high_ns)) "."
         }

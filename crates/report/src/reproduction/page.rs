@@ -55,7 +55,7 @@ fn summarized(reproduction: &Reproduction) -> Markup {
         @for sentence in summary(reproduction) { p.sentence { (sentence) } }
         p.note {
             "An error is that of the simulated value, in per cent of the published one. Predictions are of \
-             results that were published, and kept back from those who fitted the machine's parameters."
+             results that were published, but kept back while the machine's parameters were fitted."
         }
     }
 }

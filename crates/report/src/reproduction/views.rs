@@ -41,7 +41,7 @@ const SHAPES: &str =
 pub(super) const KINDS: [Kind; 8] = [
     Kind {
         title: "Fitted",
-        about: "Something was chosen while these numbers were in view: their errors tell how well that \
+        about: "Something was chosen with regard to these numbers: their errors show how well that \
                 succeeded.",
         belongs: |result| is(result, Relation::Fitted, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR, FITTED],
@@ -55,7 +55,7 @@ pub(super) const KINDS: [Kind; 8] = [
     Kind {
         title: "Derived",
         about: "These repeat a parameter or another number, or follow from them by arithmetic: their \
-                errors tell how far two publications agree.",
+                errors show how far two publications agree.",
         belongs: |result| is(result, Relation::Derived, false),
         columns: &[
             QUANTITY,
@@ -81,7 +81,7 @@ pub(super) const KINDS: [Kind; 8] = [
     },
     Kind {
         title: "Independent",
-        about: "Nothing was fitted to these numbers, and they repeat nothing: their errors tell how good \
+        about: "Nothing was fitted to these numbers, and they repeat nothing: their errors show how good \
                 the model is.",
         belongs: |result| is(result, Relation::Independent, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
@@ -94,7 +94,7 @@ pub(super) const KINDS: [Kind; 8] = [
     },
     Kind {
         title: "Predictions",
-        about: "These results were published, but kept back from those who fitted the machine.",
+        about: "These results were published, but kept back while the machine was fitted.",
         belongs: |result| result.kept_back && is_simulated(result),
         columns: &[QUANTITY, CONDITIONS, SIMULATED],
     },

@@ -78,14 +78,16 @@ impl Ring {
                 );
             }
         }
-        let asks_for_one = matches!(
+        let is_about_one = matches!(
             self.statistic,
             RingStatistic::Rank | RingStatistic::MappingToBest
         );
-        match (&self.mapping, asks_for_one) {
-            (None, true) => return Err("its ring needs a `mapping` to ask about".to_owned()),
+        match (&self.mapping, is_about_one) {
+            (None, true) => {
+                return Err("its statistic is about one mapping; add `mapping`".to_owned());
+            }
             (Some(_), false) => {
-                return Err("its ring asks about all mappings; remove `mapping`".to_owned());
+                return Err("its statistic is about all mappings; remove `mapping`".to_owned());
             }
             (Some(mapping), true) if self.place_of(mapping).is_none() => {
                 return Err(format!(

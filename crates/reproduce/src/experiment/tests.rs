@@ -315,11 +315,11 @@ fn what_cannot_be_simulated_is_refused() {
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank""#,
-            "its ring needs a `mapping` to ask about",
+            "its statistic is about one mapping; add `mapping`",
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "worst-to-best", mapping = "0123""#,
-            "its ring asks about all mappings; remove `mapping`",
+            "its statistic is about all mappings; remove `mapping`",
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank", mapping = "1023""#,
