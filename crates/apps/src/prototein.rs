@@ -450,8 +450,8 @@ mod tests {
 
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
-        // The numbers of walks of n steps, OEIS A001411. Each folding is 4 rotations of a walk and,
-        // except for straight ones, 2 reflections.
+        // The numbers of walks of n steps, OEIS A001411. Each folding counts as 4 walks, its
+        // rotations, and twice as many with reflections, unless it is straight.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");

@@ -13,7 +13,7 @@ use crate::text::{self, parts_of};
 /// An axis is logarithmic if the largest number is at least this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
-/// Up to this number of whole numbers, each has a tick.
+/// If there are at most this many whole numbers, each has a tick.
 const WHOLE_MAX: f64 = 64.0;
 
 /// The report as an HTML page that needs no other file and no network.
@@ -112,7 +112,8 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
-        // The ideal speed-up is a straight line, and half of all mappings take half of the width.
+        // On a linear axis the ideal speed-up is a straight line, and each mapping has the same
+        // width.
         "times" | "rank" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,

@@ -97,7 +97,7 @@ fn page() -> String {
                 path => format!("{path}.{key}"),
             };
             let meaning = schema["description"].as_str().expect("a key has a comment");
-            // A link in a comment is a name on a page.
+            // A link in a comment becomes a plain name on the page.
             let meaning = meaning.replace('\n', " ");
             let allowed = allowed::at(&path);
             page += &format!("| `{key}` | {} | {allowed} | {meaning} |\n", unit(key));

@@ -628,7 +628,7 @@ mod tests {
         module.write_queue_lines.value = 2;
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
-        // All in one bank, which is busy for 70 ns with each.
+        // All these lines are in one bank, which is busy for 70 ns with each of them.
         for line in [0, 31, 46, 61] {
             driver.write(100, line, 128);
         }
