@@ -15,7 +15,7 @@ use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantit
 /// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
 
-/// Any key will do: the time does not depend on it.
+/// The time does not depend on the key.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
@@ -96,8 +96,8 @@ impl Program for Aes {
         Ok(quantities)
     }
 
-    fn complete(asked: Vec<Self>) -> Vec<Self> {
-        Staging::complete(asked, &[USUAL_THREADS], |one| &mut one.staging)
+    fn complete(chosen: Vec<Self>) -> Vec<Self> {
+        Staging::complete(chosen, &[USUAL_THREADS], |one| &mut one.staging)
     }
 
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
@@ -114,7 +114,7 @@ fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     Ok(buffer)
 }
 
-/// Fills a buffer with bytes without a period that a block could have.
+/// Fills a buffer with bytes of which no two blocks are likely to be equal.
 fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));

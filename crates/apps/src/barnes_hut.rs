@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A square of the plane that is far from a body acts upon it as one mass at the square's centre of
-//! mass. [`Tree`] says which squares there are, and [`Section`] how a part of the tree acts alone.
+//! mass. [`Tree`] holds the squares, and [`Section`] is a part of the tree that can act alone.
 //!
 //! Units are such that the gravitational constant is 1. Forces are those of three dimensions: they
 //! fall with the square of the distance.
@@ -27,29 +27,29 @@ use crate::Picture;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Body {
-    /// Where it is.
+    /// The place of the body.
     pub position: [f32; 2],
-    /// How fast it moves.
+    /// The speed of the body, with its direction.
     pub velocity: [f32; 2],
-    /// The sum of what has accelerated it since it moved.
+    /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at its place, of what has accelerated it.
+    /// The gravitational potential at its place, of all that has accelerated it.
     pub potential: f32,
     /// Its mass, more than 0.
     pub mass: f32,
 }
 
 /// Two bodies attract each other as if they were farther apart, by this length in a third
-/// dimension. So bodies that meet are not thrown away.
+/// dimension. So bodies that meet do not throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
-/// Bodies in a disc that rotates around (0, 0), with a mass of 1 together. The same seed gives the
+/// Bodies in a disc that rotates around (0, 0), with a total mass of 1. The same seed gives the
 /// same bodies.
 ///
 /// It is a Kuzmin disc (Binney and Tremaine, *Galactic Dynamics*, second edition, section 2.3.1) of
-/// scale length 1, without the tenth of its mass that is farthest from the centre: each body is on
-/// the circle, and has nearly the speed, of one in a smooth disc. A body at a distance of 1 goes
-/// round in a time of 10.6.
+/// scale length 1, without the tenth of its mass that is farthest from the centre. Each body moves
+/// on a circle, with nearly the speed that it would have in a smooth disc. A body at a distance of
+/// 1 goes round in a time of 10.6.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -70,9 +70,9 @@ pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
 }
 
 /// Begins a step of the leapfrog integrator (velocity Verlet): accelerates bodies for half the
-/// step, moves them for all of it, and forgets what has accelerated them.
+/// step, moves them for all of it, and sets their accelerations to zero.
 ///
-/// Then the acceleration at the new places has to be found, and [`kick`] ends the step.
+/// Then the accelerations at the new places have to be computed, and [`kick`] ends the step.
 pub fn advance(bodies: &mut [Body], step: f32) {
     kick(bodies, step);
     for body in bodies {
@@ -93,19 +93,19 @@ pub fn kick(bodies: &mut [Body], step: f32) {
     }
 }
 
-/// The kinetic and potential energy of all bodies, between steps: each has to have met all others
-/// where it is.
+/// The kinetic and potential energy of all bodies. To be called between steps, when each body has
+/// met all others at its place.
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
-        // A pair's potential energy is counted with both bodies.
+        // The potential energy of a pair is part of the potential of both bodies.
         f64::from(body.mass) * (x * x + y * y + f64::from(body.potential)) / 2.0
     };
     bodies.iter().map(of_body).sum()
 }
 
-/// Accelerates some bodies by all bodies, one by one, to compare [`accelerate`] with. Bodies that
-/// are at the same place do not act upon each other.
+/// Accelerates some bodies by all bodies, one by one, as a reference for [`accelerate`]. Bodies at
+/// the same place do not act upon each other.
 pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     let softening = f64::from(SOFTENING);
     for body in bodies {
@@ -132,7 +132,7 @@ pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     }
 }
 
-/// A picture of the square around (0, 0) with these sides: the more bodies are in a pixel, the
+/// A picture of the square around (0, 0) with these sides. The more bodies are in a pixel, the
 /// lighter it is.
 pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
     let mut counts = vec![0_u32; pixels as usize * pixels as usize];
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// With exact forces what remains is the error of the steps, which goes with their square.
+    /// With exact forces only the error of the steps remains, which is proportional to the square
+    /// of their length.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

@@ -6,9 +6,10 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! Members of a group send their bit to signal register 1 of their root, which adds bits up; roots
-//! send each other theirs in register 2. A root may be one barrier ahead of another that has not
-//! read its register meanwhile, so the bits of roots alternate between two halves of the register.
+//! The members of a group send their bit to signal register 1 of their root, which adds the bits
+//! up. Roots send each other their bits in register 2. A root may be one barrier ahead of another
+//! root that has not read its register yet, so the bits of roots alternate between two halves of
+//! the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -66,13 +67,13 @@ const GAIN: Metric = Metric::new("gain", "times");
 /// Each SPE has a bit of a signal register.
 const SPES_MAX: usize = 32;
 
-/// Each root has two.
+/// Each root has two bits.
 const ROOTS_MAX: usize = 16;
 
 /// Tag group of signals.
 const TAG: Tag = Tag::of::<0>();
 
-/// Barriers before those that are timed.
+/// The number of barriers before the timed ones.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -82,7 +83,7 @@ impl Program for Barrier {
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "barriers",
         on_this_computer: "10k",
-        // They are all alike.
+        // All barriers take the same time.
         simulated: "32",
     });
 
@@ -111,7 +112,7 @@ impl Program for Barrier {
             return Err(ParameterError::Refused {
                 parameter: "spes",
                 why: format!(
-                    "{} SPEs of {} Cells have so many roots, and a barrier takes up to {ROOTS_MAX}, because each has two \
+                    "{} SPEs are in {} Cells and have a root in each, but a barrier takes up to {ROOTS_MAX} roots, because each has two \
                      bits of a signal; use fewer SPEs, or one root",
                     self.spes,
                     cells.len()
@@ -136,7 +137,7 @@ impl Program for Barrier {
         machine.on_cell(self).ok_or_else(no_cell)?
     }
 
-    /// How many times as long one root takes as one in each Cell, where both have run.
+    /// How many times as long one root takes as one in each Cell, if both have run.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_one = |each: &Done<Self>| {
             let one = Self {
@@ -170,7 +171,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
         M: CellMachine,
     {
         let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
-        // How many barriers each SPE has come to.
+        // The number of barriers that each SPE has come to.
         let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
         let (come, barriers) = (&come, self.barriers);
         let span = machine.run(|ppe| -> Result<Span, ProgramError> {
@@ -183,7 +184,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Starting programs takes far longer than they do.
+            // Starting all programs takes far longer than a barrier.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -205,27 +206,27 @@ impl<M: Machine> OnCell<M> for &Barrier {
     }
 }
 
-/// What an SPE does in a barrier.
+/// The part of an SPE in a barrier.
 #[derive(Clone, Debug)]
 struct Role {
     root: SpeId,
-    /// What it sends its root, and what a root sends its members.
+    /// The bit that it sends its root, and that a root sends its members.
     bit: u32,
-    /// Those of whom a root gathers, without itself.
+    /// The members of its group without itself, if it is a root.
     members: Vec<SpeId>,
-    /// What it sends the other roots, if it is one, in even barriers.
+    /// The bit that it sends the other roots in even barriers, if it is a root.
     bit_of_root: u32,
-    /// The other roots, if it is one.
+    /// The other roots, if it is a root.
     peers: Vec<SpeId>,
-    /// The bits of all other roots together, in even barriers.
+    /// The bits of all other roots in even barriers.
     bits_of_peers: u32,
 }
 
-/// What an SPE remembers from barrier to barrier.
+/// The state that an SPE keeps from barrier to barrier.
 #[derive(Default)]
 struct Memory {
     is_odd: bool,
-    /// Bits of other roots that were there before they were waited for.
+    /// Bits of other roots that came before this root waited for them.
     early: u32,
 }
 
@@ -325,9 +326,9 @@ impl Role {
     }
 }
 
-/// How an SPE sends signals: as IBM's examples do (`write_signal1` in "Programming the Cell Broadband
-/// Engine Architecture: Examples and Best Practices"), which keep the word of a signal in one place
-/// and so wait until it has left before they send another.
+/// Sends signals as IBM's examples do (`write_signal1` in "Programming the Cell Broadband Engine
+/// Architecture: Examples and Best Practices"). They keep the word of a signal in one place, so
+/// they wait until it has left before they send another one.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,
@@ -335,7 +336,7 @@ struct Signals<'a, S: CellSpe> {
 
 impl<S: CellSpe> Signals<'_, S> {
     fn send(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        // The word lies in its quadword as the register does.
+        // The word has the same place in its quadword as the register has.
         let word = LsAddr(self.word.address().0 + 12);
         self.spe.local_store().write_word(word, bits);
         let register = match register {
@@ -349,7 +350,8 @@ impl<S: CellSpe> Signals<'_, S> {
     }
 }
 
-/// Whether all have come to a barrier that an SPE has left; they may have come to the next already.
+/// Checks that all SPEs have come to a barrier that one has left. They may have come to the next
+/// barrier already.
 fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
     let mut others = come.iter().enumerate();
     let late = others.find_map(|(other, come)| {
@@ -373,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_leaves_early_is_named_with_whom_it_left_behind() {
+    fn an_spe_that_leaves_early_is_named_with_those_that_it_left_behind() {
         let come = [2, 3, 1].map(AtomicU32::new);
         assert!(all_have_come(SpeId::new(1), 1, &come).is_ok());
         let error = all_have_come(SpeId::new(1), 2, &come)

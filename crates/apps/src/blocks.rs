@@ -73,18 +73,18 @@ impl Staging {
         }
     }
 
-    /// Gives each program whose buffering is `threads` a number of threads, each of the `usual`
-    /// ones if none was asked for, and takes it from the others. Where no program has threads, a
-    /// number of them is left for the [check](Self::check) to refuse.
+    /// Gives a number of threads to each program whose buffering is `threads`: each of the `usual`
+    /// numbers if the user gave none. Takes the number from all other programs. If no program has
+    /// threads, a given number stays, so that the [check](Self::check) refuses it.
     pub(crate) fn complete<P: Clone>(
-        mut asked: Vec<P>,
+        mut chosen: Vec<P>,
         usual: &[usize],
         staging: fn(&mut P) -> &mut Self,
     ) -> Vec<P> {
         let is_threads = |one: &mut P| staging(one).buffering == Buffering::Threads;
-        let some_have_threads = asked.iter_mut().any(is_threads);
-        let mut all = Vec::with_capacity(asked.len());
-        for mut one in asked {
+        let some_have_threads = chosen.iter_mut().any(is_threads);
+        let mut all = Vec::with_capacity(chosen.len());
+        for mut one in chosen {
             if is_threads(&mut one) && staging(&mut one).threads.is_none() {
                 for threads in usual {
                     staging(&mut one).threads = Some(*threads);
@@ -105,10 +105,10 @@ impl Staging {
     }
 }
 
-/// Threads of each SPE.
+/// The usual number of threads of each SPE.
 pub(crate) const USUAL_THREADS: usize = 4;
 
-/// Has `work` change each block of a part of the buffer.
+/// Calls `work` to change each block of a part of the buffer.
 pub(crate) fn change<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -137,9 +137,10 @@ fn single<S: Spe>(
     Ok(())
 }
 
-/// What each thread runs. The listings leave it to the MFC to begin the next get after the put
-/// (`mfc_getb`). Who is alone may as well wait for the put, but a thread that did could ask for its
-/// next block only when the others let it go on.
+/// The work of each thread. In the listings the MFC begins the next get after the put (`mfc_getb`),
+/// and the program waits for neither. A program with one thread may as well wait for the put. One
+/// of several threads must not: it could issue its next get only after the other threads let it go
+/// on.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -174,7 +175,7 @@ fn double<S: Spe>(
         let next = spe.stage_mut_ahead(block)?;
         let mut view = std::mem::replace(&mut ahead, next).wait();
         work(&mut view);
-        // Dropped, it is put back without waiting.
+        // A view that is dropped is put back without waiting.
         drop(view);
     }
     let mut last = ahead.wait();
@@ -205,7 +206,7 @@ fn in_threads<S: Spe>(
     failed.take().map_or(Ok(()), Err)
 }
 
-/// The buffer in `count` shares of whole blocks, as even as these allow; the last block may be
+/// The buffer in `count` shares of whole blocks, as even as possible. The last block may be
 /// shorter.
 pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
     let blocks = buffer.len().div_ceil(block_bytes);
@@ -220,7 +221,7 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
-/// Whether a number of bytes is one that programs can work with.
+/// Checks that a number of bytes is one that programs can work with.
 pub(crate) fn check_bytes(
     parameter: &'static str,
     bytes: usize,
@@ -246,7 +247,7 @@ pub(crate) fn check_bytes(
     Ok(())
 }
 
-/// The most cycles for each byte that anybody may ask for.
+/// The most cycles for each byte that a user may choose.
 const CYCLES_PER_BYTE_MAX: f64 = 1e6;
 
 pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
@@ -258,7 +259,7 @@ pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
     })
 }
 
-/// Whole cycles for so many bytes.
+/// The whole cycles for a number of bytes.
 pub(crate) fn cycles_of(bytes: usize, cycles_per_byte: f64) -> u64 {
     (bytes as f64 * cycles_per_byte).round() as u64
 }
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(lengths(64, 16, 2), [32, 32]);
         assert_eq!(lengths(80, 16, 2), [32, 48]);
         assert_eq!(lengths(72, 16, 2), [32, 40]);
-        // More shares than blocks: some have nothing to do.
+        // There are more shares than blocks, so some are empty.
         assert_eq!(lengths(32, 16, 3), [0, 16, 16]);
         assert_eq!(lengths(0, 16, 2), [0, 0]);
     }

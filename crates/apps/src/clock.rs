@@ -1,18 +1,19 @@
-//! Computing for a number of cycles, on machines that charge it and on those that do it.
+//! Computing for a number of cycles: a simulated machine adds them to its time, and a real one
+//! computes for about that long.
 
 use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Span, Spe};
 
-/// What one link of the chain in [`spend`] takes on processors of the last fifteen years: a shift
-/// and an exclusive or of one cycle each, and a multiplication of three.
+/// The cycles of one link of the chain in [`spend`] on processors of the last fifteen years: a
+/// shift and an exclusive or of one cycle each, and a multiplication of three.
 const LINK_CYCLES: u64 = 5;
 
-/// An odd number without pattern, which a multiplication by does not lose bits.
+/// An odd number without pattern. A multiplication by an odd number loses no bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles: a simulated machine charges that number, a real one does a
-/// chain of operations each of which needs the one before.
+/// Computes for about `cycles` cycles. A simulated machine adds that number to its time. A real one
+/// computes a chain of operations, each of which needs the result of the one before.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));
@@ -24,10 +25,10 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// How many cycles are timed to find the clock's rate: long against reading the clock, short
-/// against the time between two interrupts.
+/// The cycles that are timed to find the clock's rate. They take long compared with reading the
+/// clock, but are short compared with the time between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
-/// How often. The shortest counts, because it was not interrupted.
+/// The number of timings. The shortest counts, because it was not interrupted.
 const TIMED: usize = 5;
 
 /// The rate of the SPU's clock in cycles a second, as [`spend`] counts them.

@@ -10,9 +10,9 @@
 //! consumer, and all others add 1.
 //!
 //! The time of a communication is that between two numbers at the consumer, divided by the number
-//! of processes on SPEs, which is that of the channels that the number passes on its way round; the
-//! one to the consumer, which works beside them, does not count (section 3.1: each process adds a
-//! channel to the ring). The consumer checks each number.
+//! of processes on SPEs. That is also the number of channels that a number passes on its way round.
+//! The channel to the consumer works beside them and does not count (section 3.1: each process adds
+//! a channel to the ring). The consumer checks each number.
 
 use std::iter;
 
@@ -34,7 +34,7 @@ use crate::{
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
 /// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
-/// times the copies that it gets. Processes of one SPE that are neighbours in the ring speak
+/// times the copies that it gets. Processes of one SPE that are neighbours in the ring communicate
 /// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +64,7 @@ const GAIN: Metric = Metric::new("gain", "times");
 
 enum Role {
     Prefix,
-    /// Where it sends copies.
+    /// The end for the copies.
     Delta(Writer<u64>),
     Successor,
 }
@@ -75,9 +75,9 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // The paper's own number.
+        // The number of the paper.
         on_this_computer: "10k",
-        // They are all alike.
+        // All rounds take the same time.
         simulated: "1k",
     });
 
@@ -146,8 +146,8 @@ impl Program for CommsTime {
         ])
     }
 
-    /// How many times as long the request coordinator takes as direct communication, where both
-    /// have run.
+    /// How many times as long the request coordinator takes as direct communication, if both have
+    /// run.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {
@@ -178,7 +178,7 @@ impl Program for CommsTime {
     }
 }
 
-/// What each process does.
+/// The work of each process.
 fn go_round<P: Place>(
     process: &Process<'_, P>,
     role: Role,
@@ -199,7 +199,7 @@ fn go_round<P: Place>(
     }
 }
 
-/// Writes what `f` makes of what it reads.
+/// Writes the result of `f` for each item that it reads.
 fn each<P: Place, T: Item>(
     process: &Process<'_, P>,
     mut input: Input<T>,

@@ -6,11 +6,11 @@ use cellworks_csp::NetworkError;
 use cellworks_machine::{RunError, StackError, StageError};
 use cellworks_tasks::{PoolError, TaskError};
 
-/// A parameter makes no sense, alone or on the machine. [`parameter`](Self::parameter) says which
-/// one.
+/// A parameter is not allowed, by itself or on the machine. [`parameter`](Self::parameter) returns
+/// its name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
-    /// There has to be something.
+    /// The number must not be 0.
     #[error("0 {noun} do nothing; use at least 1")]
     Zero {
         /// The parameter.
@@ -21,11 +21,11 @@ pub enum ParameterError {
     /// The machine has fewer SPEs.
     #[error("{machine} has {has} SPEs, not {spes}; use at most {has}")]
     TooManySpes {
-        /// How many were asked for.
+        /// The number of SPEs that the program was to use.
         spes: usize,
-        /// How many there are.
+        /// The number of SPEs of the machine.
         has: usize,
-        /// What people call the machine.
+        /// The title of the machine.
         machine: String,
     },
     /// A number of bytes has to be a multiple of the cipher's blocks.
@@ -35,20 +35,20 @@ pub enum ParameterError {
         parameter: &'static str,
         /// How many bytes.
         bytes: usize,
-        /// What they have to be a multiple of.
+        /// The value must be a multiple of this.
         of: usize,
-        /// Why so.
+        /// The reason.
         why: &'static str,
         /// The next multiple.
         nearest: usize,
     },
-    /// A time cannot be negative, and has an end.
+    /// A time must not be negative, and has an upper limit.
     #[error("{value} cycles a byte cannot be computed; use a number from 0 to 1,000,000")]
     Cycles {
-        /// How many cycles a byte.
+        /// The number of cycles for a byte.
         value: f64,
     },
-    /// A measurement cannot be done like that.
+    /// A measurement cannot run with this parameter.
     #[error("{why}")]
     Refused {
         /// The parameter.
@@ -59,15 +59,15 @@ pub enum ParameterError {
     /// Fewer yields than threads leave some thread without one.
     #[error("{yields} yields do not give each of {threads} threads one; use at least {threads}")]
     TooFewYields {
-        /// How many yields.
+        /// The number of yields.
         yields: u64,
-        /// Of how many threads.
+        /// The number of threads.
         threads: usize,
     },
 }
 
 impl ParameterError {
-    /// The system gives no memory for so many bytes.
+    /// The system gives no memory for this many bytes.
     pub(crate) fn no_memory(parameter: &'static str, bytes: usize) -> Self {
         Self::Refused {
             parameter,
@@ -77,8 +77,8 @@ impl ParameterError {
         }
     }
 
-    /// The parameter that is wrong, as [`Program::parameters`](crate::Program::parameters) calls
-    /// it.
+    /// The parameter that is wrong, by its name in
+    /// [`Program::parameters`](crate::Program::parameters).
     pub fn parameter(&self) -> &'static str {
         match self {
             Self::Zero { parameter, .. }
@@ -94,16 +94,16 @@ impl ParameterError {
 /// A program could not run, or its result was wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// A parameter makes no sense on this machine.
+    /// A parameter is not allowed on this machine.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// What the program wants to have in a local store at once does not fit.
+    /// The data that the program needs in a local store at the same time do not fit.
     #[error("{0}; use smaller blocks or fewer threads")]
     LocalStore(#[from] StageError),
-    /// The stacks of so many threads do not fit into a local store.
+    /// The stacks of the threads do not fit into a local store.
     #[error(transparent)]
     Stacks(#[from] StackError),
-    /// The result is not what it has to be.
+    /// The result is not the right one.
     #[error(
         "the result is wrong: byte {byte} of {bytes} is {found:#04x}, and {expected:#04x} in what {by} \
          gives; this is an error of cellworks or of this computer's memory, so please report it"
@@ -111,39 +111,39 @@ pub enum ProgramError {
     Wrong {
         /// The first byte that differs.
         byte: usize,
-        /// Of how many.
+        /// The number of bytes.
         bytes: usize,
-        /// What it is.
+        /// The byte in the result.
         found: u8,
-        /// What it has to be.
+        /// The right byte.
         expected: u8,
-        /// What says so.
+        /// The source of the right bytes.
         by: &'static str,
     },
-    /// A number that was found is not what it has to be.
+    /// A number is not the right one.
     #[error(
         "the result is wrong: {what} is {found}, and {expected} {by}; this is an error of cellworks or of this \
          computer's memory, so please report it"
     )]
     Differs {
-        /// What was found.
+        /// The name of the number.
         what: String,
-        /// What it is.
+        /// The number in the result.
         found: String,
-        /// What it has to be.
+        /// The right number.
         expected: String,
-        /// What says so, such as `by brute force`.
+        /// The source of the right number, such as `by brute force`.
         by: &'static str,
     },
-    /// The program is made of what only a Cell has, and the machine is none.
+    /// The program needs parts that only a Cell has, and the machine is no Cell.
     #[error(
         "{machine} has no {what}, which the program is made of; run it on this computer or on a \
          simulated Cell"
     )]
     NoCell {
-        /// What people call the machine.
+        /// The title of the machine.
         machine: String,
-        /// What is missing, such as `signals`.
+        /// The missing parts, such as `signals`.
         what: &'static str,
     },
     /// A network of processes failed.
@@ -158,12 +158,12 @@ pub enum ProgramError {
     /// A task failed.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// A measurement failed that a program consists of.
+    /// A measurement failed that the program consists of.
     #[error("{0}")]
     Measurement(String),
 }
 
-/// That a process has refused a parameter is that.
+/// If a process has refused a parameter, that is the error.
 impl From<NetworkError> for ProgramError {
     fn from(error: NetworkError) -> Self {
         match error {
@@ -193,7 +193,7 @@ impl From<PoolError> for ProgramError {
     }
 }
 
-/// Compares a result with what it has to be, which is as long.
+/// Compares a result with the right one, which has the same length.
 ///
 /// # Errors
 ///
@@ -213,7 +213,7 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
-/// Compares a number, or several, with what they have to be.
+/// Compares a number, or several, with the right ones.
 ///
 /// # Errors
 ///
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_differs_is_named_with_what_says_so() {
+    fn a_number_that_differs_is_named_with_its_reference() {
         assert!(agree(|| unreachable!(), 3, 3, "by the sum").is_ok());
         let error = agree(|| "message 2".to_owned(), 4, 3, "by the sum").unwrap_err();
         assert_eq!(

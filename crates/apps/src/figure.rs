@@ -7,38 +7,38 @@ use crate::{Done, Metric, Parameters, Program};
 /// Curves over one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What the curves are drawn against.
+    /// The quantity of the horizontal axis.
     pub x: Axis,
-    /// What they show.
+    /// The quantity of the vertical axis.
     pub y: Axis,
     /// The curves.
     pub curves: Vec<Curve>,
 }
 
-/// What an axis shows.
+/// The quantity of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What it is, in a few words.
+    /// The name of the quantity, in a few words.
     pub label: &'static str,
-    /// In what, such as `bytes`.
+    /// The unit, such as `bytes`.
     pub unit: &'static str,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What distinguishes it.
+    /// What distinguishes it from the other curves.
     pub name: String,
-    /// Its points, by the first number.
+    /// Its points, in the order of their first numbers.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A figure of one metric against each number that differs between runs, with a curve for each
-/// combination of what else differs. None if there is nothing to connect.
+/// A figure of one metric against each number that differs between runs. It has a curve for each
+/// combination of the other differences. There is no figure if there is nothing to connect.
 ///
-/// `axis` says what the axis of a parameter is; what has none is never an axis.
+/// `axis` returns the axis of a parameter; a parameter without one is never drawn against.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -80,7 +80,7 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     Some(Axis { label, unit })
 }
 
-/// The axis of a quantity, which its unit says.
+/// The axis of a quantity, which follows from its unit.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
@@ -95,7 +95,7 @@ fn y_axis(unit: &'static str) -> Axis {
     Axis { label, unit }
 }
 
-/// The names of parameters that are not the same in all runs.
+/// The names of the parameters that are not the same in all runs.
 fn differing(all: &[Parameters]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {
@@ -164,11 +164,11 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
     let parts = parameters
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
-            // `4 threads` says it.
-            // `on` alone does not say what is.
+            // `on` alone does not show what is on.
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
+            // The value `threads` is left out if `4 threads` is there.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

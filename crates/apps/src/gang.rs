@@ -9,33 +9,34 @@ use cellworks_machine::{
 
 use crate::{ParameterError, clock};
 
-/// What several SPEs did together.
+/// The results of several SPEs.
 pub(crate) struct Gang<R> {
-    /// What the programs returned, in the order in which they ended.
+    /// The results of the programs, in the order in which they ended.
     pub results: Vec<R>,
-    /// From the first beginning to the last end.
+    /// The time from the first beginning to the last end.
     pub span: Span,
     /// The rate of the SPUs' clock.
     pub clock_hz: f64,
 }
 
 impl<R> Gang<R> {
-    /// What each SPE took for each byte of its part, if all together had `bytes`, in cycles.
+    /// The cycles that each SPE took for each byte of its part, if all parts together had `bytes`
+    /// bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
     }
 
-    /// What all moved together, in bytes a second.
+    /// The bytes a second that all SPEs together moved.
     pub fn bandwidth(&self, bytes: usize) -> f64 {
         bytes as f64 / self.span.as_seconds_f64()
     }
 }
 
-/// How an SPE waits until all have started, and how the PPE tells it.
+/// How an SPE waits until all have started, and how the PPE signals that to it.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
-    tell: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
+    signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
 }
 
 /// By a word in the SPE's mailbox, as programs of a Cell do.
@@ -52,12 +53,12 @@ impl<M: Machine> OnCell<M> for ByMailbox {
             wait: |spe, _| {
                 spe.read_in_mbox();
             },
-            tell: |ppe, at, _| ppe.write_in_mbox(at, 0),
+            signal: |ppe, at, _| ppe.write_in_mbox(at, 0),
         }
     }
 }
 
-/// By ordinary memory, where there are no mailboxes.
+/// By ordinary memory, if there are no mailboxes.
 fn by_memory<M: Machine>() -> Start<M> {
     Start {
         wait: |spe, all_have_started| {
@@ -65,16 +66,15 @@ fn by_memory<M: Machine>() -> Start<M> {
                 all_have_started.load(Ordering::Acquire)
             });
         },
-        tell: |ppe, at, all_have_started| {
+        signal: |ppe, at, all_have_started| {
             all_have_started.store(true, Ordering::Release);
             ppe.notify(at);
         },
     }
 }
 
-/// Runs `program` on as many SPEs as there are parts, each with a part of its own. Starting
-/// programs takes far longer than they do, so each waits until the PPE tells it that all have
-/// started.
+/// Runs `program` on as many SPEs as there are parts, each with one part. Starting programs takes
+/// far longer than they run, so each waits for a signal from the PPE that all have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
@@ -93,17 +93,19 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
                 let begin = spe.now();
                 let result = program(spe, part);
                 let end = spe.now();
-                let mut ended = ended.lock().expect("nobody panics while it has the lock");
+                let mut ended = ended
+                    .lock()
+                    .expect("no thread panics while it has the lock");
                 ended.push((begin, end, clock_hz, result));
             }));
         }
         for at in spes {
-            (start.tell)(ppe, at, &all_have_started);
+            (start.signal)(ppe, at, &all_have_started);
         }
     })?;
     let ended = ended
         .into_inner()
-        .expect("nobody panics while it has the lock");
+        .expect("no thread panics while it has the lock");
     let begin = ended.iter().map(|(begin, ..)| *begin).min();
     let end = ended.iter().map(|(_, end, ..)| *end).max();
     let clock_hz = ended.iter().map(|(.., hz, _)| *hz).fold(0.0, f64::max);
@@ -117,7 +119,7 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
     })
 }
 
-/// Whether a machine has so many SPEs.
+/// Checks that a machine has this number of SPEs.
 pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), ParameterError> {
     let has = topology.spes().len();
     match spes {
@@ -134,9 +136,9 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
     }
 }
 
-/// The rate of the clock of SPE 0 in cycles a second, as a chain of operations shows it whose
-/// length in cycles is known. Where an SPE is a core of a computer it is the rate that the core has
-/// at the time.
+/// The rate of the clock of SPE 0 in cycles a second. It is measured with a chain of operations
+/// whose length in cycles is known. If an SPE is a core of a computer, it is the rate that the core
+/// has at the time.
 ///
 /// # Errors
 ///

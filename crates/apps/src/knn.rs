@@ -7,11 +7,13 @@
 //! ```
 //!
 //! Blocks of points go round, always in the same order. Each process keeps a copy of one of them,
-//! its home, compares it with every block that comes by until it has met all, sends the neighbours
-//! to the PPE, and takes the next block that is the home of no process. So a problem of any size
-//! fits: what no process has in its local store waits in the buffered channel.
+//! its home. It compares its home with every block that comes by until the home has met all of
+//! them. Then it sends the neighbours to the PPE, and takes the next block that is the home of no
+//! process. So a problem of any size fits: the blocks that are in no local store wait in the
+//! buffered channel.
 //!
-//! Distances are Euclidean. Points that are equally far are taken in the order of their numbers.
+//! Distances are Euclidean. Points that are equally far away are taken in the order of their
+//! numbers.
 
 mod data;
 mod home;
@@ -66,12 +68,13 @@ pub struct Knn {
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
 
-/// Coordinates are whole numbers up to 255, and so are the squares of distances: 256 squares of 255
-/// are 16,646,400, and every whole number up to 16,777,216 is an `f32`. So the order of a sum makes
-/// no difference, and every program that computes the same distances finds the same neighbours.
+/// Coordinates are whole numbers up to 255, and so are their differences. So squares of distances
+/// are whole numbers: 256 squares of 255 are 16,646,400, and every whole number up to 16,777,216 is
+/// an `f32`. Therefore the order of a sum makes no difference, and every program finds the same
+/// neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// A day and a half of an SPE, in the paper's 72 dimensions.
+/// A day and a half on an SPE, in the paper's 72 dimensions.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -171,7 +174,7 @@ impl Program for Knn {
             },
         );
         let (span, found) = network.run_with(move |process| {
-            // All begin, or the network fails.
+            // All processes report that they have begun, or the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);
             }
@@ -196,17 +199,17 @@ impl Program for Knn {
     }
 }
 
-/// What a process of the ring has beside its ends.
+/// The data of a process of the ring beside its ends.
 struct Role {
     position: usize,
-    /// Where the first process reads all blocks once.
+    /// The channel from which the first process reads all blocks once.
     source: Option<Reader<Block>>,
     begun: Writer<(), Any>,
     found: Writer<Found, Any>,
 }
 
-/// What the main process does: it gives all blocks to the ring, and takes what each of them gets
-/// for neighbours.
+/// The work of the main process: it sends all blocks to the ring, and receives the neighbours of
+/// each.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -215,15 +218,15 @@ fn hand_out<P: Place>(
 ) -> Vec<Found> {
     let count = blocks.len();
     for block in blocks {
-        // Nobody takes it if the network fails, which is then what is reported.
+        // The write fails only if the network fails, and then that is reported.
         let _ = source.write(process, block);
     }
     let found = iter::from_fn(|| results.read(process).ok());
     found.take(count).collect()
 }
 
-/// What each process of the ring does until it has had its last home, and has passed on what others
-/// need.
+/// The work of each process of the ring. It ends when the process has had its last home, and has
+/// passed on all blocks that others need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -237,14 +240,14 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Before blocks come, which would leave room in pieces.
+    // Reserved before blocks come: they would leave the free room in pieces.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If another process could not start, the channel is closed when all others have dropped their
+    // If another process could not start, the channel closes when all others have dropped their
     // ends.
     drop(begun);
     let length = plan.length();
-    // The last process keeps what nobody needs any more.
+    // The last process keeps the blocks that no process needs any more.
     let passed_on = match position + 1 == plan.processes {
         true => length - plan.blocks,
         false => length,
@@ -261,8 +264,9 @@ fn go_round<S: Spe>(
             home = Some(Home::new(&block, plan));
         }
         if let Some(home) = &mut home {
-            // Another process of this SPE that has an item to pass on, or to take, would have to
-            // wait for this one's computation, and all behind it in the ring with it.
+            // Another process of this SPE may have an item to pass on or to take. Without this it
+            // would wait for the computation of this process, and so would all processes behind it
+            // in the ring.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }
@@ -280,8 +284,8 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
-/// Takes room in the local store for a block with its neighbours, where programs are confined to
-/// it.
+/// Reserves room in the local store for a block with its neighbours, if programs are confined to
+/// their local store.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe

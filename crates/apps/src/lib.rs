@@ -112,16 +112,16 @@ pub trait Program:
     /// Flags of `cellworks run` that work on every machine, for messages.
     const EXAMPLE: &'static str;
 
-    /// What a run of it can find.
+    /// The quantities that a run can find.
     const METRICS: &'static [Metric];
 
-    /// The parameter that says how often something is done, if there is one.
+    /// The parameter that is the number of repetitions, if there is one.
     const REPEATS: Option<Repeats> = None;
 
     /// Whether it has something to [draw](Self::run_and_draw).
     const DRAWS: bool = false;
 
-    /// What one run of it is, in a few words.
+    /// A title of one run, in a few words.
     fn title(&self) -> String;
 
     /// Whether it can run on a machine.
@@ -138,11 +138,11 @@ pub trait Program:
     /// [`ProgramError`] if it cannot run on this machine, or the run or its result was wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
-    /// Runs as [`run`](Self::run), and hands over a picture at the end of each frame or step.
+    /// Runs like [`run`](Self::run), and hands over a picture at the end of each frame or step.
     ///
     /// # Errors
     ///
-    /// As of [`run`](Self::run).
+    /// Like [`run`](Self::run).
     fn run_and_draw<M: Machine>(
         &self,
         machine: &M,
@@ -151,13 +151,13 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// What runs where these were asked for: parameters that were left open have values, and
-    /// programs are added that conclusions need. Those that are equal run once.
-    fn complete(asked: Vec<Self>) -> Vec<Self> {
-        asked
+    /// The programs that run for those that the user chose. Parameters that were left open get
+    /// values, and programs are added that conclusions need. Equal programs run once.
+    fn complete(chosen: Vec<Self>) -> Vec<Self> {
+        chosen
     }
 
-    /// What follows from several runs, beside the quantities of each.
+    /// The conclusions from several runs, beside the quantities of each.
     fn conclusions(_: &[Done<Self>]) -> Vec<Conclusion> {
         Vec::new()
     }
@@ -165,7 +165,7 @@ pub trait Program:
     /// The curves of several runs.
     fn figures(done: &[Done<Self>]) -> Vec<Figure>;
 
-    /// Its flags, as the fields of the struct define them.
+    /// The flags, as the fields of the struct define them.
     fn flags() -> Command {
         Self::augment_args(Command::new(Self::NAME))
     }
@@ -189,25 +189,24 @@ pub trait Program:
 /// The circumstances of a quantity: names and values.
 pub type Parameters = Vec<(String, Value)>;
 
-/// How often something is done where nothing else is said: many times where times are disturbed,
-/// and a few where an operation takes the same time [again and
-/// again](cellworks_machine::Capabilities::is_steady).
+/// The default number of repetitions. It is large if times are disturbed, and small if an operation
+/// takes the same time [again and again](cellworks_machine::Capabilities::is_steady).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The parameter.
     pub parameter: &'static str,
-    /// How often on this computer, as a flag has it.
+    /// The number on this computer, as it is written in a flag.
     pub on_this_computer: &'static str,
-    /// How often on a steady machine, all of which are simulated so far.
+    /// The number on a steady machine. So far all of them are simulated.
     pub simulated: &'static str,
 }
 
-/// What a program can find.
+/// A quantity that a program can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// What it is, such as `bandwidth`.
+    /// Its name, such as `bandwidth`.
     pub name: &'static str,
-    /// In what, such as `bytes/s`.
+    /// Its unit, such as `bytes/s`.
     pub unit: &'static str,
 }
 
@@ -216,7 +215,7 @@ impl Metric {
         Self { name, unit }
     }
 
-    /// So much of it.
+    /// The quantity with this value.
     pub const fn measured(self, value: f64) -> Quantity {
         Quantity {
             name: self.name,
@@ -229,29 +228,29 @@ impl Metric {
 /// A number that a program has found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is, such as `bandwidth`.
+    /// Its name, such as `bandwidth`.
     pub name: &'static str,
-    /// How much.
+    /// Its value.
     pub value: f64,
-    /// Of what, such as `bytes/s`.
+    /// Its unit, such as `bytes/s`.
     pub unit: &'static str,
 }
 
 /// A run that is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done<P> {
-    /// What has run.
+    /// The program that has run.
     pub program: P,
-    /// What it found.
+    /// The quantities that it found.
     pub quantities: Vec<Quantity>,
 }
 
-/// What follows from several runs.
+/// A conclusion from several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// Under which circumstances; where they are those of a run, it belongs to that run.
+    /// The circumstances. If they are those of a run, the conclusion belongs to that run.
     pub parameters: Parameters,
 }
 
@@ -266,12 +265,12 @@ impl<P> Done<P> {
     }
 }
 
-/// Something that is done with a program, whichever it is.
+/// An operation on a program, for any of the programs.
 pub trait Visitor {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Does the operation.
     fn visit<P: Program>(self) -> Self::Output;
 }
 
@@ -281,7 +280,7 @@ macro_rules! programs {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does something with the program of this name; `None` if there is none.
+        /// Does an operation on the program of this name; `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

@@ -8,9 +8,9 @@
 //!   interleave   the plain code, in as many threads as turn out to be the fastest
 //! ```
 //!
-//! A structure says how a look-up begins and what follows from a node; what reads the nodes is the
-//! method's. So all methods do the same steps, and what they find is compared with what plain code
-//! that knows how the structure was filled expects.
+//! A structure defines how a look-up begins and what follows from a node. The method reads the
+//! nodes. So all methods do the same steps. What they find is compared with the results of plain
+//! code, which computes them from the way in which the structure was filled.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -83,16 +83,17 @@ const TIME: Metric = Metric::new("time_per_probe", "ns");
 const IN_FLIGHT: Metric = Metric::new("in_flight", "probes");
 const GAIN: Metric = Metric::new("gain", "times");
 
-/// A root and its children, with some room.
+/// Enough for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
 /// Hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// Look-ups that prefetching by hand has under way: more than a core of today has misses.
+/// The look-ups that prefetching by hand has under way: more than the misses that a core of today
+/// has under way.
 const BY_HAND: usize = 32;
 
-/// What an SPU computes for a node, where that is simulated. Assumed.
+/// The cycles that a simulated SPU computes for a node. This is assumed.
 const STEP: Cycles = Cycles(16);
 
 impl Program for Lookup {
@@ -101,7 +102,7 @@ impl Program for Lookup {
     const METRICS: &'static [Metric] = &[TIME, IN_FLIGHT];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "probes",
-        // Tenths of a second.
+        // This takes tenths of a second.
         on_this_computer: "500k",
         simulated: "10k",
     });
@@ -166,7 +167,7 @@ impl Program for Lookup {
         }
     }
 
-    /// How many times as fast as the plain loop, where both have run.
+    /// How many times as fast as the plain loop each method is, if both have run.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {
@@ -222,7 +223,7 @@ impl Lookup {
         ])
     }
 
-    /// The sum of all that is found, and how many look-ups were under way.
+    /// The sum of all values that are found, and how many look-ups were under way.
     fn sum<S: Spe, L: LookUp>(
         &self,
         spe: &S,
@@ -280,29 +281,29 @@ impl Lookup {
     }
 }
 
-/// What a look-up does next.
+/// The next step of a look-up.
 enum Step<T> {
-    /// It reads these words, with a state that it keeps meanwhile.
+    /// It reads these words, and keeps this state meanwhile.
     Read(T, Range<usize>),
     Found(u64),
 }
 
-/// Look-ups in one structure, each of which is known by a number.
+/// Look-ups in one structure. Each has a number.
 trait LookUp: Sync {
-    /// What a look-up keeps from one node to the next.
+    /// The state of a look-up from one node to the next.
     type State: Copy;
 
-    /// What it reads first.
+    /// The first words that a look-up reads.
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
 
-    /// What follows from the words that it has read.
+    /// The step that follows from the words that were read.
     fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
 
-    /// What it has to find.
+    /// The value that a look-up has to find.
     fn expected(&self, words: &[u64], probe: u64) -> u64;
 }
 
-/// A look-up from its first node to its last.
+/// Does a look-up from its first node to its last.
 #[inline(always)]
 fn find<L: LookUp, R: Deref<Target = [u64]>>(
     look_up: &L,
@@ -318,7 +319,8 @@ fn find<L: LookUp, R: Deref<Target = [u64]>>(
     }
 }
 
-/// A queue of look-ups. What the oldest of them reads has been prefetched for the longest time.
+/// Does look-ups in a queue. The node of the oldest look-up has been prefetched for the longest
+/// time.
 fn by_hand<S: Spe, L: LookUp>(
     spe: &S,
     look_up: &L,
@@ -346,7 +348,7 @@ fn by_hand<S: Spe, L: LookUp>(
     Ok(sum)
 }
 
-/// What a cache moves at once. A node lies in one.
+/// The bytes that a cache moves at once. A node lies in one line.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; NODE_WORDS]);
@@ -364,13 +366,14 @@ fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
     Ok(lines)
 }
 
-/// A number that looks random. Two numbers never give the same one.
+/// A number that looks random. Two different numbers never give the same result.
 fn mix(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Rows of key, payload and next row, in chains: first a word for each bucket, then the rows.
+/// Rows with a key, a payload and the next row, in chains. The memory has a word for each bucket,
+/// and then the rows.
 struct HashJoin {
     rows: u64,
     buckets: usize,
@@ -381,7 +384,7 @@ const NO_ROW: u64 = u64::MAX;
 
 impl HashJoin {
     fn fill(words: &mut [u64]) -> Self {
-        // At most one bucket for a row.
+        // There is at most one bucket for a row.
         let rows = words.len() / (ROW_WORDS + 1);
         let buckets = rows.next_power_of_two() / 2;
         words[..buckets].fill(NO_ROW);
@@ -398,8 +401,8 @@ impl HashJoin {
         }
     }
 
-    /// Which row has the key that is asked for, if there is one: half of the keys have none.
-    fn asked(&self, probe: u64) -> u64 {
+    /// The row of the key that a probe looks for, if there is one: half of the keys have none.
+    fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
 
@@ -414,7 +417,7 @@ impl LookUp for HashJoin {
 
     #[inline(always)]
     fn begin(&self, probe: u64) -> (u64, Range<usize>) {
-        let key = mix(self.asked(probe));
+        let key = mix(self.wanted(probe));
         let bucket = key as usize % self.buckets;
         (key, bucket..bucket + 1)
     }
@@ -434,16 +437,16 @@ impl LookUp for HashJoin {
     }
 
     fn expected(&self, _: &[u64], probe: u64) -> u64 {
-        let row = self.asked(probe);
+        let row = self.wanted(probe);
         if row < self.rows { row } else { 0 }
     }
 }
 
-/// A B+-tree whose inner nodes have 8 keys and 9 children, laid out level by level. Its keys are
-/// the even numbers from 0 on.
+/// A B+-tree whose inner nodes have 8 keys and 9 children, stored level by level. Its keys are the
+/// even numbers from 0 on.
 struct Tree {
     keys: u64,
-    /// Where each level begins, the root first.
+    /// The beginning of each level, the root first.
     begins: Vec<usize>,
 }
 
@@ -460,7 +463,7 @@ impl Tree {
             begins.push(end);
             nodes *= FANOUT;
         }
-        // All that are left are leaves.
+        // The rest of the nodes are leaves.
         let keys = (nodes * NODE_WORDS) as u64;
         for (level, begin) in begins.iter().enumerate() {
             let nodes = FANOUT.pow(level as u32);
@@ -481,7 +484,7 @@ impl Tree {
         Self { keys, begins }
     }
 
-    fn asked(&self, probe: u64) -> u64 {
+    fn wanted(&self, probe: u64) -> u64 {
         mix(probe) % (2 * self.keys)
     }
 }
@@ -492,7 +495,7 @@ impl LookUp for Tree {
 
     #[inline(always)]
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>) {
-        ((self.asked(probe), 0, 0), 0..NODE_WORDS)
+        ((self.wanted(probe), 0, 0), 0..NODE_WORDS)
     }
 
     #[inline(always)]
@@ -507,7 +510,7 @@ impl LookUp for Tree {
     }
 
     fn expected(&self, _: &[u64], probe: u64) -> u64 {
-        let key = self.asked(probe);
+        let key = self.wanted(probe);
         if key.is_multiple_of(2) { key / 2 } else { 0 }
     }
 }
@@ -536,7 +539,7 @@ impl Graph {
 }
 
 impl LookUp for Graph {
-    /// What the edges are chosen by, the steps done, and the sum of the values.
+    /// The number that chooses the edges, the number of steps so far, and the sum of the values.
     type State = (u64, u32, u64);
 
     #[inline(always)]

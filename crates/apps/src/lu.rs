@@ -13,16 +13,17 @@
 //! The paper has one task for each column that is updated, which reads two columns and writes one.
 //! Blocked by tiles, each element that is loaded serves [`TILE`] multiplications.
 //!
-//! Both forms do the same operations to each element, in the same order, each rounded for itself.
-//! So they find the same factors to the last bit, on every processor.
+//! Both forms do the same operations on each element, in the same order, and round each of them. So
+//! they find the same factors to the last bit, on every processor.
 //!
-//! Factors take the place of the matrix: the upper one with its diagonal, the lower one below,
-//! without its ones. The paper keeps the lower one in a matrix of its own. A task moves as many
+//! The factors replace the matrix: the upper one with its diagonal, and the lower one below it,
+//! without its ones. The paper keeps the lower factor in a separate matrix. A task moves as many
 //! bytes either way.
 //!
-//! Elements are `f32` or `f64`. The paper does not say which it has. An SPE is fast in single
+//! Elements are `f32` or `f64`. The paper does not state which it uses. An SPE is fast in single
 //! precision only, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and
-//! a tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with others in `f64`.
+//! a tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with other programs in
+//! `f64`.
 
 mod program;
 mod tiles;
@@ -54,7 +55,7 @@ pub trait Element:
     /// The number 1.
     const ONE: Self;
 
-    /// The nearest element to a number.
+    /// The element nearest to a number.
     fn nearest(number: f64) -> Self;
 }
 
@@ -81,7 +82,7 @@ pub struct Matrix<T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// The matrix that has these elements, by row and column.
+    /// The matrix with these elements, by row and column.
     ///
     /// # Panics
     ///
@@ -95,10 +96,10 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// A matrix of random elements from -1 to 1, except for the diagonal: an element of it is 1
-    /// more than all others of its column together, by their absolute values. So it can be
-    /// factored without pivoting, and no element of the lower factor is beyond 1. The same seed
-    /// gives the same matrix.
+    /// A matrix of random elements from -1 to 1, except for the diagonal. An element of the
+    /// diagonal is 1 more than the sum of the absolute values of all others in its column. So the
+    /// matrix can be factored without pivoting, and no element of the lower factor is greater than
+    /// 1. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -135,8 +136,8 @@ impl<T: Element> Matrix<T> {
         self.elements.chunks_exact_mut(self.order)
     }
 
-    /// Puts the factors into the place of the matrix, column by column. Returns the number of
-    /// floating-point operations.
+    /// Replaces the matrix by its factors, column by column. Returns the number of floating-point
+    /// operations.
     pub fn factor(&mut self) -> u64 {
         factor(&mut self.elements, self.order)
     }
@@ -165,8 +166,8 @@ fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     operations
 }
 
-/// Makes multipliers of a part of a column below the diagonal: divides all by the pivot, the
-/// element on the diagonal. Returns the number of floating-point operations.
+/// Makes multipliers of a part of a column below the diagonal: divides all its elements by the
+/// pivot, the element on the diagonal. Returns the number of floating-point operations.
 pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     for element in &mut *column_part {
         *element = *element / pivot;
@@ -190,16 +191,16 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// Matrices up to this order are compared with the product of their factors. This takes as many
-/// operations as factoring them, in double precision.
+/// The largest order of a matrix that is compared with the product of its factors. The product
+/// takes as many operations as factoring, in double precision.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
-/// Random vectors that larger matrices are compared by.
+/// The number of random vectors by which larger matrices are compared.
 const VECTORS: usize = 4;
 
-/// How far the product of the factors is from the matrix, relative to the matrix, both in the
-/// Frobenius norm (the square root of the sum of all squares): 0 for exact factors, and NaN if an
-/// element of the factors is.
+/// The distance of the product of the factors from the matrix, relative to the matrix, both in the
+/// Frobenius norm (the square root of the sum of all squares). It is 0 for exact factors, and NaN
+/// if an element of the factors is NaN.
 ///
 /// Up to an order of 512 this is exact, except for rounding in double precision. For larger
 /// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and
@@ -219,7 +220,7 @@ pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-/// The sum for all vectors of a basis, each of which gives the square of a column.
+/// The sum over all vectors of a basis. Each of them gives the square of a column.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut vector = vec![0.0; matrix.order];
     let of_column = |column: usize| {
@@ -256,7 +257,7 @@ fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Ma
     sum_of_squares(difference.into_iter())
 }
 
-/// Adds to numbers those of a column times a factor.
+/// Adds the elements of a column, times a factor, to sums.
 fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
     if factor != 0.0 {
         for (sum, element) in sums.iter_mut().zip(column) {
@@ -338,7 +339,8 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// Columns of 257 and 600 rows fill no vectors; one residual is exact, the other an estimate.
+    /// Columns of 257 and 600 rows do not fill vectors. One residual is exact, the other an
+    /// estimate.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

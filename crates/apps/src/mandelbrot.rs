@@ -1,12 +1,13 @@
 //! The Mandelbrot set (Jack Rabbit, section 5.3): how often z² + c can be iterated from 0 until it
 //! leaves the circle of radius 2, for a number c at each pixel.
 //!
-//! Rows can be computed alone and differ much: those that pass through the set take the most. All
-//! numbers are `f32`, in which an SPE is fast, and each operation is rounded for itself. So every
+//! Rows can be computed alone and differ much: those that pass through the set take the longest.
+//! All numbers are `f32`, in which an SPE is fast, and each operation is rounded. So every
 //! processor finds the same counts.
 //!
-//! The paper makes a picture in shades of gray of each frame besides. Both leave a local store row
-//! by row while the next row is computed, which takes a thousand times as long; so it is left out.
+//! The paper also makes a picture in shades of gray of each frame. Counts and picture leave a local
+//! store row by row while the next row is computed, which takes a thousand times as long. So the
+//! picture is left out.
 
 mod program;
 
@@ -29,7 +30,7 @@ pub struct View {
 }
 
 impl View {
-    /// The paper's pixels and iterations. It does not name the part of the plane.
+    /// The pixels and iterations of the paper, which does not name the part of the plane.
     pub const PAPER: Self = Self {
         width: 640,
         height: 480,
@@ -37,7 +38,7 @@ impl View {
     };
 
     /// Counts the iterations of each pixel of a row, from 0 to the most that there can be. Returns
-    /// their sum, which is what the row costs.
+    /// their sum, to which the time of the row is proportional.
     ///
     /// # Panics
     ///
@@ -73,8 +74,8 @@ impl View {
         3.0 / self.width as f32
     }
 
-    /// A picture of the counts of all pixels, row by row: the set is black, and what is near it
-    /// lighter than what is far.
+    /// A picture of the counts of all pixels, row by row. The set is black, and points near it are
+    /// lighter than points far away.
     ///
     /// # Panics
     ///
@@ -98,7 +99,7 @@ impl View {
 /// the one before.
 const LANES: usize = 32;
 
-/// Iterations between two looks at whether all points have left.
+/// The number of iterations between two checks whether all points have left the circle.
 const AT_ONCE: u16 = 8;
 
 /// Counts the iterations of points with the same imaginary part.
@@ -162,7 +163,7 @@ mod tests {
         count
     }
 
-    /// A width that fills no group, and iterations that do not end with a look.
+    /// The width fills no group of points, and the iterations do not end with a check.
     #[test]
     fn points_side_by_side_have_the_counts_of_single_ones() {
         let (counts, sums) = all(&SMALL);
@@ -178,7 +179,8 @@ mod tests {
     #[test]
     fn known_points_have_known_counts() {
         let counts = |real: f32, imaginary| iterate(&[real; LANES], imaginary, 1000)[0];
-        // In the set, and three at its rim: -2 and i end in cycles, and 0.25 approaches 0.5.
+        // One point in the set, and three at its rim: -2 and i end in cycles, and 0.25 approaches
+        // 0.5.
         for (real, imaginary) in [
             (0.0, 0.0),
             (-1.0, 0.1),

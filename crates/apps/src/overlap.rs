@@ -8,8 +8,8 @@
 //!                                    crossover: computation equals transfer
 //! ```
 //!
-//! The programs of [`Aes`](crate::Aes), with a computation of a chosen length in place of the
-//! cipher.
+//! The programs are those of [`Aes`](crate::Aes), with a computation of a chosen length instead of
+//! the cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -28,9 +28,10 @@ use crate::{
 /// Compares single buffering, double buffering and threads by computation a byte, with a model and
 /// with the crossover, where computation takes as long as transfers.
 ///
-/// Each block is changed once, which the result is compared with. The model starts from a run
-/// without computation, which says what transfers take: t. With c cycles of computation for each
-/// byte, single buffering should take t + c cycles a byte, and what overlaps the larger of t and c.
+/// Each block is changed once, and the result is compared with that. The model starts from a run
+/// without computation, which measures the time t of the transfers. With c cycles of computation
+/// for each byte, single buffering should take t + c cycles a byte, and the other ways, which
+/// overlap, the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "threads" {
@@ -61,17 +62,17 @@ pub struct Overlap {
     pub block_bytes: usize,
 }
 
-/// Threads of each SPE, if nothing else is said.
+/// The default numbers of threads of each SPE.
 const USUAL_THREADS: [usize; 3] = [2, 4, 8];
 const THREADS_HELP: &str = "Threads of each SPE, with --buffering threads [default: 2,4,8]";
 
-/// DMA moves such pieces as one.
+/// DMA moves pieces of this size as one.
 const QUADWORD_BYTES: usize = 16;
 
 const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
 const TAKEN: Metric = Metric::new("taken", "cycles/byte");
 
-// What follows from several runs.
+// The quantities that follow from several runs.
 const MODEL: Metric = Metric::new("model", "cycles/byte");
 const CROSSOVER: Metric = Metric::new("crossover", "cycles/byte");
 const GAIN: Metric = Metric::new("gain", "times");
@@ -119,19 +120,19 @@ impl Program for Overlap {
         Ok(quantities)
     }
 
-    fn complete(asked: Vec<Self>) -> Vec<Self> {
-        // The transfers alone: what the model starts from.
-        let transfers = asked.iter().map(|one| Self {
+    fn complete(chosen: Vec<Self>) -> Vec<Self> {
+        // The run without computation, from which the model starts.
+        let transfers = chosen.iter().map(|one| Self {
             cycles_per_byte: 0.0,
             ..*one
         });
-        let mut all: Vec<Self> = transfers.chain(asked.iter().copied()).collect();
+        let mut all: Vec<Self> = transfers.chain(chosen.iter().copied()).collect();
         all.sort_by(|a, b| a.cycles_per_byte.total_cmp(&b.cycles_per_byte));
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// `model` of each run whose transfers are known, `gain` and `model_gain` over single
-    /// buffering, and of each way that overlaps its `crossover`.
+    /// The `model` of each run whose transfers are known, its `gain` and `model_gain` over single
+    /// buffering, and the `crossover` of each way that overlaps.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
@@ -174,7 +175,7 @@ impl Program for Overlap {
 }
 
 impl Overlap {
-    /// Whether every block has come, was changed, and has left, once.
+    /// Checks that every block has come, was changed, and has left, once.
     fn verify_changed(&self, buffer: &[u8]) -> Result<(), ProgramError> {
         let mut expected = vec![0; self.bytes];
         expected.chunks_mut(self.block_bytes).for_each(touch);
@@ -189,7 +190,7 @@ impl Overlap {
             .collect()
     }
 
-    /// The same with single buffering.
+    /// The same program with single buffering.
     fn with_single(self) -> Self {
         let staging = Staging {
             buffering: Buffering::Single,
@@ -198,7 +199,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// What it should take, if its transfers take `transfer`.
+    /// The time that it should take, if its transfers take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -207,18 +208,18 @@ impl Overlap {
     }
 }
 
-/// Changes a byte of each cache line, so that all of a block has to come and to leave.
+/// Changes a byte of each cache line, so that the whole block has to come and to leave.
 fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// What a program took, if it is among those that are done.
+/// The time of a program, if it is among those that are done.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// What the transfers of a program take alone.
+/// The time of the transfers of a program alone.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,
@@ -253,7 +254,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// Where computation equals transfer, at the gain that the model says.
+/// The points where computation equals transfer, at the gain of the model.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

@@ -14,11 +14,11 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Writes it as PNG.
+    /// Writes the picture as PNG.
     ///
     /// # Errors
     ///
-    /// What the writer returns; and an error of the format if a side has no pixels, or if there is
+    /// The error of the writer, or an error of the format if a side has no pixels, or if there is
     /// not one shade for each pixel.
     pub fn write_png(&self, to: impl Write) -> io::Result<()> {
         let mut encoder = png::Encoder::new(to, self.width, self.height);

@@ -26,16 +26,16 @@ pub struct Placement {
     pub transport: Transport,
 }
 
-/// A local store has room for fewer stacks, and nothing would be gained on other computers.
+/// A local store has room for fewer stacks, and other computers would gain nothing by more.
 const THREADS_MAX: usize = 1_000;
 
 impl Placement {
-    /// All processes.
+    /// The number of processes.
     pub(crate) fn processes(self) -> usize {
         self.spes * self.threads
     }
 
-    /// One process, which others are compared with.
+    /// A placement with one process, which others are compared with.
     pub(crate) fn alone(self) -> Self {
         Self {
             spes: 1,

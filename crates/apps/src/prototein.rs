@@ -8,12 +8,12 @@
 //! ```
 //!
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid with
-//! right-angled folds, of which no two beads share a place. A folding is the better the more pairs
-//! of H beads are neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American
-//! Scientist 86(3), 1998). Foldings that a rotation or a reflection makes of each other are one.
+//! right-angled folds. No two beads share a place. A folding is better if more pairs of H beads are
+//! neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American Scientist 86(3),
+//! 1998). Foldings that differ by a rotation or a reflection count as one.
 //!
-//! The main process puts folds of a few beads into the bag, and workers try all ways to go on from
-//! each that they take.
+//! The main process puts folds of a few beads into the bag. Workers take them, and try all ways to
+//! place the rest of the beads.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -31,7 +31,7 @@ use crate::{
     speedup,
 };
 
-/// The longest prototein that is folded: each bead more makes 2.7 times as many foldings, and 20
+/// The longest prototein that is folded. Each further bead makes 2.7 times as many foldings, and 20
 /// beads have 41,889,578.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
@@ -57,17 +57,17 @@ pub struct Prototein {
     pub placed: Option<usize>,
 }
 
-/// Makes 740 tasks of 16 beads: ten and more for each worker of a blade.
+/// This makes 740 tasks of 16 beads: ten and more for each worker of a blade.
 const PLACED: usize = 9;
 
 const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// What placing a bead takes on an SPU, in cycles: the four places around it are loaded and
-/// compared, one after the other (6 and 2 each), its own is stored (6), and a branch is
-/// mispredicted, because no folding is like the last (18). Cell BE Programming Tutorial, table of
-/// pipeline latencies.
+/// The cycles that an SPU takes to place a bead: the four places around it are loaded and compared,
+/// one after the other (6 and 2 each), its own place is stored (6), and a branch is mispredicted,
+/// because no folding is like the last (18). Cell BE Programming Tutorial, table of pipeline
+/// latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -152,14 +152,14 @@ impl Program for Prototein {
         }
         drop((tasks, begun, best));
         let (span, found) = network.run_with(|process| {
-            // All begin, or the network fails.
+            // All processes report that they have begun, or the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);
             }
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
             first_beads.each_of(self.placed(), &mut |folding| {
-                // Nobody takes it if the network fails, which is then what is reported.
+                // The write fails only if the network fails, and then that is reported.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
@@ -177,11 +177,11 @@ impl Program for Prototein {
         ])
     }
 
-    fn complete(mut asked: Vec<Self>) -> Vec<Self> {
-        for one in &mut asked {
+    fn complete(mut chosen: Vec<Self>) -> Vec<Self> {
+        for one in &mut chosen {
             one.placed = Some(one.placed());
         }
-        asked
+        chosen
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
@@ -193,7 +193,7 @@ impl Program for Prototein {
     }
 }
 
-/// Says that it is there, and does tasks until there are no more.
+/// Reports that it has begun, and does tasks until there are no more.
 fn work<S: Spe>(
     process: &Process<'_, S>,
     chain: &[bool],
@@ -202,7 +202,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If another process could not start, the channel is closed when all others have dropped their
+    // If another process could not start, the channel closes when all others have dropped their
     // ends.
     drop(begun);
     let mut found = Found::default();
@@ -224,14 +224,14 @@ struct Task {
 
 impl Item for Task {}
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Of the best folding.
+    /// The contacts of the best folding.
     contacts: u32,
-    /// How many foldings have so many.
+    /// The number of foldings with this many contacts.
     best: u64,
-    /// All foldings.
+    /// The number of all foldings.
     foldings: u64,
 }
 
@@ -269,8 +269,8 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid: from the middle a chain reaches 19 places each way, and the places around
-/// its beads are looked at.
+/// The width of the grid. From the middle a chain reaches 19 places each way, and the search also
+/// reads the places around its beads.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -285,7 +285,7 @@ fn beside(place: usize, direction: Directions) -> usize {
     }
 }
 
-/// What lies at a place of the grid.
+/// The content of a place of the grid.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bead {
     None,
@@ -293,9 +293,9 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second is east of the first, and the first that is
-/// not in a line with them is north of them: all others are a rotation or a reflection of such a
-/// one.
+/// The first beads of a chain on the grid. The second is east of the first, and the first bead that
+/// is not in a line with them is north of them. All other foldings are a rotation or a reflection
+/// of such a one.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -303,7 +303,7 @@ struct Folding<'a> {
     beads: usize,
     directions: Directions,
     contacts: u32,
-    /// How many beads were laid on the grid, with those that were taken away again.
+    /// The number of beads that were laid on the grid, including those that were taken away again.
     beads_laid: u64,
 }
 
@@ -340,7 +340,7 @@ impl<'a> Folding<'a> {
         }
     }
 
-    /// Lays the next bead on the grid. Returns how many contacts it has.
+    /// Lays the next bead on the grid. Returns the number of its contacts.
     fn lay(&mut self, place: usize) -> u32 {
         let is_hydrophobic = self.chain[self.beads];
         let mut contacts = 0;
@@ -349,7 +349,7 @@ impl<'a> Folding<'a> {
             let all = around
                 .iter()
                 .filter(|at| self.grid[**at] == Bead::Hydrophobic);
-            // The bead before is no contact.
+            // The bead before it in the chain is no contact.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
         self.grid[place] = match is_hydrophobic {
@@ -363,7 +363,8 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Goes on in all ways until so many beads are laid, and calls `f` with each.
+    /// Places further beads in all ways up to this number of beads, and calls `f` with each
+    /// folding.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);
@@ -387,8 +388,8 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// All foldings of a chain, found in one search that knows no grid: it compares each bead with all
-/// before.
+/// All foldings of a chain, found in one search without a grid: it compares each bead with all
+/// beads before it.
 fn one_after_the_other(chain: &[bool]) -> Found {
     fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
         if beads.len() == chain.len() {
@@ -418,7 +419,7 @@ fn one_after_the_other(chain: &[bool]) -> Found {
     found
 }
 
-/// Compares what the workers have found with what it has to be.
+/// Compares the result of the workers with the right one.
 fn verify(found: Found, expected: Found) -> Result<(), ProgramError> {
     const BY: &str = "by a search without tasks";
     let what = |what: &'static str| move || format!("the number of {what}");
@@ -449,8 +450,8 @@ mod tests {
 
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
-        // Walks of n steps, OEIS A001411, which have 4 rotations and, but for the straight ones, 2
-        // reflections.
+        // The numbers of walks of n steps, OEIS A001411. Each folding counts as 4 walks, its
+        // rotations, and twice as many with reflections, unless it is straight.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");

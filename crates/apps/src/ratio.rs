@@ -1,12 +1,12 @@
 //! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
 //!
-//! Each process of a ring computes, writes 16 bytes to the next and reads as many from the one
-//! before. Neighbours are on different SPEs, if there are several; the channel that closes the ring
-//! is buffered.
+//! Each process of a ring computes, writes 16 bytes to the next process and reads 16 bytes from the
+//! one before. Neighbours are on different SPEs, if there are several. The channel that closes the
+//! ring is buffered.
 //!
-//! The operations of a step are shared by all processes, so that a ring of any length computes the
-//! same in a step. At the end the data of each process are compared with what they have to be: they
-//! have been round, and computed upon in each step.
+//! All processes share the operations of a step, so that a ring of any length computes the same in
+//! a step. At the end the data of each process are compared with the right ones: they must have
+//! been round the ring, and every step must have computed on them.
 
 use std::hint::black_box;
 use std::iter;
@@ -47,29 +47,30 @@ pub struct Ratio {
     pub steps: u64,
 }
 
-/// An operation waits for the one before, which a single-precision instruction of the SPU takes 6
-/// cycles for (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
+/// The cycles that the SPU takes for an operation, which waits for the one before: 6 for a
+/// single-precision instruction (Cell BE Programming Tutorial, table of pipeline latencies, class
+/// SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
 /// The channel that closes the ring has room for one item, so that every process can write before
 /// it reads.
 const BUFFERED: usize = 1;
 
-/// How many steps are not timed before the others, in which channels are used for the first time,
-/// and as many after them, so that no process has ended and gives the PPE its result while another
-/// one still has timed steps to do.
+/// The number of steps before the timed ones, in which channels are used for the first time. The
+/// same number comes after the timed steps, so that no process ends and gives the PPE its result
+/// while another one still has timed steps to do.
 const NOT_TIMED: u64 = 1;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
 
-/// Half an hour of an SPE.
+/// Half an hour on an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
-/// What goes round: 16 bytes.
+/// The data that go round: 16 bytes.
 type Data = [f32; 4];
 
-/// Where in the data the number is that is computed upon, the process that it came from, and how
-/// often it was.
+/// The places in the data of the number that is computed upon, of the process that it came from,
+/// and of the number of steps that computed on it.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
@@ -98,7 +99,7 @@ impl Program for Ratio {
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "steps",
         on_this_computer: "100",
-        // They are all alike.
+        // All steps take the same time.
         simulated: "10",
     });
 
@@ -196,12 +197,12 @@ struct Role {
     results: Writer<Last, Any>,
 }
 
-/// What a process has at the end.
+/// The data of a process at the end.
 struct Last {
     position: u64,
     data: Data,
-    /// How long its timed steps took. Each process looks at its own clock: a message in each step
-    /// would be a part of it.
+    /// How long its timed steps took. Each process reads its own clock, because a message in each
+    /// step would be part of the time.
     timed: Span,
 }
 
@@ -241,16 +242,17 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// An odd number of pairs makes -8 - x of x, an even number x again, without rounding.
+/// An odd number of pairs turns an even number x into -8 - x, which is even again, without
+/// rounding.
 const ADDEND: f32 = 8.0;
 
-/// Does so many pairs of operations, each of which needs the one before.
+/// Does this number of pairs of operations, each of which needs the one before.
 fn computed(value: f32, pairs: u64) -> f32 {
     let (addend, factor) = (black_box(ADDEND), black_box(-1.0));
     (0..pairs).fold(value, |value, _| (value + addend) * factor)
 }
 
-/// Compares the data that each process has at the end with what they have to be.
+/// Compares the data of each process at the end with the right ones.
 fn verify(found: &[Last], processes: u64, steps: u64, pairs: u64) -> Result<(), ProgramError> {
     const BY: &str = "by the length of the ring";
     agree(

@@ -9,8 +9,8 @@
 //!    └──────── may be buffered ◄──────┘         2 ◄───┘  ...
 //! ```
 //!
-//! Processes of one SPE that are neighbours in the ring speak through local channels, as in DSMCBE,
-//! which keeps such communication inside the SPE (section 2.2.8).
+//! Processes of one SPE that are neighbours in the ring communicate by local channels, as in
+//! DSMCBE, which keeps such communication inside the SPE (section 2.2.8).
 
 use cellworks_csp::{
     Channel, Ended, Item, Local, Network, One, Place, Process, ProcessError, Reader, Shared,
@@ -34,7 +34,7 @@ pub(crate) enum Order {
 pub(crate) struct Ring {
     pub placement: Placement,
     pub order: Order,
-    /// For how many items the channel has room that leads from the last process to the first.
+    /// The number of items that fit into the channel from the last process to the first.
     pub buffered: usize,
 }
 
@@ -95,13 +95,14 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// Where the channel from a position leads has room for so many items.
+    /// The number of items that fit into the channel from the process at a position to the next.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }
     }
 
-    /// Adds the processes to a network: `body` is what each does, with its role, by positions.
+    /// Adds the processes to a network. `body` is the work of each, with its role; roles are in the
+    /// order of positions.
     pub fn add<'env, M: Machine, T: Item + 'env, R: Send + 'env>(
         self,
         network: &mut Network<'env, M>,
@@ -144,7 +145,7 @@ impl Ring {
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
                 // The local channels: between each process and the next of the group, and in a ring
-                // of one SPE between the last and the first.
+                // on one SPE also between the last and the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);
                 for member in &mut together {

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! The channels in capitals are looked up by their numbers. The server has one alternation, in
-//! which the signal to stop comes first. After it the server reads no more requests, has its
-//! workers finish those that it has read, answers them, and poisons all channels, which takes every
-//! other process down. Every process counts what it did, and at the end the counts have to agree:
-//! nothing was lost, and nothing was done twice.
+//! which the signal to stop comes first. After that signal the server reads no more requests. Its
+//! workers finish the requests that it has read, and it answers them. Then it poisons all channels,
+//! which ends every other process. Every process counts what it did. At the end the counts have to
+//! agree: nothing was lost, and nothing was done twice.
 
 use std::collections::VecDeque;
 
@@ -36,8 +36,8 @@ use crate::{
 /// signal to stop at once, by one alternation.
 ///
 /// The server and the timer are on SPE 0. The workers and after them the clients are on the SPEs
-/// from 1 on, in turn. When the first client has all of its answers, the server is told to stop,
-/// while the other clients go on asking.
+/// from 1 on, in turn. When the first client has all of its answers, the server gets the signal to
+/// stop, while the other clients go on sending requests.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -57,7 +57,7 @@ pub struct Server {
     #[arg(long, default_value = "2k")]
     pub cycles: u64,
 
-    /// How many answers a client has when the server is told to stop.
+    /// How many answers a client has when the server gets the signal to stop.
     #[arg(long)]
     pub requests: u64,
 }
@@ -66,23 +66,23 @@ const TIME: Metric = Metric::new("time_per_request", "us");
 const ANSWERED: Metric = Metric::new("answered", "requests");
 const QUEUED: Metric = Metric::new("queued", "requests");
 
-/// Nothing would be gained by more.
+/// More processes would show nothing more.
 const PROCESSES_MAX: usize = 1_000;
 /// Hours on any machine.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
-/// What the timer waits from one look at the queue to the next one.
+/// The time that the timer waits between two of its signals.
 const PERIOD: Span = Span::from_nanoseconds(100_000);
 
 /// The numbers of the channels.
 const REQUESTS: u64 = 0;
 const TASKS: u64 = 1;
 const RESULTS: u64 = 2;
-/// Of client 0; those of the others follow.
+/// The channel to client 0; those to the others follow.
 const ANSWERS: u64 = 3;
 
-/// A question of a client, also as the task of a worker.
+/// A request of a client, and the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -91,7 +91,7 @@ struct Request {
 
 impl Item for Request {}
 
-/// The answer to a question.
+/// The answer to a request.
 #[derive(Clone, Copy)]
 struct Answer {
     client: u32,
@@ -100,17 +100,17 @@ struct Answer {
 
 impl Item for Answer {}
 
-/// What the main process is told.
+/// What a process reports to the main process.
 #[derive(Clone, Copy)]
 enum Report {
     /// A client has as many answers as it wanted.
     Satisfied,
     /// A client has ended.
     Client {
-        /// Requests that it got rid of.
+        /// The number of requests that it has sent.
         sent: u64,
         answered: u64,
-        /// Answers that were no answer to its question.
+        /// The number of answers that did not belong to its request.
         wrong: u64,
     },
     Worker {
@@ -128,15 +128,16 @@ impl Item for Report {}
 struct Served {
     read: u64,
     answered: u64,
-    /// From its first request to the signal to stop, and what it had answered then.
+    /// The time from its first request to the signal to stop, and the number of answers in that
+    /// time.
     span: Span,
     in_span: u64,
-    /// How often the timer had it look at its queue, and how long that was, all in all.
+    /// How often the timer made it look at its queue, and the sum of the queue's lengths.
     looks: u64,
     queued: u64,
 }
 
-/// What is asked for: the same for the worker that computes it and the client that checks it.
+/// The answer to a request. The worker computes it, and the client computes it again to check it.
 fn answer(number: u64) -> u64 {
     (number ^ number >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -212,14 +213,14 @@ impl Program for Server {
         for index in 0..clients {
             let to_main = reports.clone();
             network.process(format!("client {index}"), next_place(), move |process| {
-                ask(process, index as u32, requests, to_main)
+                send_requests(process, index as u32, requests, to_main)
             });
         }
         drop(reports);
         let all = network.run_with(move |process| {
             let mut all = Vec::new();
             let mut is_running = true;
-            // Until the last process has ended that reports.
+            // Ends when the last process that reports has ended.
             while let Ok(report) = reported.read(process) {
                 match report {
                     Report::Satisfied if is_running => {
@@ -281,14 +282,15 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
         TIME.measured(served.span.as_seconds_f64() * 1e6 / served.in_span.max(1) as f64),
         ANSWERED.measured(served.answered as f64),
     ];
-    // The timer may not have come round before the end.
+    // The timer may not have sent a signal before the end.
     if served.looks > 0 {
         quantities.push(QUEUED.measured(served.queued as f64 / served.looks as f64));
     }
     Ok(quantities)
 }
 
-/// Reads requests, has workers answer them, and passes their answers on, until it is told to stop.
+/// Reads requests, sends them to workers, and passes their answers on, until the signal to stop
+/// comes.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,
@@ -344,7 +346,7 @@ fn serve<P: Place>(
         }
     }
     drop(any);
-    // Nothing lies in these channels: each is a rendezvous.
+    // These channels are rendezvous, so they hold no items.
     requests.poison(process);
     tasks.poison(process);
     results.poison(process);
@@ -355,7 +357,7 @@ fn serve<P: Place>(
     Ok(to_main.write(process, Report::Server { served })?)
 }
 
-/// Does tasks until they are poisoned.
+/// Does tasks until their channel is poisoned.
 fn work<P: Place>(
     process: &Process<'_, P>,
     mut to_main: Writer<Report, Any>,
@@ -373,8 +375,8 @@ fn work<P: Place>(
     Ok(to_main.write(process, Report::Worker { done })?)
 }
 
-/// Asks until the requests are poisoned.
-fn ask<P: Place>(
+/// Sends requests until their channel is poisoned.
+fn send_requests<P: Place>(
     process: &Process<'_, P>,
     client: u32,
     wanted: u64,
@@ -391,7 +393,8 @@ fn ask<P: Place>(
             break;
         }
         sent += 1;
-        // A server that ends without an answer to it has lost it: then the counts differ.
+        // If the server ends without an answer to this request, it has lost it. Then the counts
+        // differ.
         let Ok(found) = answers.read(process) else {
             break;
         };

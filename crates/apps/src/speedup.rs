@@ -4,8 +4,8 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// The speed-up of each run over the same program with one SPE and one thread, as far as that has
-/// run too. `base_of` is that program, and `time` the quantity that is to be short.
+/// The speed-up of each run over the same program with one SPE and one thread, if that has run too.
+/// `base_of` returns that program, and `time` is the quantity that is compared.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -19,7 +19,8 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// The curves of the speed-ups, with the ideal ones beside them where SPEs are what differs.
+/// The curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is drawn beside
+/// them.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -56,7 +57,7 @@ fn speedups<P: Program>(
         let base = base_of(&one.program);
         let base = done.iter().find(|other| other.program == base)?;
         let (base, this) = (base.value(time.name)?, one.value(time.name)?);
-        // What took no time is no faster than anything else that did not.
+        // A run that took no time has no speed-up.
         (this > 0.0).then(|| (one, SPEEDUP.measured(base / this)))
     })
 }

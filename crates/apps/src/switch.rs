@@ -32,7 +32,7 @@ pub struct Switch {
 const SWITCH: Metric = Metric::new("switch", "ns");
 const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
-/// What the loop of the paper computes between two yields.
+/// The computation of the paper's loop between two yields.
 const WORK: Cycles = Cycles(4);
 
 impl Program for Switch {
@@ -41,9 +41,9 @@ impl Program for Switch {
     const METRICS: &'static [Metric] = &[SWITCH, SWITCH_CYCLES];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "yields",
-        // A millisecond or more on any computer.
+        // This takes a millisecond or more on any computer.
         on_this_computer: "1m",
-        // What starting and ending 16 threads takes is less than a hundredth of it.
+        // Starting and ending 16 threads takes less than a hundredth of this.
         simulated: "16k",
     });
 
@@ -85,7 +85,8 @@ impl Program for Switch {
                     spe.yield_now();
                 }
             })?;
-            // On a computer that does something else, the threads may have been the faster ones.
+            // On a computer that is busy with other programs, the threads may have been the faster
+            // ones.
             Ok(spe.now().since(begin).as_seconds_f64() - reference.as_seconds_f64())
         })?;
         let clock_hz = gang.clock_hz;

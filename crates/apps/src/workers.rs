@@ -51,12 +51,12 @@ pub struct Workers {
     pub scheduler: Scheduler,
 }
 
-/// What a task waits for its transfers beside what they take on the simulated machine, unless they
-/// are made while another task runs: fitted to the run times of one worker without double buffering
-/// in the paper's tables 5.1 and 5.2, which both have 12 to 14 us for each task, however large its
-/// data are. Section 5.1 speaks of the latency of DMA, and says that it is near the time of
-/// computing. What it comes from is not known; it is assumed to be over before the task before has
-/// ended, if the transfers were begun that early.
+/// How long a task waits for its transfers beyond the time that they take on the simulated machine,
+/// unless they are made while another task runs. It is fitted to the run times of one worker
+/// without double buffering in the paper's tables 5.1 and 5.2. Both have 12 to 14 us for each task,
+/// however large its data are. Section 5.1 mentions the latency of DMA, and that it is near the
+/// time of computing. The cause of this time is not known. It is assumed to be over when the task
+/// before has ended, if the transfers were begun that early.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -98,7 +98,8 @@ impl Workers {
         }
     }
 
-    /// Whether the machine has the scheduler, and the scheduler what was asked for.
+    /// Checks that the machine supports the scheduler, and that the scheduler supports the other
+    /// flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {
@@ -147,7 +148,7 @@ impl Workers {
         Ok((result?, counters))
     }
 
-    /// Charges what a task waits for its transfers, if these are made while no other task runs.
+    /// Adds the wait of a task for its transfers, if these are made while no other task runs.
     pub(crate) fn wait_for_transfers<S: Spe>(self, spe: &S) {
         if self.buffering == OnOff::Off {
             spe.compute(WAIT_FOR_TRANSFERS);
@@ -160,14 +161,14 @@ impl Workers {
     }
 }
 
-/// How long something takes on the PPE, with what it gives.
+/// How long something takes on the PPE, and its result.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();
     (main.ppe().now().since(begin), result)
 }
 
-/// What all workers of a pool have done.
+/// The counts of all workers of a pool.
 pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [

@@ -1,5 +1,8 @@
 //! Alternation: waiting until one of several channels can be read or written (external choice).
 
+// Rejected: prefetching the lines of the next guard, and the node of its partner. An alternation
+// over 64 channels took as long, and one over 2 channels longer.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;

@@ -14,6 +14,10 @@
 //! Each arrow is one compare-and-exchange. A process that finds the word locked or general takes
 //! the lock.
 
+// Rejected: a word with room for one reader and one writer, beside the queues. It might make a
+// rendezvous in one cache line, but needs another protocol for guards, poison and cancellation.
+// The node of a waiting party is one line, too, and is fetched ahead.
+
 use std::cell::Cell;
 use std::ptr;
 

@@ -9,6 +9,10 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
+// Rejected: a network that gets its machine when it is run. Then the type of the machine had to
+// be written wherever a process uses its place, for no visible reason. With `Network::on` a
+// process on an SPE that does not exist is found where it is placed.
+
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt;

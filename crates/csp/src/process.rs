@@ -1,5 +1,9 @@
 //! Processes: what the ends of channels need of the process that uses them.
 
+// Rejected: several threads of one process that wait. Where processors share no memory, news
+// comes for a process, and one of its threads took the news of another: a hang on a strict host.
+// So a second thread that is going to wait gets an error.
+
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;

@@ -1,5 +1,8 @@
 //! Why processes end before their work is done.
 
+// Rejected: a type of error for each process. With a type parameter for it, no closure would
+// compile without naming it.
+
 use std::error::Error;
 use std::fmt;
 

@@ -45,6 +45,9 @@
 //! # assert_eq!(numbers(&cellworks_host::Host::new().unwrap(), 4), [0, 1, 2, 3]);
 //! ```
 
+// Rejected: a timer that catches up with late times. Its reader would get a burst of times that
+// have passed. They are left out.
+
 use std::ops::Add;
 
 use cellworks_machine::{Span, Time};

@@ -1,5 +1,9 @@
 //! A lower bound of the cost of all placements.
 
+// Rejected: `pathfinding` or `lapjv` for the linear assignment. The first takes only whole
+// numbers, the second only square matrices of `ndarray`. `lsap` takes fractions, and fewer tasks
+// than places.
+
 use crate::Problem;
 use crate::slots::Slots;
 

@@ -1,5 +1,5 @@
-//! Rows of text in columns, as all tables for people are written whose cells stay whole where there
-//! is room.
+//! Rows of text in columns. All tables for people are written this way if their cells stay whole
+//! when there is room.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 
@@ -8,8 +8,8 @@ use crate::text::trimmed;
 /// Blanks between columns.
 const GAP: u16 = 2;
 
-/// Rows of text, the headings first, in columns two blanks apart. A column fills from the right,
-/// unless `is_text` says of its index that it holds text.
+/// Rows of text, the headings first, in columns two blanks apart. A column is aligned to the right,
+/// unless `is_text` returns for its index that it holds text.
 pub(crate) fn columns<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,
@@ -19,7 +19,7 @@ pub(crate) fn columns<R: Into<Row>>(
     aligned(table, rows, is_text)
 }
 
-/// The same in at most `width` columns: cells are broken where they are too long.
+/// The same in at most `width` columns: cells that are too long are broken.
 pub(crate) fn columns_within<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,

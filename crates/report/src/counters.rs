@@ -3,7 +3,7 @@
 use crate::text::{figures, size, time, whole};
 use crate::{Counters, ResourceCounters, SpeCounters};
 
-/// What the counters are of.
+/// A line about the run that the counters belong to.
 pub(crate) fn about(counters: &Counters) -> String {
     format!(
         "{} of simulated time, {} events",
@@ -61,7 +61,7 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     ]
 }
 
-/// Bytes, as people read many of them.
+/// A number of bytes, in a unit that suits its size.
 fn moved(bytes: u64) -> String {
     let scaled =
         |log2: u32, unit| format!("{} {unit}", figures(bytes as f64 / 2f64.powi(log2 as i32)));

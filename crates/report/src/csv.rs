@@ -6,7 +6,7 @@ use cellworks_stats::{Matrix, Measurement, Polling, Setting};
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
-/// The columns of measurements, but for the settings between these.
+/// The columns of measurements before those of the settings.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
 p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n";
@@ -20,9 +20,9 @@ fn header() -> String {
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
 
-/// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements,
-/// as `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
-/// measurement, and matrices that stand beside measurements are left out: JSON and HTML have them.
+/// The report as CSV. A spreadsheet has one header. So a report with matrices and no measurements,
+/// as `stats --matrix` makes it, has a line for each measured pair. Any other report has a line for
+/// each measurement, and its matrices are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
@@ -36,7 +36,7 @@ pub fn render(report: &Report) -> String {
     header + &lines.concat()
 }
 
-/// A field that is quoted where it must be.
+/// A field, quoted if it must be.
 pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -117,7 +117,7 @@ mod tests {
             p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n\
             mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,\n\
             dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000\n";
-        // Its matrices are left out.
+        // The matrices of the report are left out.
         assert_eq!(render(&report), expected);
     }
 
@@ -133,7 +133,7 @@ mod tests {
             copy,,1048576,0,1,\"CPU 0, thread 1\",,50000\n\
             copy,,1048576,1,0,,\"CPU 0, thread 1\",50000\n";
         assert_eq!(render(&report), expected);
-        // An interrupted matrix is still one.
+        // A matrix of an interrupted run is still a matrix.
         report.matrices = vec![made_up::pair(Primitive::Signal, 60.0)];
         report.matrices[0].one_way_ns = vec![vec![None; 2]; 2];
         assert_eq!(render(&report), MATRIX_HEADER);

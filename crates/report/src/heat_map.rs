@@ -6,9 +6,9 @@
 //!   SPE 32-63  97.9 51.7             blank: none of them was measured
 //! ```
 //!
-//! Numbers stand in the cells, so that the picture says the same where colours are not shown. On
-//! machines with more SPEs than there is room for columns, a cell is a block of pairs.
-//! On a computer SPEs are called by their CPUs.
+//! Numbers are in the cells, so that the picture has the same content without colours. If a machine
+//! has more SPEs than there is room for columns, a cell is a block of pairs. On a computer SPEs
+//! have the names of their CPUs.
 
 use std::iter;
 
@@ -81,7 +81,7 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale, width: usize) ->
     text + "\n" + &legend(scale, block, width)
 }
 
-/// What SPEs are called: on a computer by the numbers of their CPUs.
+/// The names of SPEs: on a computer the numbers of their CPUs.
 struct Names<'m> {
     machine: &'m MachineInfo,
     noun: &'static str,
@@ -89,7 +89,7 @@ struct Names<'m> {
 }
 
 impl<'m> Names<'m> {
-    /// The longest list of CPUs that stands in front of a row.
+    /// The longest list of CPUs in front of a row.
     const LIST: usize = 12;
 
     fn of(machine: &'m MachineInfo, spes: usize) -> Self {
@@ -114,22 +114,22 @@ impl<'m> Names<'m> {
     }
 }
 
-/// A matrix with blocks of SPEs in place of SPEs.
+/// A matrix with blocks of SPEs instead of SPEs.
 struct Grid {
-    /// How many SPEs a block has; the last one may have fewer.
+    /// The number of SPEs in a block; the last one may have fewer.
     block: usize,
-    /// What stands in front of each row.
+    /// The label in front of each row.
     labels: Vec<String>,
     medians: Vec<Vec<Option<f64>>>,
-    /// Of the numbers in cells.
+    /// The unit of the numbers in cells.
     unit: Unit,
 }
 
 impl Grid {
-    /// The finest grid that fits; one whose blocks are equal where it is not much coarser.
+    /// The finest grid that fits, or a slightly coarser one with equal blocks.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // Each pair, with the place of each SPE if there is room.
+        // A cell for each pair, with the place of each SPE if there is room.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;
@@ -173,7 +173,7 @@ impl Grid {
     fn fits(&self, names: &Names<'_>, width: usize) -> bool {
         let columns = (width - label_width(&self.labels).min(width))
             / cell_width(&self.medians, names, self.unit);
-        // Blocks that hold all SPEs are as coarse as it gets.
+        // If blocks hold all SPEs, there is no coarser grid.
         self.labels.len() <= columns.max(1)
     }
 }
@@ -217,7 +217,7 @@ fn style(scale: &Scale, ns: f64) -> Style {
         .fg_color(Some(text.into()))
 }
 
-/// The matrix with blocks of SPEs in place of SPEs.
+/// The medians of the matrix with blocks of SPEs instead of SPEs.
 fn medians(matrix: &Matrix, block: usize) -> Vec<Vec<Option<f64>>> {
     let rows = matrix.one_way_ns.chunks(block);
     rows.map(|rows| {
@@ -244,7 +244,7 @@ fn label_width(labels: &[String]) -> usize {
     widest.unwrap_or(0).max("from \\ to".len()) + 1
 }
 
-/// Room for each number and for that of each SPE or CPU, and a gap in front.
+/// The width for each number and for the name of each SPE or CPU, with a gap in front.
 fn cell_width(grid: &[Vec<Option<f64>>], names: &Names<'_>, unit: Unit) -> usize {
     let times = grid.iter().flatten().flatten();
     let widest = times.map(|ns| unit.figures(*ns).len()).max().unwrap_or(0);

@@ -6,8 +6,8 @@ use serde::Serialize;
 ///
 /// # Panics
 ///
-/// If `result` has something that JSON has not; reports and comparisons are only strings, numbers,
-/// lists and objects.
+/// If `result` contains something that JSON does not have; reports and comparisons contain only
+/// strings, numbers, lists and objects.
 pub fn render(result: &impl Serialize) -> String {
     let mut text =
         serde_json::to_string_pretty(result).expect("only strings, numbers, lists and objects");

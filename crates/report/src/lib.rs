@@ -1,4 +1,4 @@
-//! What a run of Cellworks found, and views of it.
+//! The results of a run of Cellworks, and views of them.
 //!
 //! ```text
 //!                              ┌─► table   for people at a terminal
@@ -7,13 +7,13 @@
 //!                              └─► html    one file with curves and heat maps
 //! ```
 //!
-//! A [`Report`] is computed once, and every view only shows what is in it. A [`ProgramReport`] is
-//! what programs found, a [`PlacementReport`] where tasks are to be, and an [`ExplanationReport`]
-//! what two placements differ in. [`read()`] takes each back from its JSON, and [`Comparison`] sets
-//! two of a kind side by side. A [`Reproduction`] sets simulated numbers beside published ones. All
-//! of them have one [`Envelope`].
+//! A [`Report`] is computed once, and every view only shows its contents. A [`ProgramReport`] has
+//! the results of programs, a [`PlacementReport`] the places for tasks, and an
+//! [`ExplanationReport`] the differences between two placements. [`read()`] reads each of them from
+//! its JSON, and [`Comparison`] compares two of a kind. A [`Reproduction`] compares simulated
+//! numbers with published ones. All of them have one [`Envelope`].
 
-// Test data is shared with the tests beside this crate, which see it from outside.
+// Test data is shared with the tests beside this crate, which use it under the crate's public name.
 #[cfg(test)]
 extern crate self as cellworks_report;
 
@@ -65,75 +65,77 @@ pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{WIDTH, bandwidth, size, time, title};
 pub use words::Words;
 
-/// The version of the JSON; it rises when a field changes its meaning or goes, not when one is
-/// added.
+/// The version of the JSON. It rises when a field changes its meaning or is removed, but not when
+/// one is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What all results have in common, whatever command found them.
+/// The part that all results have in common, whichever command found them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Envelope {
     /// The version of the form of this object.
     pub schema_version: u32,
-    /// The machine that was measured, or simulated; of several the first.
+    /// The machine that was measured, or simulated. If there are several, it is the first.
     pub machine: MachineInfo,
-    /// What measured or simulated it, and when; of several runs that of the first.
+    /// The program and the computer that measured or simulated it, and the time; of several runs,
+    /// those of the first.
     pub environment: Environment,
-    /// The command that found it, such as `stats`.
+    /// The command, such as `stats`.
     pub command: String,
     /// Whether the numbers can be relied upon.
     pub trust: Trust,
-    /// Whether everything was done that should have been; an interrupted run is not complete.
+    /// Whether everything was done that should have been. An interrupted run is not complete.
     pub complete: bool,
 }
 
-/// What `cellworks stats` has measured.
+/// The results of `cellworks stats`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// What was not measured, and why.
+    /// The measurements that are missing, and the reasons.
     pub not_measured: Vec<NotMeasured>,
     /// Single operations, in the order in which they were measured.
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
-    /// What the same two SPEs took again and again during the run; `None` where the same always
-    /// takes the same time, of a machine with one SPE, where a number of iterations was asked for,
-    /// and in files of commands that did not look yet.
+    /// The time of one pair of SPEs, measured again and again during the run. `None` for a machine
+    /// on which an operation always takes the same time, for a machine with one SPE, if the user
+    /// gave a number of iterations, and in files of older commands.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// What follows from several measurements.
+    /// Findings that follow from several measurements.
     pub results: Vec<Finding>,
-    /// What to make of it.
+    /// Advice for programs on this machine.
     pub advice: Vec<Advice>,
-    /// What the parts of a simulated machine did in the run; `None` unless asked for.
+    /// The counters of the parts of a simulated machine in the run; `None` unless the user asked
+    /// for them.
     pub counters: Option<Counters>,
 }
 
 /// The machine that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineInfo {
-    /// What people call the machine: of the host, the processor's name.
+    /// The title of the machine: for the host, the processor's name.
     pub name: String,
     /// `host`: this computer. `simulated`: a machine that is simulated. `costs`: a matrix of costs,
-    /// of which only the number of places is known.
+    /// for which only the number of places is known.
     pub kind: String,
-    /// How many SPEs it has.
+    /// The number of SPEs.
     pub spes: usize,
     /// Cell 0, Cell 1, ...; on the host, the cores under one last-level cache.
     pub cells: Vec<CellInfo>,
-    /// How many memory modules it has; on the host, NUMA nodes.
+    /// The number of memory modules; on the host, of NUMA nodes.
     pub memory_modules: usize,
-    /// Where each SPE is, such as `CPU 3`.
+    /// The place of each SPE, such as `CPU 3`.
     pub spe_places: Vec<String>,
     /// The memory module that is nearest to each SPE; on the host, that of its CPU. The SPEs of a
-    /// Cell differ if their last-level cache lies over several NUMA nodes. Empty of a matrix of
-    /// costs, and in files of commands that did not say so yet.
+    /// Cell differ if their last-level cache covers several NUMA nodes. Empty for a matrix of
+    /// costs, and in files of older commands.
     #[serde(default)]
     pub spe_memory_modules: Vec<usize>,
-    /// Where the PPE is, such as `CPU 0`; `None` where it has no name, and in files of commands
-    /// that did not say so yet.
+    /// The place of the PPE, such as `CPU 0`; `None` if it has no name, and in files of older
+    /// commands.
     #[serde(default)]
     pub ppe_place: Option<String>,
     /// How it was simulated; `None` if it was not.
@@ -146,7 +148,7 @@ pub struct MachineInfo {
 pub struct Simulation {
     /// The name of its description, such as `qs20`.
     pub description: String,
-    /// What decides the order of events of the same instant; 0 is the plain order.
+    /// The number that decides the order of events of the same instant; 0 is the plain order.
     pub seed: u64,
     /// Whether the PPE wrote and read the registers of SPEs by calls into the kernel, and not
     /// directly.
@@ -158,24 +160,25 @@ pub struct Simulation {
 pub struct CellInfo {
     /// The numbers of its SPEs.
     pub spes: Vec<usize>,
-    /// Its own memory module; of several, that of the SPEs to be used first.
+    /// The memory module nearest to the Cell. If its SPEs have several, it is that of the SPEs to
+    /// be used first.
     pub nearest_memory_module: usize,
 }
 
-/// What measured, and under which circumstances.
+/// The program and the computer that measured, and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The version of the command.
     pub cellworks_version: String,
     /// `release` or `debug`; times of a debug build mean little.
     pub build: String,
-    /// Such as `linux`.
+    /// The operating system, such as `linux`.
     pub operating_system: String,
-    /// Its release.
+    /// The release of its kernel.
     pub kernel: Option<String>,
-    /// Such as `x86_64`.
+    /// The architecture, such as `x86_64`.
     pub architecture: String,
-    /// When the run ended, in seconds since 1970-01-01 00:00 UTC.
+    /// The time at which the run ended, in seconds since 1970-01-01 00:00 UTC.
     pub finished_unix_s: u64,
     /// What may have disturbed the measurements, in sentences.
     pub warnings: Vec<String>,
@@ -183,33 +186,34 @@ pub struct Environment {
     pub host: Option<Conditions>,
 }
 
-/// The state of the computer that was measured. What could not be read is `None`.
+/// The state of the computer that was measured. A value that could not be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
-    /// How many threads wanted to run in the last minute before the run, on average.
+    /// The average number of threads that wanted to run in the last minute before the run.
     pub load_average: Option<f64>,
-    /// The share of the time of the measured CPUs that others used just before the run, 0 to 1.
+    /// The share of the time of the measured CPUs that other programs used just before the run, 0
+    /// to 1.
     pub busy_before: Option<f64>,
-    /// The share of the time of the measured CPUs that others used during the run, 0 to 1.
+    /// The share of the time of the measured CPUs that other programs used during the run, 0 to 1.
     pub busy_during: Option<f64>,
-    /// The share of the time of the measured CPUs that the hypervisor gave to others during the
-    /// run, 0 to 1.
+    /// The share of the time of the measured CPUs that the hypervisor gave to other virtual
+    /// machines during the run, 0 to 1.
     pub stolen_during: Option<f64>,
     /// The frequency governors of the measured CPUs, each once.
     pub governors: Vec<String>,
-    /// How many CPUs' worth of time the container or user may use.
+    /// The number of CPUs whose time the container or user may use.
     pub quota_cpus: Option<f64>,
-    /// What the clock counts by, such as `tsc`.
+    /// The clock source of the system, such as `tsc`.
     pub clock_source: Option<String>,
     /// The highest clock rate of the measured CPUs.
     pub highest_clock_hz: Option<u64>,
     /// The smallest step that the clock was seen to take, in nanoseconds; `None` if it stood still.
     pub clock_step_ns: Option<f64>,
-    /// What reading the clock takes, in nanoseconds.
+    /// How long it takes to read the clock, in nanoseconds.
     pub clock_reading_ns: f64,
     /// When Linux gives ordinary memory in huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
-    /// How many bytes of memory programs could have before the run.
+    /// The bytes of memory that were available to programs before the run.
     pub memory_available_bytes: Option<u64>,
     /// The CPUs that were left out.
     pub cpus_left_out: Vec<CpuLeftOut>,
@@ -220,39 +224,39 @@ pub struct Conditions {
 pub struct CpuLeftOut {
     /// Its number.
     pub cpu: u32,
-    /// Why, in a few words.
+    /// The reason, in a few words.
     pub why: String,
 }
 
 /// Whether the numbers can be relied upon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
-    /// Whether they can: there is no reason against it.
+    /// Whether they can. They can if there are no reasons against it.
     pub trustworthy: bool,
-    /// Why not, in sentences that say what to do about it.
+    /// The reasons, in sentences with what to do.
     pub reasons: Vec<String>,
-    /// Of which kind each of `reasons` is, in the same order. `None` in a comparison with a file
-    /// whose command did not say so yet.
+    /// The kind of each of `reasons`, in the same order. `None` in a comparison with a file of an
+    /// older command.
     #[serde(default)]
     pub kinds: Vec<Option<ReasonKind>>,
 }
 
-/// Of which kind a reason is not to rely upon numbers.
+/// The kind of a reason not to rely upon numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonKind {
-    /// The measurement did not have the computer for itself: others used its CPUs, CPUs vanished,
-    /// or data lay in another memory module than they should.
+    /// The measurement did not have the computer for itself: other programs used its CPUs, CPUs
+    /// vanished, or data was in another memory module than it should be.
     Disturbed,
-    /// Too many numbers are known only roughly, and would come out differently next time.
+    /// Too many numbers are known only roughly. They would be different the next time.
     Uncertain,
-    /// The computer was in two states during the run, such as virtual CPUs that are at times near
-    /// each other and at times far apart, and numbers of both are mixed.
+    /// The computer was in two states during the run, and numbers of both are mixed. For example,
+    /// virtual CPUs may be near each other at times and far apart at other times.
     Unsteady,
-    /// The numbers are those of another computer than the machine that is named: the command was
-    /// told to read the files of one (`CELLWORKS_FSROOT`), and measured on another.
+    /// The numbers are not those of the machine that is named. The command read the files of one
+    /// computer (`CELLWORKS_FSROOT`), and measured on another.
     Foreign,
-    /// A number came out that cannot be true. It is not among the results.
+    /// A number was found that is impossible. It is not among the results.
     Impossible,
     /// A simulation failed, and its numbers are missing.
     Failed,
@@ -261,43 +265,43 @@ pub enum ReasonKind {
 /// A reason not to rely upon numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Of which kind it is.
+    /// The kind of the reason.
     pub kind: ReasonKind,
-    /// A sentence that says what to do about it.
+    /// A sentence with what to do.
     pub text: String,
 }
 
-/// What the parts of a simulated machine did from the beginning of the run to its end, warm-up and
-/// starting of programs included.
+/// The counters of the parts of a simulated machine from the beginning of the run to its end,
+/// including warm-up and the start of programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// How long the run took, in simulated time.
     pub elapsed_ns: f64,
     /// By SPE.
     pub spes: Vec<SpeCounters>,
-    /// Rings or links of the interconnect, memory modules, and the link between Cells.
+    /// The rings or links of the interconnect, the memory modules, and the link between Cells.
     pub resources: Vec<ResourceCounters>,
-    /// How many events the simulation handled.
+    /// The number of events that the simulation handled.
     pub events: u64,
 }
 
-/// What an SPE did with its time, and its MFC. It waits when all threads of its program do; what
-/// the one waits for that began last is what counts.
+/// What an SPE and its MFC did with their time. An SPE waits when all threads of its program wait.
+/// The kind of the wait is that of the thread that began to wait last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeCounters {
-    /// Running a program.
+    /// The time in which it ran a program.
     pub computing_ns: f64,
-    /// Waiting for a transfer.
+    /// The time in which it waited for a transfer.
     pub waiting_for_dma_ns: f64,
-    /// Waiting for a word in a mailbox, or for room for one.
+    /// The time in which it waited for a word in a mailbox, or for room for one.
     pub waiting_for_mailbox_ns: f64,
-    /// Waiting for a signal.
+    /// The time in which it waited for a signal.
     pub waiting_for_signal_ns: f64,
-    /// Waiting for a reservation or an atomic operation.
+    /// The time in which it waited for a reservation or an atomic operation.
     pub waiting_for_lock_ns: f64,
-    /// Waiting for something else.
+    /// The time in which it waited for something else.
     pub waiting_for_other_ns: f64,
-    /// Without a program.
+    /// The time without a program.
     pub idle_ns: f64,
     /// MFC commands that were completed.
     pub commands: u64,
@@ -308,27 +312,27 @@ pub struct SpeCounters {
 /// How much a part was used that several SPEs share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceCounters {
-    /// Such as `Cell 0, ring 2`.
+    /// The name, such as `Cell 0, ring 2`.
     pub name: String,
     /// Packets, or lines of memory.
     pub packets: u64,
     /// Bytes of data.
     pub bytes: u64,
-    /// For how long there was at least one packet.
+    /// How long at least one packet was on it.
     pub busy_ns: f64,
 }
 
-/// Something that was not measured.
+/// A measurement that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotMeasured {
-    /// What.
+    /// The measurement.
     pub what: String,
-    /// Why not.
+    /// The reason.
     pub why: String,
 }
 
 impl Trust {
-    /// Each reason with its kind, where that is known.
+    /// Each reason with its kind, if the kind is known.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, Option<ReasonKind>)> {
         let kinds = self.kinds.iter().copied().chain(repeat(None));
         self.reasons.iter().map(String::as_str).zip(kinds)
@@ -351,8 +355,9 @@ impl Report {
 }
 
 impl Envelope {
-    /// The envelope of what a command has found, in the present form; it can be relied upon if
-    /// there are no `reasons` against it. Reasons and warnings are said in the words of the machine.
+    /// The envelope of a command's results, in the present form. The results can be relied upon if
+    /// there are no `reasons` against it. Reasons and warnings are written in the words of the
+    /// machine.
     pub fn new(
         command: &str,
         machine: MachineInfo,
@@ -411,7 +416,7 @@ impl MachineInfo {
         }
     }
 
-    /// Whether it is a computer, and not a machine that is simulated or a matrix of costs.
+    /// Whether the machine is a computer, and not a simulated machine or a matrix of costs.
     pub fn is_this_computer(&self) -> bool {
         self.kind == "host"
     }

@@ -1,5 +1,5 @@
-//! One machine, as Cellworks sees it: what is where, and what limits its use. As text, as JSON and
-//! as a page with a drawing.
+//! One machine: its parts, their places, and what limits its use. As text, as JSON and as a page
+//! with a drawing.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -14,7 +14,7 @@ use crate::table::{head, section};
 use crate::text::{bold, figures, parts_of, quota, ranges, size};
 use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION, Words};
 
-/// What `cellworks machine` prints.
+/// The output of `cellworks machine`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineReport {
     /// The version of the form of this object.
@@ -23,7 +23,7 @@ pub struct MachineReport {
     pub command: String,
     /// The machine.
     pub machine: MachineInfo,
-    /// The CPUs that may be used, by number; none of a simulated machine.
+    /// The CPUs that may be used, by number; empty for a simulated machine.
     pub cpus: Vec<CpuInfo>,
     /// The caches of these CPUs, by level.
     pub caches: Vec<CacheInfo>,
@@ -33,9 +33,9 @@ pub struct MachineReport {
     pub quota: Option<QuotaInfo>,
     /// The CPUs that are not used.
     pub cpus_left_out: Vec<CpuLeftOut>,
-    /// What connects the elements of a simulated machine; `None` of this computer.
+    /// The interconnect of a simulated machine; `None` for this computer.
     pub interconnect: Option<InterconnectInfo>,
-    /// What is odd about the machine, in sentences.
+    /// What is unusual about the machine, in sentences.
     pub warnings: Vec<String>,
 }
 
@@ -44,26 +44,26 @@ pub struct MachineReport {
 pub struct CpuInfo {
     /// Its number.
     pub cpu: u32,
-    /// The SPE that it runs; `None` if a quota does not pay for it.
+    /// The SPE that it runs; `None` if the quota does not allow one.
     pub spe: Option<usize>,
-    /// Whether it has the main thread, the PPE.
+    /// Whether the main thread, which is the PPE, runs on it.
     pub has_ppe: bool,
     /// Its socket.
     pub package: usize,
-    /// Its core; those of hardware threads of one core are equal.
+    /// The number of its core. Hardware threads of one core have the same number.
     pub core: usize,
     /// Its group of CPUs with a common last-level cache.
     pub cache_group: usize,
     /// Its NUMA node.
     pub numa_node: u32,
-    /// The highest clock rate that the system names.
+    /// The highest clock rate, as the system reports it.
     pub highest_clock_hz: Option<u64>,
 }
 
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheInfo {
-    /// 1 is next to the core.
+    /// The level: 1 is next to the core.
     pub level: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
@@ -78,20 +78,21 @@ pub struct CacheInfo {
 pub struct NumaNodeInfo {
     /// Its number.
     pub node: u32,
-    /// How much memory it has.
+    /// The size of its memory.
     pub bytes: Option<u64>,
-    /// Whether this process can have memory of it.
+    /// Whether this process can have memory from it.
     pub usable: bool,
-    /// How far its CPUs are from the memory of each node, in the order of this list; its own is 10.
+    /// The distance of its CPUs from the memory of each node, in the order of this list. The
+    /// distance to itself is 10.
     pub distances: Vec<u32>,
 }
 
 /// A limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaInfo {
-    /// How many CPUs' worth of time the container or user may use.
+    /// The number of CPUs whose time the container or user may use.
     pub cpus: f64,
-    /// The file that says so.
+    /// The file with the limit.
     pub set_in: String,
 }
 
@@ -100,21 +101,21 @@ pub struct QuotaInfo {
 pub struct InterconnectInfo {
     /// `rings`, `mesh`, `crossbar` or `matrix`.
     pub kind: String,
-    /// The elements of each Cell: of rings in their order.
+    /// The elements of each Cell. For rings they are in ring order.
     pub cells: Vec<Vec<ElementInfo>>,
 }
 
 /// An element of a Cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ElementInfo {
-    /// Such as `SPE 3` or `memory 0`.
+    /// The name, such as `SPE 3` or `memory 0`.
     pub name: String,
-    /// Its column and row on a mesh; `None` elsewhere.
+    /// The column and row of its tile on a mesh; `None` elsewhere.
     pub tile: Option<[u16; 2]>,
 }
 
 impl MachineReport {
-    /// A machine of which nothing but this is known.
+    /// A report with only this machine.
     pub fn of(machine: MachineInfo) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -130,7 +131,7 @@ impl MachineReport {
         }
     }
 
-    /// The CPUs of a package, of each group in it, and of each core in that.
+    /// The CPUs of each package, of each group in it, and of each core in that.
     fn packages(&self) -> BTreeMap<usize, BTreeMap<usize, BTreeMap<usize, Vec<&CpuInfo>>>> {
         let mut packages = BTreeMap::new();
         for cpu in &self.cpus {
@@ -380,8 +381,8 @@ fn boxes(report: &MachineReport) -> Markup {
 /// The width and the height of a drawing of a Cell.
 const SIZE: f64 = 360.0;
 
-/// The elements of each Cell: on a mesh at their tiles, otherwise in a circle, which is drawn where
-/// it is a ring.
+/// The elements of each Cell: on a mesh at their tiles, otherwise in a circle. If they are in a
+/// ring, the circle is drawn.
 fn elements(interconnect: &InterconnectInfo) -> Markup {
     let is_ring = interconnect.kind == "rings";
     html! {
@@ -408,7 +409,7 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
-/// Where each element is drawn, and how large.
+/// The place and the size of each element in the drawing.
 fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let tiles = elements.iter().filter_map(|element| element.tile);
     let (columns, rows) = tiles.fold((1, 1), |(columns, rows), [column, row]| {
@@ -419,7 +420,7 @@ fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let mut at_tile: BTreeMap<[u16; 2], u16> = BTreeMap::new();
     let place = |(number, element): (usize, &ElementInfo)| match element.tile {
         Some(tile) => {
-            // What shares a tile with an SPE stands beside it.
+            // An element that shares a tile with an SPE is drawn beside it.
             let before = at_tile.entry(tile).or_default();
             let beside = f64::from(*before) * step * 0.3;
             *before += 1;

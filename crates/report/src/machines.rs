@@ -22,10 +22,10 @@ const COLUMNS: [(&str, bool); 6] = [
 const CSV_HEADER: &str =
     "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n";
 
-/// Between columns.
+/// Blanks between columns.
 const GAP: u16 = 2;
 
-/// What `cellworks machines` prints.
+/// The output of `cellworks machines`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machines {
     /// The version of the form of this object.
@@ -39,17 +39,17 @@ pub struct Machines {
 /// A machine that can be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedMachine {
-    /// What `--machine` takes.
+    /// The name, as `--machine` takes it.
     pub name: String,
-    /// What people call it.
+    /// The title.
     pub title: String,
-    /// How many SPEs programs may use.
+    /// The number of SPEs that programs may use.
     pub spes: usize,
-    /// How many Cells it has.
+    /// The number of Cells.
     pub cells: usize,
-    /// How many memory modules it has.
+    /// The number of memory modules.
     pub memory_modules: usize,
-    /// How much memory each of them has; `None` if they differ.
+    /// The size of the memory of each module; `None` if they differ.
     pub memory_bytes_per_module: Option<usize>,
     /// What connects the elements of a Cell: `rings`, `mesh`, `crossbar` or `matrix`.
     pub interconnect: String,
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_says_of_each_machine_what_it_has() {
+    fn the_table_has_the_parts_of_each_machine() {
         assert_eq!(
             table(&made_up::machines(), crate::WIDTH),
             "\

@@ -1,4 +1,4 @@
-//! Reading back what the command wrote as JSON.
+//! Reads reports back from their JSON.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report,
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
-/// A file cannot be used as a report. The message names it and says why, and what to do.
+/// A file cannot be used as a report. The message has its name, the reason, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", .path.display())]
 pub struct ReadError {
@@ -23,21 +23,21 @@ pub struct ReadError {
     why: String,
 }
 
-/// What two reports are compared by.
+/// A report that was read, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// By `cellworks stats`.
+    /// The report of `cellworks stats`.
     Stats(Report),
-    /// By a program that `cellworks run` ran, or by `cellworks map ring`.
+    /// The report of a program of `cellworks run`, or of `cellworks map ring`.
     Program(ProgramReport),
-    /// Found by `cellworks map solve`.
+    /// The report of `cellworks map solve`.
     Placement(PlacementReport),
-    /// By `cellworks map explain`, of two placements.
+    /// The report of `cellworks map explain` about two placements.
     Explanation(ExplanationReport),
 }
 
 impl Measured {
-    /// What all results have in common.
+    /// The part that all results have in common.
     pub fn envelope(&self) -> &Envelope {
         match self {
             Self::Stats(report) => &report.envelope,
@@ -73,7 +73,7 @@ impl Measured {
     }
 }
 
-/// The fields that say which others to expect.
+/// The fields that decide which other fields to expect.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Head {
@@ -82,12 +82,11 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads what `cellworks stats`, `cellworks run` or `cellworks map` wrote with `--format json`.
-/// Fields that are not known are passed over, and control characters become `\u{fffd}`, in the
-/// report and in errors: the file may come from elsewhere, and what is in it is shown on a
-/// terminal.
+/// Reads the JSON of `cellworks stats`, `cellworks run` or `cellworks map` (`--format json`).
+/// Unknown fields are ignored. Control characters become `\u{fffd}`, in the report and in errors:
+/// the file may come from elsewhere, and its contents are shown on a terminal.
 ///
-/// The whole file is held in memory meanwhile; it may be a pipe.
+/// The whole file is in memory meanwhile; it may be a pipe.
 ///
 /// # Errors
 ///
@@ -99,7 +98,7 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
     })
 }
 
-/// As [`read`]; the error is what a sentence says about the file after its name.
+/// Like [`read`]. The error is the end of a sentence that begins with the name of the file.
 fn checked(path: &Path) -> Result<Measured, String> {
     let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
@@ -123,7 +122,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
             )
         }
     };
-    // Before anything is said about fields: is it JSON to its end?
+    // Before fields are checked: is the file JSON to its end?
     serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
     let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
@@ -159,7 +158,8 @@ fn checked(path: &Path) -> Result<Measured, String> {
     Ok(measured)
 }
 
-/// Why the operating system does not give the bytes of a file, after the name of the file.
+/// The reason why the operating system does not return the bytes of a file. It follows the name of
+/// the file.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!(
@@ -200,13 +200,13 @@ fn show(value: &mut Value) {
     }
 }
 
-/// The text with a visible character in place of each control character.
+/// The text with a visible character instead of each control character.
 fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Whether what is wrong with a text is its end. Of an object that is cut off in a number, such as
-/// after `0.`, the parser says that the number is wrong.
+/// Whether the error is that the text ends too early. If an object is cut off in a number, such as
+/// after `0.`, the parser reports that the number is wrong.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,
@@ -229,8 +229,8 @@ mod tests {
     use super::*;
     use crate::{Comparison, ReasonKind, Trust, made_up};
 
-    /// What `read` says about a file `report.json` with this text; its directory is cut out.
-    fn said(text: &[u8]) -> String {
+    /// The error of `read` for a file `report.json` with this text, without its directory.
+    fn error_of(text: &[u8]) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
         fs::write(&path, text).unwrap();
@@ -244,8 +244,8 @@ mod tests {
             .replace(&format!("{}/", directory.display()), "")
     }
 
-    fn said_about(report: &Value) -> String {
-        said(report.to_string().as_bytes())
+    fn error_about(report: &Value) -> String {
+        error_of(report.to_string().as_bytes())
     }
 
     fn sound() -> Value {
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Program(report.clone()));
         report.results.clear();
         assert_eq!(
-            said_about(&serde_json::to_value(report).unwrap()),
+            error_about(&serde_json::to_value(report).unwrap()),
             "`report.json` has nothing in it that was measured: the run ended too early, so measure again"
         );
     }
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
     }
 
-    /// Which an older command of the same version wrote.
+    /// An older command of the same version wrote this report.
     #[test]
     fn a_report_without_states_is_read() {
         let directory = tempfile::tempdir().unwrap();
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(expected));
     }
 
-    /// Which an older command of the same version wrote.
+    /// An older command of the same version wrote these reports.
     #[test]
     fn reasons_without_kinds_are_read_and_compared() {
         let directory = tempfile::tempdir().unwrap();
@@ -357,19 +357,19 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_read_is_said() {
-        // The administrator may read everything, so the message is made by hand.
-        let said = |error: io::Error| {
+    fn a_file_that_may_not_be_read_is_an_error_with_the_reason() {
+        // The administrator may read everything, so the test makes the message itself.
+        let error_of = |error: io::Error| {
             let path = PathBuf::from("report.json");
             let why = unreadable(&path, &error);
             ReadError { path, why }.to_string()
         };
         assert_eq!(
-            said(ErrorKind::PermissionDenied.into()),
+            error_of(ErrorKind::PermissionDenied.into()),
             "`report.json` may not be read by this user; change its permissions, or copy it"
         );
         assert_eq!(
-            said(io::Error::other("disk on fire")),
+            error_of(io::Error::other("disk on fire")),
             "`report.json` cannot be read: disk on fire; name a file that can be, or measure again"
         );
     }
@@ -378,16 +378,16 @@ mod tests {
     fn a_file_with_nothing_in_it_is_empty() {
         let expected = "`report.json` is empty: what should have written it has failed, so look at its errors \
                         and measure again";
-        assert_eq!(said(b""), expected);
-        assert_eq!(said(b" \n\n"), expected);
+        assert_eq!(error_of(b""), expected);
+        assert_eq!(error_of(b" \n\n"), expected);
     }
 
     #[test]
-    fn a_file_that_is_cut_off_says_where_it_ends() {
+    fn the_error_of_a_file_that_is_cut_off_has_the_place_of_its_end() {
         let whole = crate::json::render(&made_up::report());
         let lines: Vec<&str> = whole.lines().take(20).collect();
         assert_eq!(
-            said(lines.join("\n").as_bytes()),
+            error_of(lines.join("\n").as_bytes()),
             "`report.json` is cut off: it ends in the middle, at line 20; copy it again, or measure again"
         );
     }
@@ -396,30 +396,30 @@ mod tests {
     fn it_may_be_cut_off_anywhere() {
         let whole = crate::json::render(&made_up::report());
         for length in (1..whole.trim_end().len()).step_by(13) {
-            let said = said(&whole.as_bytes()[..length]);
+            let message = error_of(&whole.as_bytes()[..length]);
             assert!(
-                said.starts_with("`report.json` is cut off: it ends in the middle, at line "),
-                "after {length} bytes: {said}"
+                message.starts_with("`report.json` is cut off: it ends in the middle, at line "),
+                "after {length} bytes: {message}"
             );
         }
     }
 
     #[test]
-    fn what_is_not_json_is_said_with_its_place() {
+    fn the_error_of_a_file_that_is_not_json_has_the_place() {
         assert_eq!(
-            said(b"function,spes\nmailbox,1\n"),
+            error_of(b"function,spes\nmailbox,1\n"),
             "`report.json` is not JSON (expected ident at line 1 column 2); name what `cellworks stats`, \
              `cellworks run` or `cellworks map` printed with --format json"
         );
         assert_eq!(
-            said(b"\x7fELF\x02"),
+            error_of(b"\x7fELF\x02"),
             "`report.json` is not JSON (expected value at line 1 column 1); name what `cellworks stats`, \
              `cellworks run` or `cellworks map` printed with --format json"
         );
         let two = crate::json::render(&made_up::report()).repeat(2);
         let lines = two.lines().count() / 2;
         assert_eq!(
-            said(two.as_bytes()),
+            error_of(two.as_bytes()),
             format!(
                 "`report.json` is not JSON (trailing characters at line {} column 1); name what `cellworks \
                  stats`, `cellworks run` or `cellworks map` printed with --format json",
@@ -431,25 +431,25 @@ mod tests {
     #[test]
     fn json_of_something_else_names_what_is_missing() {
         assert_eq!(
-            said(b"{\"dependencies\": {}}"),
+            error_of(b"{\"dependencies\": {}}"),
             "`report.json` is JSON, but not a report of cellworks (missing field `schema_version` at line 1 \
              column 20); name what `cellworks stats`, `cellworks run` or `cellworks map` printed \
              with --format json"
         );
         assert_eq!(
-            said(b"42"),
+            error_of(b"42"),
             "`report.json` is JSON, but not a report of cellworks (invalid type: integer `42`, expected an \
              object at line 1 column 2); name what `cellworks stats`, `cellworks run` or `cellworks map` printed \
              with --format json"
         );
         let mut report = sound();
         report.as_object_mut().unwrap().remove("machine");
-        let said = said_about(&report);
+        let message = error_about(&report);
         assert!(
-            said.starts_with(
+            message.starts_with(
                 "`report.json` is JSON, but not a report of cellworks (missing field `machine` at line 1 column "
             ),
-            "{said}"
+            "{message}"
         );
     }
 
@@ -479,17 +479,17 @@ mod tests {
         let mut unknown_function = sound();
         unknown_function["measurements"][0]["function"] = json!("\u{1b}[2J");
         for wrong in [of_another_command, unknown_function] {
-            let said = said_about(&wrong);
-            assert!(said.contains("\u{fffd}[2J"), "{said:?}");
-            assert!(!said.contains(char::is_control), "{said:?}");
+            let message = error_about(&wrong);
+            assert!(message.contains("\u{fffd}[2J"), "{message:?}");
+            assert!(!message.contains(char::is_control), "{message:?}");
         }
     }
 
     #[test]
     fn a_newer_schema_asks_for_an_update() {
-        // Nothing but these two fields can be known of a version to come.
+        // Of a later version only these two fields are known.
         assert_eq!(
-            said_about(&json!({"schema_version": 7, "command": "stats"})),
+            error_about(&json!({"schema_version": 7, "command": "stats"})),
             "`report.json` has schema_version 7, and this command reads 1: update cellworks"
         );
     }
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn an_older_schema_asks_for_a_new_measurement() {
         assert_eq!(
-            said_about(&json!({"schema_version": 0, "command": "stats"})),
+            error_about(&json!({"schema_version": 0, "command": "stats"})),
             "`report.json` has schema_version 0, and this command reads 1: measure again"
         );
     }
@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn a_comparison_has_no_measurements() {
         assert_eq!(
-            said_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
+            error_about(&json!({"schema_version": 1, "command": "compare", "results": []})),
             "`report.json` is what `cellworks compare` printed, which has no measurements; name what `cellworks \
              stats`, `cellworks run` or `cellworks map` printed with --format json"
         );
@@ -518,7 +518,7 @@ mod tests {
             report[field] = json!([]);
         }
         assert_eq!(
-            said_about(&report),
+            error_about(&report),
             "`report.json` has nothing in it that was measured: the run ended too early, so measure again"
         );
     }

@@ -1,25 +1,25 @@
-//! Which colour a time of a matrix has, the same in the terminal and in HTML.
+//! The colour of a time in a matrix, the same in the terminal and in HTML.
 
 use cellworks_stats::Matrix;
 use colorous::{Color, VIRIDIS};
 
 use crate::text::figures;
 
-/// Of all pairs, the share at each end of the scale that may lie outside of it. One pair that was
-/// interrupted would otherwise take all contrast from the rest.
+/// The share of all pairs that may lie outside of the scale at each end. Otherwise a single pair
+/// that was interrupted would take all contrast from the rest.
 const OUTSIDE: f64 = 0.005;
 
-/// The least ratio of the ends of the scale. Pairs that differ by less look alike: that much comes
-/// from where a variable happens to lie and from run to run.
+/// The least ratio of the ends of the scale. Pairs that differ by less look alike: the place of a
+/// variable in memory, and the run, make such differences.
 const RATIO_MIN: f64 = 1.25;
 
-/// From dark for fast to bright for slow, by the logarithm of the time. Viridis stays in order for
-/// colour-blind readers and in print without colour.
+/// From dark for fast to bright for slow, by the logarithm of the time. The order of the colours of
+/// Viridis is visible to colour-blind readers and in print without colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub low_ns: f64,
     pub high_ns: f64,
-    /// Whether times lie below `low_ns` or above `high_ns`; they have the colours of the ends.
+    /// Whether times lie below `low_ns` or above `high_ns`. They get the colours of the ends.
     pub below: bool,
     pub above: bool,
 }
@@ -73,7 +73,7 @@ impl Scale {
     }
 }
 
-/// A unit for the cells of a matrix, which are too narrow to have one each.
+/// The unit of all cells of a matrix, which are too narrow to have a unit each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
     pub name: &'static str,

@@ -80,13 +80,13 @@ pub fn published() -> Value {
         },
         "$defs": generator.take_definitions(true),
     });
-    say_it_for_json(&mut schema);
+    rewrite_for_json(&mut schema);
     schema
 }
 
-/// Rewrites descriptions, which are comments of Rust code: what is `None` there is null here, and
-/// lines end where the reader's window does.
-fn say_it_for_json(schema: &mut Value) {
+/// Rewrites descriptions, which are comments of Rust code: `None` becomes null, and line breaks
+/// within a paragraph are removed.
+fn rewrite_for_json(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -96,17 +96,17 @@ fn say_it_for_json(schema: &mut Value) {
                         *text = paragraphs.collect::<Vec<_>>().join("\n\n");
                         *text = text.replace("`None`", "null");
                     }
-                    value => say_it_for_json(value),
+                    value => rewrite_for_json(value),
                 }
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(say_it_for_json),
+        Value::Array(values) => values.iter_mut().for_each(rewrite_for_json),
         _ => {}
     }
 }
 
-/// The published schema without room for fields that it does not name: what a command prints must
-/// validate against it, or something is not documented.
+/// The published schema, but without permission for fields that it does not name. The output of
+/// each command must validate against it, or a field is not documented.
 pub fn closed() -> Value {
     let mut schema = published();
     let definitions = schema["$defs"].as_object_mut();
@@ -176,7 +176,7 @@ mod tests {
         serde_json::to_value(made_up::machines()).unwrap()
     }
 
-    /// What a validator has against an object.
+    /// The errors of a validator about an object.
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
         validator(schema)
             .iter_errors(object)
@@ -301,13 +301,14 @@ mod tests {
         );
     }
 
-    /// Examples name fields as `.name` in jq, between single quotes, and as `["name"]` in Python.
+    /// Examples contain names of fields as `.name` in jq, between single quotes, and as `["name"]`
+    /// in Python.
     #[test]
     fn the_document_names_fields_that_exist() {
         let document = include_str!("../../../docs/json.md");
         let schema = published();
         let definitions = schema["$defs"].as_object().unwrap();
-        // Findings have parameters that no type knows.
+        // Findings have parameters that are part of no type.
         let is_field = |name: &str| {
             matches!(name, "loading_spes" | "buffering")
                 || definitions
@@ -322,7 +323,7 @@ mod tests {
         for block in document.split("```").skip(1).step_by(2) {
             if let Some(shell) = block.strip_prefix("sh\n") {
                 let filters = shell.split('\'').skip(1).step_by(2);
-                // What follows a digit is no field, but a fraction.
+                // A name after a digit is no field, but a fraction.
                 for (before, after) in filters.flat_map(|filter| {
                     let dots = filter.match_indices('.');
                     dots.map(move |(at, _)| (&filter[..at], &filter[at + 1..]))

@@ -1,4 +1,4 @@
-//! What `cellworks map ring` found: the times of many mappings of tasks to SPEs.
+//! The results of `cellworks map ring`: the times of many mappings of tasks to SPEs.
 //!
 //! ```text
 //!   ranks, ratios ─┐                 ┌─► table, csv, html   for people, as of a program
@@ -11,51 +11,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ProgramReport, program};
 
-/// The times of many mappings of tasks to SPEs, and what follows from them.
+/// The times of many mappings of tasks to SPEs, and the results that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepReport {
-    /// The numbers and the curves of the sorted times. Of all mappings with packets of one size:
+    /// The numbers, and the curves of the sorted times. For all mappings with packets of one size:
     /// `worst_to_best` and `median_to_best`, the longest and the median time divided by the
-    /// shortest; `best`, `average` and `worst`, in nanoseconds a round; `mapping_share`, which
-    /// share of the variance of single runs belongs to the mapping, in per cent: the rest belongs
-    /// to how a run began. Of each mapping with a name, of the best and of the worst: `rank`, its
+    /// shortest; `best`, `average` and `worst`, in nanoseconds a round; `mapping_share`, the share
+    /// of the variance of single runs that belongs to the mapping, in per cent; the rest belongs to
+    /// how a run began. For each mapping with a name, for the best and for the worst: `rank`, its
     /// place among all, the fastest at 1; `to_best`, its time divided by the shortest; `time`, in
     /// nanoseconds a round. The time of a mapping is the average of its runs.
     #[serde(flatten)]
     pub found: ProgramReport,
-    /// What was to be run.
+    /// The runs that were planned.
     pub sweep: SweepInfo,
-    /// The times of the mappings of which all runs have ended.
+    /// The times of the mappings whose runs have all ended.
     pub mappings: Vec<MappingTimes>,
 }
 
-/// What a sweep runs.
+/// The runs of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepInfo {
     /// Which tasks exchange packets: `ring`, another pattern, or the name of a file with a graph.
     #[serde(default = "ring")]
     pub pattern: String,
-    /// How many tasks there are.
+    /// The number of tasks.
     pub tasks: usize,
-    /// To how many SPEs they are mapped.
+    /// The number of SPEs that they are mapped to.
     pub spes: usize,
     /// The sizes of packets.
     pub packet_bytes: Vec<u32>,
-    /// In how many directions packets go around, 1 or 2; `None` where there is no ring.
+    /// The number of directions in which packets go around, 1 or 2; `None` if there is no ring.
     pub directions: Option<usize>,
-    /// In how many rounds the time counts.
+    /// The number of timed rounds.
     pub rounds: u32,
-    /// How many runs each mapping has.
+    /// The number of runs of each mapping.
     pub runs: usize,
-    /// What chose how tasks start, random mappings, and where threads are.
+    /// The seed of the random starts of tasks, random mappings, and random places of threads.
     pub seed: u64,
-    /// `pinned`: thread i is on SPE i. `default`: each run has the threads on SPEs at random.
+    /// `pinned`: thread i is on SPE i. `default`: each run has its threads on random SPEs.
     pub placement: String,
-    /// How many mappings at random were to be run; `None` if all.
+    /// The number of random mappings that were planned; `None` for all mappings.
     pub sample: Option<usize>,
 }
 
-/// What files of older versions do not say.
+/// The pattern of files of older versions, which do not name it.
 fn ring() -> String {
     "ring".to_owned()
 }

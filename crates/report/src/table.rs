@@ -1,5 +1,5 @@
-//! The table for people: advice and results first, then a block for each function, as wide as the
-//! terminal at the most.
+//! The table for people: advice and results first, then a block for each function. It is at most as
+//! wide as the terminal.
 
 use std::iter;
 
@@ -12,9 +12,9 @@ use crate::text::{
 };
 use crate::{Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map};
 
-/// In the order of the table, before the columns of settings. A column in which no measurement of a
-/// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
-/// would pass 100 columns.
+/// The columns before those of the settings, in the order of the table. A column is left out if no
+/// measurement of a function has a value in it. The slowest sample is in JSON and CSV only: with it
+/// lines would pass 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -34,7 +34,7 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("block", |m| m.parameters.settings.block_bytes.map(size)),
 ];
 
-/// The columns after those of settings.
+/// The columns after those of the settings.
 const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
@@ -49,28 +49,29 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("bandwidth", |m| m.bandwidth_bytes_per_s.map(bandwidth)),
 ];
 
-/// The columns that text fills from the left.
+/// The columns that are aligned to the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// What is left out of a group that is too wide, the first one first. JSON has it all.
+/// The columns that are left out of a group that is too wide, in this order. JSON has them all.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
 
-/// What is said in a line above a group that is too wide, where it is the same in every row.
+/// The columns that become a line above a group that is too wide, if they have the same value in
+/// every row.
 const COMMON: [&str; 4] = ["between", "Cell", "module", "buffers"];
 
-/// What the numbers are, where the first ones stand.
+/// The meaning of the numbers, above the first ones.
 const OF_NUMBERS: &str = "Times of one operation: half of the samples took less than the median, and 1 % more \
      than what stands at 99 %. ± is half the width of the interval in which the median of another run is \
      expected, in percent; an outlier is farther from both quartiles than three times their distance.";
 
-/// So many lines say what was not measured for one reason.
+/// The number of lines that list missing measurements with the same reason.
 const NAMED: usize = 10;
 
-/// The heading of a column that becomes a line below where there is no room for it.
+/// The heading of a column that becomes a line below the group if there is no room for it.
 const OUTLIERS: &str = "outliers";
 
-/// The report as a table of at most `width` columns, as long as there is something to spare; titles
-/// and heat maps carry ANSI styles.
+/// The report as a table of at most `width` columns, as long as columns can be left out; titles and
+/// heat maps carry ANSI styles.
 pub fn render(report: &Report, width: usize) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -131,7 +132,7 @@ pub fn render(report: &Report, width: usize) -> String {
     text
 }
 
-/// The machine: its name, its parts, what they are, and who sits where.
+/// The machine: its name, its parts with their meaning, and which CPU each SPE has.
 pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let title = format!("{}: {}", bold(&machine.name), words.say(&parts_of(machine)));
@@ -146,8 +147,8 @@ pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     text
 }
 
-/// What was not measured, and why. Of many with one reason only the first ones are named; JSON has
-/// them all.
+/// The missing measurements, and the reasons. If many have the same reason, only the first ones are
+/// named; JSON has them all.
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     let reasons = missing.chunk_by(|a, b| a.why == b.why);
     let lines = reasons.flat_map(|same| {
@@ -164,8 +165,8 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     lines.collect()
 }
 
-/// What of the computer's state matters to every number, and which CPUs are not among the SPEs.
-/// Nothing is said of what is not known.
+/// The parts of the computer's state that matter to every number, and the CPUs that are not SPEs.
+/// Values that are not known are left out.
 fn surroundings(host: &Conditions, width: usize) -> String {
     let governors = host.governors.join(" and ");
     let known = [
@@ -190,7 +191,7 @@ fn surroundings(host: &Conditions, width: usize) -> String {
     text
 }
 
-/// Why the numbers cannot be relied upon, and warnings; nothing if there are none.
+/// The reasons not to rely upon the numbers, and warnings; empty if there are none.
 pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     let words = Words::of(&envelope.machine);
     let warnings = ("Warnings", envelope.environment.warnings.clone());
@@ -201,7 +202,7 @@ pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     })
 }
 
-/// A heading and its points, each wrapped; nothing if there are none.
+/// A heading and its points, each wrapped; empty if there are no points.
 pub(crate) fn section(
     heading: &str,
     points: impl IntoIterator<Item = String>,
@@ -217,8 +218,8 @@ pub(crate) fn section(
     format!("\n{}\n{points}", bold(heading))
 }
 
-/// The measurements of one function, in lines of at most `width` columns as long as there is
-/// something to spare.
+/// The measurements of one function, in lines of at most `width` columns as long as columns can be
+/// left out.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(
         group,
@@ -253,20 +254,20 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     above + &of_group(group, &shown, words) + &below
 }
 
-/// Takes out the columns that have the same in every row, and says it in a line.
+/// Removes the columns that have the same value in every row, and returns a line with these values.
 fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> String {
-    let mut said = Vec::new();
+    let mut equal = Vec::new();
     shown.retain(|(heading, value)| {
         let first = value(&group[0]);
         let is_common = COMMON.contains(heading) && group.iter().all(|m| value(m) == first);
         if is_common {
-            said.push(format!("{heading} {}", first.unwrap_or_default()));
+            equal.push(format!("{heading} {}", first.unwrap_or_default()));
         }
         !is_common
     });
-    match said.is_empty() {
+    match equal.is_empty() {
         true => String::new(),
-        false => format!("all: {}\n", words.say(&said.join(", "))),
+        false => format!("all: {}\n", words.say(&equal.join(", "))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How names, sizes and times are written, the same in every view.
+//! The text of names, sizes and times, the same in every view.
 
 use anstyle::Style;
 use cellworks_stats::figures::thousands;
@@ -15,7 +15,7 @@ use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
 /// Titles in tables.
 const TITLE: Style = Style::new().bold();
 
-/// What tables and heat maps keep to, in columns, where nothing is known of a terminal.
+/// The width of tables and heat maps, in columns, if the width of the terminal is not known.
 pub const WIDTH: usize = 100;
 
 /// A paragraph in lines of at most `width` columns; `indent` starts each line but the first.
@@ -24,7 +24,7 @@ pub(crate) fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
     textwrap::fill(paragraph, options) + "\n"
 }
 
-/// In the style of titles.
+/// A text in the style of titles.
 pub(crate) fn bold(text: &str) -> String {
     format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
@@ -52,7 +52,7 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         let text = (setting.get)(settings).and_then(shown.in_title);
         text.map(|text| format!(", {text}"))
     });
-    // What is usual is not said.
+    // The usual value is left out.
     let private = buffers.filter(|buffers| *spes > 1 && *buffers == Buffers::Private);
     let private = private.map(|_| ", private".to_owned());
     let between = (*between == Between::SpeSpe).then(|| ", between SPEs".to_owned());
@@ -74,14 +74,14 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         .fold(function.to_string(), |title, part| title + &part)
 }
 
-/// A column of a table: its heading, and what a measurement has there.
+/// A column of a table: its heading, and the text of a measurement in it.
 pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
 /// A column that every table has in one place.
 pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
 
-/// The columns of a group of measurements, with those of settings after `before`. One in which no
-/// measurement has something is left out.
+/// The columns of a group of measurements, with those of the settings after `before`. A column is
+/// left out if no measurement has a value in it.
 pub(crate) fn columns_of(
     group: &[Measurement],
     before: &[FixedColumn],
@@ -102,7 +102,7 @@ pub(crate) fn columns_of(
         .collect()
 }
 
-/// The names of enum values, as JSON has them.
+/// The names of enum values, as JSON writes them.
 pub(crate) const fn between(between: Between) -> &'static str {
     match between {
         Between::PpeSpe => "ppe-spe",
@@ -111,7 +111,8 @@ pub(crate) const fn between(between: Between) -> &'static str {
     }
 }
 
-/// Who communicates, as people read it: what JSON calls memory is in a cache if it fits there.
+/// The two ends of a communication, for people. If the data fits into a cache, they see that name
+/// instead of the memory of JSON.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     match measurement.lies_in {
         Some(Storage::Cache) => "cache-spe",
@@ -120,13 +121,13 @@ pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     }
 }
 
-/// What the library adds to an atomic operation.
+/// The time that the library adds to an atomic operation.
 pub(crate) fn added_ns(measurement: &Measurement) -> Option<f64> {
     let bare_ns = measurement.bare_ns?;
     Some((measurement.latency_ns.p50 - bare_ns).max(0.0))
 }
 
-/// What a reader has to know of the measurements of one function.
+/// What a reader has to know about the measurements of one function.
 pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.kind == "host" && group[0].function == Function::MkThread {
@@ -151,7 +152,7 @@ pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<Stri
     notes
 }
 
-/// Which ends of an exchange share a CPU.
+/// The ends of an exchange that share a CPU.
 fn shared_cpu(measurement: &Measurement) -> Option<String> {
     let spes: Vec<String> = measurement
         .shared_cpu
@@ -179,7 +180,7 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     }
 }
 
-/// What a machine is made of: `64 SPEs, 1 Cell, 2 memory modules`.
+/// The parts of a machine: `64 SPEs, 1 Cell, 2 memory modules`.
 pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     format!(
         "{}, {}, {}",
@@ -189,10 +190,10 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
-/// The most CPUs that are named in the order in which programs take them.
+/// The most CPUs that are listed in the order in which programs take them.
 const IN_ORDER: usize = 8;
 
-/// Who sits where on a computer: which CPU the PPE has, and which the SPEs.
+/// The CPU of the PPE and those of the SPEs, on a computer.
 pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     let main = machine.ppe_place.as_ref()?;
     let places = &machine.spe_places;
@@ -228,7 +229,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What a matrix shows, in a line.
+/// The contents of a matrix, in a line.
 pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     let carrier = match matrix.primitive {
         Primitive::Atomic => "atomic variable",
@@ -247,8 +248,8 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// How much of a matrix was measured, how its receivers waited and why so, and where its variable
-/// or block was, in sentences.
+/// How much of a matrix was measured, how its receivers waited and why, and where its variable or
+/// block was, in sentences.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",
@@ -282,7 +283,7 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// An SPE and where it is: `SPE 3 (core 5)`, or of a computer `CPU 5`.
+/// An SPE with its place: `SPE 3 (core 5)`, or on a computer `CPU 5`.
 pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     match machine.spe_places.get(spe) {
         Some(place) if !place.is_empty() && machine.is_this_computer() => place.clone(),
@@ -291,7 +292,7 @@ pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     }
 }
 
-/// The same where the place is said elsewhere: `SPE 3`, or of a computer `CPU 5`.
+/// The same without the place: `SPE 3`, or on a computer `CPU 5`.
 pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
     match machine.is_this_computer() {
         true => self::spe(machine, spe),
@@ -311,7 +312,7 @@ pub(crate) fn finding_name(finding: &Finding) -> String {
     in_words(without_unit(&finding.name))
 }
 
-/// The name of a field without its unit, which stands beside the value.
+/// The name of a field without its unit, which is beside the value.
 pub(crate) fn without_unit(name: &str) -> &str {
     ["_bytes_per_s", "_bytes", "_ns"]
         .into_iter()
@@ -319,7 +320,7 @@ pub(crate) fn without_unit(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The name of a field as it stands in a sentence.
+/// The name of a field as it is written in a sentence.
 pub(crate) fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "spe" => "SPE",
@@ -363,7 +364,7 @@ pub(crate) fn quota(cpus: f64) -> String {
     format!("{} CPUs", (cpus * 100.0).round() / 100.0)
 }
 
-/// The CPUs that were left out, those with one reason together: `CPU 1, 4-7 (offline)`.
+/// The CPUs that were left out, grouped by their reasons: `CPU 1, 4-7 (offline)`.
 pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<u32>)> = Vec::new();
     for CpuLeftOut { cpu, why } in &host.cpus_left_out {
@@ -390,7 +391,7 @@ pub(crate) fn ranges(mut numbers: Vec<u32>) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the numbers of a result should be read with care: a heading and sentences for each kind.
+/// The reasons to read the numbers of a result with care: a heading and sentences for each kind.
 pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     let mut doubts = Vec::new();
     if !envelope.trust.trustworthy {
@@ -423,7 +424,7 @@ pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     measurements.iter().filter_map(both).collect()
 }
 
-/// A number with three figures and without a unit; thousands are set apart by commas.
+/// A number with three figures and without a unit; commas separate thousands.
 pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -438,7 +439,7 @@ pub(crate) fn figures(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A count; thousands are set apart by commas.
+/// A count; commas separate thousands.
 pub(crate) fn whole(count: usize) -> String {
     thousands(&count.to_string())
 }
@@ -450,7 +451,7 @@ mod tests {
     use cellworks_stats::Settings;
 
     #[test]
-    fn titles_say_what_tells_measurements_apart() {
+    fn titles_contain_what_differs_between_measurements() {
         let all = made_up::report().measurements;
         let titles: Vec<String> = all
             .iter()

@@ -1,17 +1,16 @@
-//! What the parts of a machine are called.
+//! The words for the parts of a machine.
 //!
 //! All sentences of this project are written in the words of a Cell: an SPE, its local store, the
-//! PPE. On this computer people look for the words of computers, so what they read about it is
-//! translated by the one table below. What JSON and CSV call fields and values stays.
+//! PPE. Users of a computer look for the words of computers, so sentences about it are translated
+//! with the table below. The names of fields and values in JSON and CSV stay as they are.
 
 use crate::MachineInfo;
 
-/// What a Cell calls it, and what a computer does. Of two that begin alike the longer one comes
-/// first.
+/// The words of a Cell, and those of a computer. If two begin alike, the longer one comes first.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
     // A name of a processor.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
-    // Where an SPE stands for the program that it runs.
+    // An SPE stands for the program that it runs.
     ("Place SPEs", "Place threads"),
     ("Keep SPEs", "Keep threads"),
     ("Let SPEs", "Let threads"),
@@ -20,7 +19,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("what SPEs send", "what threads send"),
     ("an SPE that has waited", "a thread that has waited"),
     ("to wake an SPE", "to wake a thread"),
-    // What functions do.
+    // The descriptions of functions.
     (
         "start an empty program on an SPE",
         "start an empty program on a waiting thread",
@@ -63,7 +62,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("memory module", "NUMA node"),
     ("modules", "nodes"),
     ("module", "node"),
-    // Names of values, where people read them.
+    // Names of values, as people read them.
     ("ppe-spe", "main-CPU"),
     ("spe-spe", "CPU-CPU"),
     ("memory-spe", "memory-CPU"),
@@ -71,11 +70,11 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("partly-spe", "partly-CPU"),
 ];
 
-/// What the words of a computer mean, for who reads them first.
+/// The meaning of the words of a computer, for a reader who sees them for the first time.
 const COMPUTER_IN_A_LINE: &str = "an L3 group is the CPUs under one last-level cache, a NUMA node the memory \
      beside some CPUs, a local buffer 256 KB that one CPU has for itself; the main thread starts the others";
 
-/// The same of a Cell's.
+/// The meaning of the words of a Cell.
 const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, into which it moves data by DMA; a \
      Cell is a chip with SPEs and a PPE, the core that starts their programs; a memory module is memory beside a \
      Cell";
@@ -84,12 +83,12 @@ const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, in
 #[derive(Clone, Copy)]
 pub struct Words<'m> {
     is_computer: bool,
-    /// Where each SPE is, such as `CPU 3`; on a computer that is its name.
+    /// The place of each SPE, such as `CPU 3`, which is its name on a computer.
     places: &'m [String],
 }
 
 impl<'m> Words<'m> {
-    /// Those that suit a machine.
+    /// The words that suit a machine.
     pub fn of(machine: &'m MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer(),
@@ -97,7 +96,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// Those that suit both of two machines.
+    /// The words that suit both of two machines.
     pub fn of_both(machine: &'m MachineInfo, other: &MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer() && other.is_this_computer(),
@@ -105,7 +104,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// What the words mean, in a line.
+    /// The meaning of the words, in a line.
     pub fn in_a_line(&self) -> &'static str {
         match self.is_computer {
             true => COMPUTER_IN_A_LINE,
@@ -119,7 +118,7 @@ impl<'m> Words<'m> {
         places: &[],
     };
 
-    /// The heading of a column, which is narrow.
+    /// The heading of a column, in a short form.
     pub(crate) fn heading(&self, text: &str) -> String {
         match text {
             "Cell" if self.is_computer => "L3".to_owned(),
@@ -132,28 +131,28 @@ impl<'m> Words<'m> {
         if !self.is_computer {
             return text.to_owned();
         }
-        let mut said = String::with_capacity(text.len());
+        let mut translated = String::with_capacity(text.len());
         let mut rest = text;
         let mut before = ' ';
         while let Some(next) = rest.chars().next() {
             let found = (!is_of_a_word(before)).then(|| self.first_word(rest));
             let taken = match found.flatten() {
                 Some((length, word)) => {
-                    said += word;
+                    translated += word;
                     length
                 }
                 None => {
-                    said.push(next);
+                    translated.push(next);
                     next.len_utf8()
                 }
             };
             before = rest[..taken].chars().next_back().unwrap_or(' ');
             rest = &rest[taken..];
         }
-        said
+        translated
     }
 
-    /// What stands for the beginning of a text, and how long that is.
+    /// The replacement for the beginning of a text, and the length of the replaced part.
     fn first_word(&self, text: &str) -> Option<(usize, &'m str)> {
         if let Some(number) = text.strip_prefix("SPE ") {
             let end = number.bytes().take_while(u8::is_ascii_digit).count();
@@ -166,7 +165,7 @@ impl<'m> Words<'m> {
         let (of_a_cell, word) = OF_A_COMPUTER.iter().find(|(of_a_cell, _)| {
             let mut rest = text.strip_prefix(of_a_cell).map(str::chars);
             rest.as_mut().is_some_and(|rest| match rest.next() {
-                // A name of a file goes on behind a point.
+                // The name of a file continues after a point.
                 Some('.') => !rest.next().is_some_and(is_of_a_word),
                 next => !next.is_some_and(is_of_a_word),
             })
@@ -201,7 +200,7 @@ mod tests {
             ("gets by SPEs of Cell 0", "copies in by CPUs of L3 group 0"),
             ("2 SPEs, SPE 7", "2 CPUs, CPU 7"),
             ("between ppe-spe, module 1", "between main-CPU, node 1"),
-            // Names stay whole.
+            // Names are not changed.
             (
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",

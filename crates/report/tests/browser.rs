@@ -44,11 +44,11 @@ const NARROW: u32 = 420;
 /// Their height.
 const HEIGHT: u32 = 900;
 
-/// A page in a browser of its own.
+/// A page in a separate browser.
 struct Opened {
     tab: Arc<Tab>,
-    /// What the console said, and which addresses were asked for.
-    said: Arc<Mutex<Vec<String>>>,
+    /// The messages of the console, and the addresses that the page requested.
+    console: Arc<Mutex<Vec<String>>>,
     requests: Arc<Mutex<Vec<String>>>,
     name: String,
     _browser: Browser,
@@ -67,17 +67,18 @@ impl Opened {
 
     fn file(name: &str, path: &Path) -> Self {
         let options = LaunchOptions {
-            // The sandbox does not start for root or in containers, and the page is our own.
+            // The sandbox does not start for root or in containers, and the page comes from this
+            // project.
             sandbox: false,
             args: vec![OsStr::new("--host-resolver-rules=MAP * ~NOTFOUND")],
             ..LaunchOptions::default()
         };
         let browser = Browser::new(options).expect("Chromium is installed and starts");
         let tab = browser.new_tab().unwrap();
-        let (said, requests) = (Arc::default(), Arc::default());
+        let (console, requests) = (Arc::default(), Arc::default());
         let opened = Self {
             tab,
-            said,
+            console,
             requests,
             name: name.to_owned(),
             _browser: browser,
@@ -95,20 +96,25 @@ impl Opened {
     }
 
     fn listen(&self) {
-        let (said, requests) = (Arc::clone(&self.said), Arc::clone(&self.requests));
+        let (console, requests) = (Arc::clone(&self.console), Arc::clone(&self.requests));
         let note = move |event: &Event| match event {
             Event::RuntimeConsoleAPICalled(event) => {
-                said.lock()
+                console
+                    .lock()
                     .unwrap()
                     .push(format!("{:?}", event.params.args));
             }
             Event::RuntimeExceptionThrown(event) => {
-                said.lock()
+                console
+                    .lock()
                     .unwrap()
                     .push(format!("{:?}", event.params.exception_details));
             }
             Event::LogEntryAdded(event) => {
-                said.lock().unwrap().push(event.params.entry.text.clone());
+                console
+                    .lock()
+                    .unwrap()
+                    .push(event.params.entry.text.clone());
             }
             Event::NetworkRequestWillBeSent(event) => {
                 requests
@@ -170,8 +176,8 @@ impl Opened {
         text.as_str().unwrap().to_owned()
     }
 
-    /// Moves the pointer to a place within an element, both shares of its size, and reads what
-    /// appears.
+    /// Moves the pointer to a place within an element, given as shares of its width and height, and
+    /// returns the text that appears.
     fn hover(&self, selector: &str, across: f64, down: f64) -> String {
         let place = self.value(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); \
@@ -179,7 +185,7 @@ impl Opened {
              const r = e.getBoundingClientRect(); \
              return [r.left + r.width * {across}, r.top + r.height * {down}]; }})()"
         ));
-        // The event of scrolling, which hides what appeared before, comes with the next frame.
+        // The event of scrolling, which hides the earlier text, comes with the next frame.
         self.tab
             .evaluate(
                 "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
@@ -208,7 +214,7 @@ impl Opened {
         self.text("#hover")
     }
 
-    /// What holds for every report, whatever is in it.
+    /// Checks what holds for every report.
     fn check(&self) {
         for (look, width, preference) in [
             ("wide", WIDE, "light"),
@@ -241,7 +247,7 @@ impl Opened {
         let pdf = self.tab.print_to_pdf(None).unwrap();
         fs::write(output(&format!("{}.pdf", self.name)), pdf).unwrap();
         assert_eq!(
-            *self.said.lock().unwrap(),
+            *self.console.lock().unwrap(),
             [""; 0],
             "{}: the console",
             self.name
@@ -259,7 +265,7 @@ impl Opened {
     /// A picture of the whole page.
     fn screenshot(&self, look: &str, width: u32, preference: &str) {
         let height = self.value("document.documentElement.scrollHeight");
-        // What is outside of the window is not painted.
+        // The parts outside of the window are not painted.
         self.look(width, height.as_u64().unwrap() as u32, preference);
         self.picture(look);
     }
@@ -271,11 +277,11 @@ impl Opened {
     }
 }
 
-/// By how much the page is wider than the window.
+/// The pixels by which the page is wider than the window.
 const TOO_WIDE: &str =
     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
-/// Letters of drawings that leave them.
+/// Texts of drawings that are partly outside of them.
 const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => {
     const inner = text.getBoundingClientRect();
     const outer = text.closest('svg').getBoundingClientRect();
@@ -283,7 +289,7 @@ const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filte
         || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
 }).map((text) => text.textContent)";
 
-/// Letters of a drawing, or numbers at the edges of a heat map, that lie over others.
+/// Texts of a drawing, or numbers at the edges of a heat map, that overlap.
 const OVERLAPPING: &str =
     "[...document.querySelectorAll('.chart > svg, .rows, .columns')].flatMap((drawing) => {
     const all = [...drawing.querySelectorAll('text, span')];
@@ -352,7 +358,7 @@ fn a_report_of_two_cores_can_be_read() {
 fn a_comparison_of_two_days_can_be_read() {
     let (a, mut b) = (two_cores(), doubtful());
     for (at, measurement) in b.measurements.iter_mut().enumerate() {
-        // Between half and twice as long, in no order; one is far off.
+        // Between half and twice as long, in no order; one is far away from the rest.
         let factor = match at {
             20 => 40.0,
             at => 2f64.powf((at * 37 % 100) as f64 / 50.0 - 1.0),
@@ -379,7 +385,7 @@ fn a_comparison_of_two_days_can_be_read() {
         page.hover("#ratios svg", 0.5, 0.5),
         "0.500 times\n0.466 to 0.536"
     );
-    // The axis is where the tick that names it stands.
+    // The axis is at the tick that names it.
     let apart = "(() => {
         const middle = (e) => { const r = e.getBoundingClientRect(); return (r.left + r.right) / 2; };
         const tick = document.querySelector('#ratios .ticks span:nth-child(2)');
@@ -404,7 +410,7 @@ fn a_report_of_64_captured_cores_can_be_read() {
         page.hover("canvas", middle(63), middle(2)),
         format!("CPU 2 to CPU 63: {:.1} ns", captured()[2][63].unwrap())
     );
-    // A core does not send to itself: transparent. All other pairs have a colour.
+    // A core does not send to itself, so its pixel is transparent. All other pairs have a colour.
     let opacities = page.value(OPACITIES);
     for at in 0..4_096 {
         assert_eq!(opacities[at], if at % 65 == 0 { 0 } else { 255 });
@@ -416,7 +422,7 @@ fn a_report_of_64_captured_cores_can_be_read() {
 }
 
 #[test]
-fn a_report_that_cannot_be_trusted_says_so_first() {
+fn a_report_that_cannot_be_trusted_begins_with_a_warning() {
     let page = Opened::report("doubtful", &doubtful());
     page.check();
     assert_eq!(page.text("main > :first-child h2"), "Not trustworthy");
@@ -493,14 +499,14 @@ fn a_reproduction_of_two_papers_can_be_read() {
             "Figure 12 Operati"
         ])
     );
-    // Two panels with latencies and bandwidths, but nothing is moved in the last figure.
+    // There are two panels with latencies and bandwidths, but nothing is moved in the last figure.
     let charts = "[...document.querySelectorAll('#figures .charts')].map((c) => c.children.length)";
     assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
     assert_eq!(
         page.hover("#figures .chart .s4 circle:last-of-type", 0.5, 0.5),
         "Shared-C1-M1, 16 KB\n9.01 ms\n3277 GB/s"
     );
-    // What grows by the same with each SPE is a straight line.
+    // A quantity that grows by the same for each SPE is a straight line.
     let slopes = "(() => {
         const last = [...document.querySelectorAll('#figures .charts')].at(-1);
         const p = [...last.querySelectorAll('.s1 circle.target')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
@@ -511,7 +517,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
     assert!(first < 0.0 && (first / last - 1.0).abs() < 0.02, "{slopes}");
 }
 
-/// Without this, checks that see nothing would look like pages without faults.
+/// Without this test, checks that see nothing would look like pages without faults.
 #[test]
 fn the_checks_find_what_they_look_for() {
     let path = output("faults.html");
@@ -523,9 +529,9 @@ fn the_checks_find_what_they_look_for() {
     assert_eq!(opened.value(CUT_OFF), serde_json::json!(["beyond"]));
     assert_eq!(opened.value(OVERLAPPING), serde_json::json!(["one"]));
     assert!(opened.value(TOO_WIDE).as_i64().unwrap() > 3_000);
-    let said = opened.said.lock().unwrap().join("\n");
-    assert!(said.contains("a complaint"), "{said}");
-    assert!(said.contains("Failed to load resource"), "{said}");
+    let console = opened.console.lock().unwrap().join("\n");
+    assert!(console.contains("a complaint"), "{console}");
+    assert!(console.contains("Failed to load resource"), "{console}");
     let requests = opened.requests.lock().unwrap();
     assert!(
         requests

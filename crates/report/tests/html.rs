@@ -1,4 +1,4 @@
-//! What the HTML says, without a browser; `browser.rs` opens it.
+//! The contents of the HTML, without a browser; `browser.rs` opens it.
 
 mod made_up;
 
@@ -8,7 +8,7 @@ use made_up::{
     alone, captured_64_cores, doubtful, empty, matrix, measurement, on_memory, times, two_cores,
 };
 
-/// What is drawn as a curve: the titles of the charts.
+/// The titles of the charts.
 fn charts(report: &Report) -> Vec<String> {
     let html = html::render(report);
     let titles = html.split("<figure class=\"chart\"><figcaption>").skip(1);
@@ -50,7 +50,7 @@ fn a_cell_over_two_memory_modules_has_a_line_for_each() {
     report.envelope.machine.spe_memory_modules = vec![1, 0];
     let html = html::render(&report);
     assert!(html.contains(&(line(0, 1) + &line(1, 0))));
-    // Which an older command did not say.
+    // A report of an older command has no such list.
     report.envelope.machine.spe_memory_modules = vec![];
     let html = html::render(&report);
     assert!(html.contains("<li>L3 group 0, NUMA node 0: CPU 0, CPU 1</li>"));
@@ -108,8 +108,7 @@ fn curves_are_drawn_against_what_was_varied() {
             .collect::<Vec<_>>()
     };
     let sweep = ["Time against block size", "Bandwidth against block size"];
-    // dmaget, dmaput, dmalistget, and fetchadd: on two SPEs, two points are all that contention
-    // has.
+    // dmaget, dmaput, dmalistget, and fetchadd: with two SPEs, contention has only two points.
     let spes = "Time against number of CPUs";
     let expected = [&sweep[..], &sweep, &sweep, &[spes]].concat();
     assert_eq!(charts(&two_cores()), against(&expected));
@@ -167,7 +166,7 @@ fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
         assert!(legend.contains(",#fde725)"), "{legend}");
         assert!(legend.contains("not measured"), "{legend}");
     }
-    // What lies outside of the scale is said to.
+    // The legend marks times that lie outside of the scale.
     assert!(html::render(&captured_64_cores()).contains("≤ 41.3 ns"));
 }
 
@@ -220,8 +219,8 @@ fn lines_are_named_by_what_they_differ_in() {
     assert_eq!(names(&report, "Time against block size"), loaded);
 }
 
-/// A report of a simulated blade has blocks by 1 to 16 SPEs, on shared and on private buffers, in
-/// two memory modules, and in local stores of two Cells.
+/// A report of a simulated blade. It has blocks with 1 to 16 SPEs, on shared and on private
+/// buffers, in two memory modules, and in local stores of two Cells.
 fn many_curves() -> Report {
     let mut report = empty(16, 8);
     let mut add = |parameters: &Parameters| {
@@ -233,7 +232,7 @@ fn many_curves() -> Report {
                 },
                 ..parameters.clone()
             };
-            // No two have the same time, so that it tells them apart.
+            // No two measurements have the same time, so a test can find each by its time.
             let ns = 100.0 + report.measurements.len() as f64;
             report
                 .measurements
@@ -292,7 +291,7 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
             names.map(|rest| rest.split('<').next().unwrap()).collect()
         })
         .collect();
-    // One SPE shares with nobody, so it starts the shared and the private ones.
+    // A single SPE shares with no other, so its point begins the shared and the private lines.
     let by_number = ["1 CPU", "2 CPUs", "4 CPUs", "8 CPUs", "16 CPUs"];
     for names in &legends[..4] {
         assert_eq!(*names, by_number);
@@ -305,7 +304,7 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
         let median = format!("median {} ns", measurement.latency_ns.p50);
         assert!(html.contains(&median), "{median}");
     }
-    // What is hovered over is named in full.
+    // The text of a point under the pointer has the full name.
     assert!(html.contains("memory-CPU, private, L3 group 0, node 1, 16 CPUs"));
 }
 

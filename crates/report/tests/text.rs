@@ -1,4 +1,4 @@
-//! What people read at a terminal, without colours.
+//! The text that people read at a terminal, without colours.
 
 mod made_up;
 
@@ -6,7 +6,7 @@ use cellworks_report::{WIDTH, heat_map, table};
 use cellworks_stats::{Between, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
-/// The text as it is where there are no colours.
+/// The text without colours.
 fn plain(styled: &str) -> String {
     let mut text = String::new();
     let mut rest = styled;
@@ -127,7 +127,7 @@ fn measurements_in_two_states_have_both() {
     );
     let page = cellworks_report::html::render(&report);
     assert!(page.contains("Two states") && page.contains(sentence));
-    // Most reports have none.
+    // Most reports have no such section.
     let steady = two_cores();
     assert!(!table::render(&steady, WIDTH).contains("Two states"));
     assert!(!cellworks_report::html::render(&steady).contains("Two states"));

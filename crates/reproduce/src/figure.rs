@@ -12,8 +12,9 @@ pub struct Figure {
     pub number: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// What its curves are drawn against: a parameter of their programs, or `spes`, `block_bytes`
-    /// or `list_elements` (of a list of 16 KB in all) of measurements of `cellworks stats`.
+    /// The quantity on the horizontal axis: a parameter of the programs of the curves, or `spes`,
+    /// `block_bytes` or `list_elements` (of a list of 16 KB in all) of measurements of `cellworks
+    /// stats`.
     pub x: String,
     /// The numbers that `x` takes.
     pub at: Vec<u64>,
@@ -22,19 +23,20 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
-/// A part of a figure with axes of its own.
+/// A part of a figure, with its own axes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// What its curves have in common.
+    /// The title: what its curves have in common.
     pub title: String,
-    /// The experiment of its curves, without what they differ in.
+    /// The experiment of its curves, without what differs from curve to curve.
     #[serde(default)]
     pub of: Option<Experiment>,
-    /// A curve for each of these numbers of SPEs, if it is a measurement of `cellworks stats`.
+    /// The panel has a curve for each of these numbers of SPEs, if its experiment is a measurement
+    /// of `cellworks stats`.
     #[serde(default)]
     pub spes: Vec<usize>,
-    /// Curves of experiments of their own, where they differ in more.
+    /// Curves with complete experiments, if more differs than the number of SPEs.
     #[serde(default)]
     pub lines: Vec<Line>,
 }
@@ -43,17 +45,18 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its experiment.
     pub of: Experiment,
 }
 
-/// What the elements of a list have together in the figures of CellStats.
+/// The size of a whole list in the figures of CellStats.
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// An experiment of its curves at a number on the axis; `None` if it has no such quantity.
+    /// An experiment of the figure's curves at a number on the axis; `None` if the experiment has
+    /// no such quantity.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),
@@ -132,7 +135,7 @@ impl Panel {
             let Some(Experiment::Stats(of)) = &self.of else {
                 return None;
             };
-            // Between SPEs one of them only lends its local store.
+            // Between SPEs, one of them only lends its local store.
             let working = spes - usize::from(of.between_spes);
             let noun = if working == 1 { "SPE" } else { "SPEs" };
             Some(Line {

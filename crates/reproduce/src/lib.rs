@@ -8,10 +8,10 @@
 //!
 //! A number is simulated by an [`Experiment`]. That is a program which runs on any
 //! [`Machine`](cellworks_machine::Machine), under the circumstances that the paper states, or an
-//! arithmetic combination of such. What a paper keeps back is simulated in the same way, so its
-//! prediction has no other source than the model.
+//! arithmetic combination of such programs. A number that is kept back is simulated in the same
+//! way, so its prediction comes from the model alone.
 //!
-//! [`sensitivity`] says how much each known number moves when a fitted parameter of the machine
+//! [`sensitivity`] shows how much each known number moves when a fitted parameter of the machine
 //! does.
 
 mod experiment;

@@ -1,7 +1,7 @@
 //! Papers: the numbers that they publish, as data.
 //!
-//! A paper is a TOML file in the folder `papers`. A number of it is one of three: a value, a value
-//! that was kept back, or a shape, which is a range in which a ratio of values has to be. It has an
+//! A paper is a TOML file in the folder `papers`. A number of a paper is one of three: a value, a
+//! value that was kept back, or a shape, which is a range for a ratio of values. It has an
 //! experiment that simulates it, or a reason why there is none.
 
 use std::collections::BTreeSet;
@@ -22,25 +22,25 @@ const TEXTS: [(&str, &str); 6] = [
     ("others", include_str!("../papers/others.toml")),
 ];
 
-/// What was published in one place.
+/// The numbers of one publication.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// What the command calls it: lower-case letters, digits and dashes.
+    /// The name of the paper on the command line: lower-case letters, digits and dashes.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Who wrote it, and when.
+    /// Its authors, and the year.
     pub authors: String,
     /// The machine whose description its numbers are simulated on, unless they name another.
     pub machine: String,
-    /// What simulating all its numbers that take long takes two CPUs, in minutes, if it has some.
+    /// How many minutes two CPUs take for all its numbers that take long, if it has any.
     #[serde(default)]
     pub long_minutes: Option<u32>,
-    /// Its numbers, in its order.
+    /// Its numbers, in the order of the paper.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
-    /// Those of its figures whose curves can be drawn from simulations.
+    /// Those of its figures whose curves can be simulated.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
 }
@@ -49,14 +49,14 @@ pub struct Paper {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// What it is called among those of its paper: lower-case letters, digits and dashes.
+    /// Its name among the numbers of its paper: lower-case letters, digits and dashes.
     pub id: String,
     /// What it is, in a few words.
     pub quantity: String,
-    /// Under which circumstances.
+    /// The circumstances in which it holds.
     #[serde(default)]
     pub conditions: String,
-    /// Where it stands: section, table or figure.
+    /// Its place in the paper: section, table or figure.
     pub source: String,
     /// The unit of the published and of the simulated value.
     pub unit: Unit,
@@ -66,43 +66,43 @@ pub struct Number {
     /// How the value is to be read.
     #[serde(default)]
     pub reading: Reading,
-    /// Whether the value was published, but is not known here, so that it has to be predicted.
+    /// Whether the value was published, but is not known here and has to be predicted.
     #[serde(default)]
     pub kept_back: bool,
     /// What holds instead of a value, where the text states only a relation.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What comparing it with its simulation tells about the model. A known number that is
-    /// simulated has one; others have none.
+    /// What its error shows about the model. Every known number that is simulated has a relation;
+    /// others have none.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The machine, if it is not the paper's.
     #[serde(default)]
     pub machine: Option<String>,
-    /// What simulates it.
+    /// The experiment that simulates it.
     #[serde(default)]
     pub experiment: Option<Experiment>,
-    /// Whether simulating it takes so long that it has to be asked for.
+    /// Whether its simulation takes so long that it runs only on request.
     #[serde(default)]
     pub takes_long: bool,
-    /// Why nothing simulates it.
+    /// Why no experiment simulates it.
     #[serde(default)]
     pub not_simulated: Option<String>,
 }
 
-/// How the simulated value of a known number comes about, and so what its error tells about the
-/// model.
+/// How the simulated value of a known number comes about. This decides what its error shows about
+/// the model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen while this number was in view: the name of a fitted quantity of the
-    /// machine, such as `link.latency_ps`, or else what was chosen, in words. The error tells how
+    /// Something was chosen with regard to this number: the name of a fitted quantity of the
+    /// machine, such as `link.latency_ps`, or in words what else was chosen. The error shows how
     /// well the choice succeeded.
     Fitted(String),
     /// The simulated value repeats a parameter or another number, or follows from them by
-    /// arithmetic: from which, in words. The error tells how far two publications agree.
+    /// arithmetic. The text names them. The error shows how far two publications agree.
     Derived(String),
-    /// Neither: the error tells how good the model is.
+    /// The value is neither fitted nor derived. The error shows how good the model is.
     Independent,
 }
 
@@ -110,7 +110,7 @@ pub enum Relation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// As it stands.
+    /// As it is printed.
     #[default]
     Exact,
     /// The text says "about", "around" or "almost".
@@ -125,7 +125,7 @@ pub enum Reading {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// What is divided by what, and what counts as holding.
+    /// Which values are divided, and what the ratio must be.
     pub rule: String,
     /// The lower end, included.
     #[serde(default)]
@@ -135,7 +135,7 @@ pub struct Shape {
     pub at_most: Option<f64>,
 }
 
-/// What a number is counted in.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Unit {
     /// Nanoseconds.
@@ -188,7 +188,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// A paper is not as it should be.
+/// What is wrong with a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaperError {
     /// The text is no TOML, or has a key or a value that a paper does not have.
@@ -312,7 +312,8 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Without the simulations that take long: each number of one says how to get it.
+    /// Leaves out the simulations that take long. The reason of each such number then names the
+    /// flag that simulates it.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;
@@ -327,13 +328,13 @@ impl Paper {
         }
     }
 
-    /// The machine of one of its numbers.
+    /// The machine on which one of its numbers is simulated.
     pub fn machine_of<'a>(&'a self, number: &'a Number) -> &'a str {
         number.machine.as_deref().unwrap_or(&self.machine)
     }
 }
 
-/// Whether it is made of lower-case letters, digits and dashes.
+/// Whether the text is made of lower-case letters, digits and dashes.
 fn is_name(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty() && text.chars().all(is_part)
@@ -411,13 +412,13 @@ impl Number {
     }
 }
 
-/// Of an SPU, whose cycles papers count.
+/// The clock of an SPU, in whose cycles papers give times.
 const SPU_HZ: f64 = 3.2e9;
-/// Of the decrementer of a QS20 (CellMT, listing 11).
+/// The decrementer of a QS20 (CellMT, listing 11).
 const QS20_TIMEBASE_HZ: f64 = 14_318_000.0;
 
 impl Unit {
-    /// How it is written.
+    /// The name of the unit as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -439,8 +440,8 @@ impl Unit {
         }
     }
 
-    /// An outcome in this unit: times are in nanoseconds, bandwidths in bytes a second, operations
-    /// by one. `None` if it has another dimension.
+    /// An outcome in this unit. Times are given in nanoseconds, bandwidths in bytes a second,
+    /// operations one by one. `None` if the outcome has another dimension.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
             (Dimension::Time, Self::Nanoseconds) => outcome,
@@ -464,8 +465,9 @@ impl Unit {
 }
 
 impl Reading {
-    /// How far a simulated value is from the published one, in per cent of that, above 0 if it is
-    /// larger; 0 if the text allows it.
+    /// The distance of a simulated value from the published one, in per cent of the published one.
+    /// It is above 0 if the simulated value is larger, and 0 if the text of the paper allows the
+    /// value.
     pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
         let error = (simulated / published - 1.0) * 100.0;
         match self {
@@ -477,7 +479,7 @@ impl Reading {
 }
 
 impl Shape {
-    /// Whether it holds for this ratio.
+    /// Whether the shape holds for this ratio.
     pub(crate) fn holds(&self, ratio: f64) -> bool {
         self.at_least.is_none_or(|least| ratio >= least)
             && self.at_most.is_none_or(|most| ratio <= most)

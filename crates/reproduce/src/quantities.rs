@@ -1,14 +1,14 @@
 //! The quantities of a machine description by their names, such as `link.latency_ps`.
 //!
-//! A description is a tree of tables in which a quantity is a table with `value`, `source` and
-//! `sure`. They are found by that, so that a parameter which is added to descriptions is found too.
+//! A description is a tree of tables. A quantity is a table with `value`, `source` and `sure`. The
+//! search looks for these keys, so it also finds a parameter that is added to descriptions later.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};
 
 /// The fitted quantities of a description: their names, and the published number that each was
-/// fitted to. Modules and Cells that are described alike are one: `memory.access_ps` stands for
-/// those of all modules.
+/// fitted to. Modules and Cells that are described alike count as one: `memory.access_ps` stands
+/// for those of all modules.
 ///
 /// # Panics
 ///
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_as_the_qs20_has_its_values() {
+    fn what_is_marked_as_in_the_qs20_has_its_values() {
         let qs20 = all("qs20");
         let mut compared = 0;
         for machine in ["ps3", "qs22", "scc"] {

@@ -49,28 +49,29 @@ pub struct Reproducing {
     outcomes: Outcomes,
 }
 
-/// How much of papers is simulated.
+/// The part of a paper that is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The curves of their figures, too.
+    /// Whether the curves of its figures are simulated, too.
     pub figures: bool,
-    /// Numbers whose simulations take long, too.
+    /// Whether numbers whose simulations take long are simulated, too.
     pub takes_long: bool,
 }
 
-/// The simulations that a reproduction takes.
+/// The simulations of a reproduction.
 #[derive(Clone, Debug)]
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// All that says what each simulation does, in the order of their numbers.
+    /// A text for each simulation, in the order of their numbers. It contains everything that the
+    /// simulation depends on.
     pub fn steps(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Simulates those whose number, from 0 on, is wanted, on all cores of this computer. `found`
-    /// is told what each has found, from any thread, and says whether to go on: if not, those that
-    /// run are the last.
+    /// Simulates the wanted steps on all cores of this computer; steps are numbered from 0. `found`
+    /// gets the result of each, on any thread, and returns whether to go on. If it returns false,
+    /// no more simulations begin.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -81,7 +82,7 @@ impl Plan {
     }
 }
 
-/// A paper names a machine that nobody has described.
+/// A paper names a machine that has no description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "paper `{paper}` is about the machine `{machine}`, which is not described; describe it, or name another"
@@ -94,7 +95,8 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// The numbers of the papers that have an experiment are to be simulated, to this extent.
+    /// Prepares the simulation of all numbers of the papers that have an experiment, to this
+    /// extent.
     ///
     /// # Errors
     ///
@@ -133,7 +135,7 @@ impl Reproducing {
         })
     }
 
-    /// The simulations that it takes.
+    /// The simulations of the reproduction.
     pub fn plan(&self) -> Plan {
         self.plan.clone()
     }
@@ -143,12 +145,12 @@ impl Reproducing {
         &self.machine
     }
 
-    /// How many simulations it takes.
+    /// The number of simulations.
     pub fn planned(&self) -> usize {
         self.plan.0.len()
     }
 
-    /// How many of them were taken down.
+    /// The number of simulations with a recorded result.
     pub fn done(&self) -> usize {
         self.outcomes.len()
     }
@@ -164,19 +166,19 @@ impl Reproducing {
         });
     }
 
-    /// Takes down what the simulation of this number in the [plan](Self::plan) has found.
+    /// Records the result of the simulation with this number in the [plan](Self::plan).
     ///
     /// # Panics
     ///
-    /// If the plan has no simulation of this number.
+    /// If the plan has no simulation with this number.
     pub fn take_down(&mut self, step: usize, simulated: Simulated) {
         let simulation = self.plan.0[step].clone();
         self.outcomes.insert(simulation, simulated.0);
     }
 
-    /// Compares what was found with what was published. Numbers of which simulations are missing
-    /// are not simulated then, and the report is not complete. A simulation that has failed is no
-    /// error: the report says so.
+    /// Compares the simulated numbers with the published ones. A number with a missing simulation
+    /// counts as not simulated, and the report as not complete. A simulation that has failed is no
+    /// error: the report has its reason.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
@@ -213,7 +215,7 @@ impl Reproducing {
     }
 }
 
-/// What a number takes: nothing, if it has no experiment.
+/// The simulations of a number: none if it has no experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {
@@ -281,7 +283,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
         Some(Ok(value)) => (Some(value), None),
         Some(Err(why)) => (None, Some(why)),
     };
-    // Ranks are compared by eye: twice a rank is not twice as bad.
+    // A rank has no error in per cent: twice a rank is not twice as bad.
     let has_error = number.unit != crate::Unit::Rank;
     let error_percent = number
         .value
@@ -349,7 +351,7 @@ pub(crate) fn simulated(
     Ok(in_unit.expect("the unit is checked where the paper is read"))
 }
 
-/// Every point of the figures of a paper: the machine, and the experiment.
+/// The machine and the experiment of every point in the figures of a paper.
 fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experiment)> {
     let figures = paper.figures.iter().filter(move |_| wanted);
     let machine: Arc<str> = paper.machine.as_str().into();
@@ -366,7 +368,7 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// The figures with their curves; a point whose simulation failed or is missing is left out.
+/// The figures with their curves. A point is left out if its simulation failed or is missing.
 fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
     let papers = papers.iter().filter(|_| wanted);
     papers

@@ -1,7 +1,7 @@
 //! Running simulations side by side.
 //!
 //! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each
-//! core has a thread with machines of its own, and takes the next simulation that no core has
+//! core has a thread with separate machines. The thread takes the next simulation that no other has
 //! taken.
 
 use std::any::Any;
@@ -27,25 +27,25 @@ pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-/// What simulations found, or why they found nothing.
+/// The outcomes of simulations, or the reasons why there are none.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
-/// What one simulation has found, or why it has found nothing.
+/// The outcome of one simulation, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Simulated(pub(crate) Result<Outcome, String>);
 
-/// Each simulation once, however often it is there.
+/// Each simulation once, however often it is in the list.
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     let mut seen = HashSet::new();
     let is_new = |simulation: &Simulation| seen.insert(simulation.clone());
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates rings on the machine of this name, on all cores of this computer, as many groups of
-/// them as `number`. Of each group whose number is wanted `runs` has the rings, and `found` is told
-/// the times of their rounds in nanoseconds, or why there are none, from any thread. It says
-/// whether to go on: if not, the groups that run are the last.
+/// Simulates `number` groups of rings on the machine of this name, on all cores of this computer.
+/// `is_wanted` chooses groups by their numbers, and `runs` returns the rings of a group. `found`
+/// gets the times of a group's rounds in nanoseconds, or the reason why there are none. It is
+/// called on any thread and returns whether to go on. If it returns false, no more groups begin.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -68,8 +68,9 @@ pub fn simulate_rings(
     });
 }
 
-/// Runs the simulations whose number is wanted on all cores of this computer. `found` is told what
-/// each has found, from any thread, and says whether to go on: if not, those that run are the last.
+/// Runs the simulations whose number is wanted on all cores of this computer. `found` gets the
+/// result of each, on any thread, and returns whether to go on. If it returns false, no more
+/// simulations begin.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
@@ -84,8 +85,8 @@ pub(crate) fn run_each(
     );
 }
 
-/// Does those of `number` steps that are wanted on all cores of this computer, each on the machines
-/// of its thread, until one says that no more are to begin.
+/// Does those of `number` steps that are wanted on all cores of this computer, each step on the
+/// machines of its thread, until a step returns false.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
@@ -115,7 +116,7 @@ fn side_by_side(
     });
 }
 
-/// Runs all simulations, each once however often it is there.
+/// Runs all simulations, each once, however often it is in the list.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
     let simulations = different(simulations);
@@ -131,7 +132,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread: made when they are first needed, and used again, because a local
+/// The machines of one OS thread. They are made when they are first needed, and used again: a local
 /// store of 256 KB for each SPE takes longer to make than a small simulation to run.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
@@ -162,18 +163,18 @@ impl<'a> Machines<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
         if outcome.is_err() {
-            // Words may be left in its mailboxes.
+            // After a failed run, words may be left in the mailboxes of the machine.
             self.made.remove(&key);
         }
         outcome
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it did not say why")
+        .unwrap_or("without a message")
 }
 
 fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Made, String> {

@@ -1,4 +1,4 @@
-//! How much simulated numbers move when a fitted parameter does.
+//! How much simulated numbers move when a fitted parameter changes.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::quantities::{fitted, with_quantity};
 use crate::reproduce::simulated;
 use crate::run::run;
 
-/// What a fitted parameter of a machine does to published numbers.
+/// The effect of a fitted parameter on published numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     /// The parameter, such as `link.latency_ps`.
     pub parameter: String,
     /// The published number that it was fitted to.
     pub fitted_to: String,
-    /// What it does to each number of the paper that is known and is simulated on this machine.
+    /// The change of each number of the paper that is known and is simulated on this machine.
     pub changes: Vec<Change>,
 }
 
@@ -30,16 +30,16 @@ pub struct Change {
     pub percent: f64,
 }
 
-/// Raises each fitted parameter of the machine by a tenth, one after the other, and says how much
-/// each number of the paper moves that is known, not kept back, and is simulated on this machine.
+/// Raises each fitted parameter of the machine by a tenth, one after the other. Returns how much
+/// each number of the paper moves, if it is known, not kept back, and simulated on this machine.
 ///
 /// # Errors
 ///
-/// Why a simulation failed.
+/// The reason why a simulation failed.
 ///
 /// # Panics
 ///
-/// Never: what is raised is one of the fitted parameters.
+/// Never: only fitted parameters are raised.
 pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved>, String> {
     let before = known(paper, description)?;
     let moved = |(parameter, fitted_to): (String, String)| {

@@ -9,7 +9,7 @@ use cellworks_sim::{Description, Sim, Ways};
 const TASKS: usize = 8;
 const SPES: usize = 16;
 
-/// The ranks of numbers, from the least; equal ones share the mean of their ranks.
+/// The ranks of numbers, from the least on. Equal numbers share the mean of their ranks.
 fn ranks(numbers: &[f64]) -> Vec<f64> {
     let rank = |number: &f64| {
         let below = numbers.iter().filter(|other| *other < number).count();
@@ -30,7 +30,7 @@ fn agreement(one: &[f64], other: &[f64]) -> f64 {
     sum(&one, &other) / (sum(&one, &one) * sum(&other, &other)).sqrt()
 }
 
-/// The link between the Cells decides, and how often a task has to use it.
+/// The time depends most on how often tasks have to use the link between the Cells.
 #[test]
 fn contention_orders_placements_on_both_cells_better_than_the_sum() {
     let description = Description::built_in("qs22").unwrap();

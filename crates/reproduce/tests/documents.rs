@@ -1,8 +1,9 @@
-//! The tables of the pages on the simulated Cell are what the simulation gives, to the last digit.
+//! The tables of the pages on the simulated Cell are the results of the simulation, to the last
+//! digit.
 //!
-//! They stand in the pages between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
-//! them afresh and compare the pages with what they then would be. This renews the pages; a commit
-//! that does it says why a figure has changed:
+//! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make the
+//! tables again and compare them with the pages. The following renews the pages; a commit that
+//! renews them gives the reason why a figure has changed:
 //!
 //! ```text
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
@@ -28,7 +29,7 @@ const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce
 
 /// The papers whose numbers are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
-/// The others that are simulated.
+/// The other papers that are simulated.
 const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
 
 /// A table of the page: its name, and its text.
@@ -115,7 +116,7 @@ fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
             .and_then(|number| number.value)
             .expect("it is simulated")
     };
-    // There and back are two words.
+    // An exchange there and back is two words.
     let word = simulated("spe-mailbox-cell1") / 2.0;
     for (drawing, total) in [
         ("A GET of 128 bytes", simulated("get-private-128")),
@@ -142,7 +143,7 @@ fn reproduced(name: &str, figures: bool) -> Reproduction {
     found
 }
 
-/// Nothing of it is in a table.
+/// No table shows any of it.
 fn environment() -> Environment {
     Environment {
         cellworks_version: String::new(),
@@ -156,7 +157,7 @@ fn environment() -> Environment {
     }
 }
 
-/// What belongs into a table of the numbers of a paper, and the columns of the table.
+/// The numbers of a paper that belong into one table, and the columns of the table.
 struct Kind {
     title: &'static str,
     belongs: fn(&Reproduced) -> bool,
@@ -303,7 +304,7 @@ fn numbers(of: &Reproduction) -> Table {
     (of.papers[0].name.clone(), text + "\n")
 }
 
-/// Columns of words; all others are of numbers, which are aligned to the right.
+/// The columns that hold words. All others hold numbers, which are aligned to the right.
 const WORDS: [&str; 12] = [
     "",
     "fitted to",
@@ -334,7 +335,7 @@ fn table(headings: &[String], rows: impl Iterator<Item = Vec<String>>) -> String
     })
 }
 
-/// What it is, with the machine where it is not a QS20, and under which circumstances.
+/// The quantity, with the machine if that is not a QS20, and the circumstances.
 fn quantity(row: &Reproduced) -> String {
     let machine = row.parameters["machine"].as_str().unwrap_or_default();
     let machine = if machine == "qs20" { "" } else { machine };
@@ -391,7 +392,7 @@ fn range(shape: &ShapeRange) -> String {
     }
 }
 
-/// Four digits, as many as anything published has.
+/// Four digits: no published number has more.
 fn digits(value: f64) -> String {
     let whole = value.abs().log10().floor() as i32 + 1;
     let decimals = (4 - whole).clamp(0, 3) as usize;
@@ -511,7 +512,7 @@ fn curves(of: &ReproducedFigure) -> String {
     text + "\n"
 }
 
-/// Less than this, in per cent, is not worth a number.
+/// A change of less than this, in per cent, is not shown as a number.
 const SHOWN_FROM: f64 = 0.05;
 
 /// By how much each known number on a QS20 moves when a fitted parameter of it grows by a tenth.

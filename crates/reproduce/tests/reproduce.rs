@@ -10,7 +10,7 @@ use cellworks_report::{Environment, ReasonKind};
 use cellworks_reproduce::{Extent, Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
 
-/// A paper of something of every kind that takes little time.
+/// A paper with numbers of every kind that take little time.
 const MINE: &str = r#"
 name = "mine"
 title = "Mine"
@@ -190,7 +190,7 @@ fn figures_have_a_curve_for_each_number_of_spes() {
     }
 }
 
-/// A ring on a QS22, in which nothing takes long.
+/// A paper about a ring on a QS22 that takes little time.
 const RING: &str = r#"
 name = "ring"
 title = "A ring"
@@ -248,7 +248,7 @@ fn programs_that_processes_share_have_speed_ups_and_curves_of_them() {
     let found = reproduced(RING, true).unwrap();
     assert!(found.envelope.complete, "{:?}", found.envelope.trust);
     assert_eq!(number(&found, "knn").holds, Some(true), "{found:?}");
-    // In MFLOP: between the operations that it looks at.
+    // In MFLOP: between the numbers of operations that are simulated.
     let well = number(&found, "well").value.unwrap();
     assert!((0.001..0.1).contains(&well), "{well}");
 
@@ -269,7 +269,7 @@ fn two_runs_find_the_same() {
 }
 
 #[test]
-fn what_takes_long_is_simulated_when_it_is_asked_for() {
+fn what_takes_long_is_simulated_on_request() {
     let mut paper = Paper::parse(MINE).unwrap();
     paper.numbers.retain(|number| number.id == "switch");
     (paper.long_minutes, paper.numbers[0].takes_long) = (Some(7), true);
@@ -297,7 +297,7 @@ fn what_takes_long_is_simulated_when_it_is_asked_for() {
 fn every_simulation_runs_once() {
     let papers = vec![Paper::parse(MINE).unwrap()];
     let reproducing = Reproducing::of(papers, Extent::default(), &built_in).unwrap();
-    // A tick, a switch, two barriers and two mappings: one barrier is asked for twice.
+    // A tick, a switch, two barriers and two mappings: one of the barriers occurs twice.
     assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
     let runs = Mutex::new(0);
     reproducing.plan().simulate(&built_in, &|_| true, &|_, _| {
@@ -322,8 +322,8 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     });
     let found = reproducing.into_inner().unwrap().report(environment());
     assert!(found.envelope.trust.trustworthy && !found.envelope.complete);
-    // One simulation is one number at the most; that one has no experiment in any case is still
-    // said.
+    // Each number takes one simulation at most. A number without an experiment is reported in any
+    // case.
     let values = found.results.iter().filter(|result| result.value.is_some());
     assert!(values.count() <= 1);
     let why = |name: &str| number(&found, name).not_simulated.as_deref();
@@ -352,7 +352,7 @@ fn a_simulation_that_fails_is_named_and_the_others_go_on() {
 }
 
 #[test]
-fn machines_that_nobody_has_described_are_named() {
+fn machines_without_a_description_are_named() {
     let text = MINE.replace("machine = \"qs20\"", "machine = \"qs99\"");
     assert_eq!(
         reproduced(&text, false).unwrap_err().to_string(),

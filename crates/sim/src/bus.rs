@@ -11,7 +11,7 @@ use crate::words::Flights;
 /// What is under way between processors.
 pub(crate) struct Bus {
     fabric: RefCell<Fabric>,
-    /// What waits in the fabric for a register: see [`Owner::Word`].
+    /// Words that wait in the fabric for a register: see [`Owner::Word`].
     pub flights: RefCell<Flights>,
     /// Kept to save its allocation.
     done: RefCell<Vec<Token>>,
@@ -34,8 +34,8 @@ impl Bus {
         fabric.begin(clock.now(), transaction, &mut clock.queue());
     }
 
-    /// Has the fabric handle one of its events. Returns the tokens of what is complete, for
-    /// [`keep`](Self::keep).
+    /// Lets the fabric handle one of its events. Returns the tokens of the transactions that are
+    /// complete, for [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();
@@ -50,18 +50,18 @@ impl Bus {
         self.done.replace(done);
     }
 
-    /// What rings, memory modules and links have carried so far.
+    /// What the rings, memory modules and links have carried so far.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         self.fabric.borrow().resources()
     }
 }
 
-/// What gets the token of a transaction.
+/// What waits for the end of a transaction and gets its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// A thread that waits for it.
+    /// A thread that waits for the transaction.
     Thread(ThreadIndex),
-    /// A line of an MFC's transfer: the SPE's index and the line's.
+    /// A line of an MFC's transfer: the index of the SPE and that of the line.
     Line { spe: u32, line: u32 },
     /// A word on its way to a register: its index in the flights.
     Word(u32),

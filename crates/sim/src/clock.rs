@@ -1,4 +1,4 @@
-//! The part of the world that knows the time and what will happen.
+//! The part of the world that has the time and the events to come.
 
 use std::cell::{Cell, RefCell, RefMut};
 
@@ -8,7 +8,7 @@ use crate::time::Moment;
 /// The time, and the events that are to come.
 pub(crate) struct Clock {
     now: Cell<Moment>,
-    /// When the run is ended.
+    /// The time at which the run is ended.
     limit: Moment,
     queue: RefCell<Queue>,
     /// How many events were handled.
@@ -16,7 +16,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The clock of a run that begins and ends at `limit` at the latest.
+    /// The clock of a run that ends at `limit` at the latest.
     pub fn new(seed: u64, limit: Moment) -> Self {
         Self {
             now: Cell::default(),
@@ -32,7 +32,7 @@ impl Clock {
         self.now.get()
     }
 
-    /// When the run is ended.
+    /// The time at which the run is ended.
     #[inline]
     pub fn limit(&self) -> Moment {
         self.limit
@@ -55,9 +55,9 @@ impl Clock {
         self.plan(self.now.get(), event);
     }
 
-    /// Sets the clock to a point in time if no event comes before and the run lasts as long,
-    /// because no other thread can tell the difference. Otherwise plans an event for then. Says
-    /// whether it set the clock.
+    /// Sets the clock to a point in time if no event comes before it and the run lasts as long: no
+    /// other thread can see the difference. Otherwise plans an event for that time. Returns whether
+    /// it has set the clock.
     #[inline(always)]
     pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
         let mut queue = self.queue.borrow_mut();

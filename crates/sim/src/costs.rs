@@ -1,4 +1,4 @@
-//! What a description says of times.
+//! The times of a description, in femtoseconds.
 
 use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
@@ -15,21 +15,21 @@ impl Quantity {
     }
 }
 
-/// How long things take that are not the fabric's.
+/// How long everything takes, except what the fabric does.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     /// A cycle of the SPUs and the PPE; every primitive takes at least one.
     pub cycle: Femtoseconds,
     /// Issuing an MFC command on the SPU.
     pub issue: Femtoseconds,
-    /// From there to the first bus request.
+    /// From the issue of a command to its first bus request.
     pub start: Femtoseconds,
-    /// Between two bus requests of one MFC.
+    /// The time between two bus requests of one MFC.
     pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
     pub list_element: Femtoseconds,
-    /// From an element of a list to the next: fetching it, or until the units of the own Cell have
-    /// answered the command of the one before.
+    /// From an element of a list to the next: the longer of the time to fetch it and the time until
+    /// the units of the MFC's own Cell have answered the command of the element before.
     pub list_interval: Femtoseconds,
     /// Accessing a channel.
     pub channel: Femtoseconds,
@@ -49,11 +49,11 @@ pub(crate) struct Costs {
     pub signal_call: Femtoseconds,
     /// Starting a program.
     pub start_program: Femtoseconds,
-    /// Noticing its end.
+    /// Noticing that a program has ended.
     pub end_program: Femtoseconds,
     /// An atomic operation of the PPE.
     pub ppe_atomic: Femtoseconds,
-    /// Bus requests of one MFC under way.
+    /// The most bus requests that one MFC has under way.
     pub outstanding_requests: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Numbers of processors and of threads, by which tables and events name them.
+//! Numbers of processors and of threads. Tables and events use them as names.
 
 /// A processor of the machine: [`PPE`], or an SPE by its index plus one.
 pub(crate) type ProcessorIndex = usize;

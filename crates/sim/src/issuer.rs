@@ -2,10 +2,11 @@
 
 use cellworks_machine::{Processor, SpeId};
 
-/// The processor that has issued a command of an MFC, and so in which of its queues the command is.
+/// The processor that has issued a command of an MFC. It decides in which queue of the MFC the
+/// command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Issuer {
-    /// The program of its SPE.
+    /// The program of the MFC's own SPE.
     Spu,
     /// The PPE, in the proxy queue.
     Ppe,

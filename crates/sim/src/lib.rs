@@ -2,7 +2,7 @@
 //! simulated time.
 //!
 //! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the
-//! hardware whose every parameter stands in a [`Description`]. The same program, description and
+//! hardware. A [`Description`] has every parameter of the model. The same program, description and
 //! seed give the same result, on every computer.
 //!
 //! ```
@@ -30,7 +30,7 @@
 //!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
 //!                    ├─ words      mailboxes and signals
 //!                    ├─ mfc        commands, become requests of at most a line
-//!                    ├─ atomic     who has which line
+//!                    ├─ atomic     which SPE has which line
 //!                    ├─ fabric     command bus, rings or another interconnect, memory, link
 //!                    ├─ observe    counters, hash and trace
 //!                    ├─ hazard     a watch for transfers that race

@@ -1,4 +1,4 @@
-//! Memory that stands for that of the simulated machine.
+//! Memory of this computer that serves as memory of the simulated machine.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::memory::{Backing, LINE_BYTES};
 
-/// What regions are rounded up and aligned to.
+/// Regions are aligned to this, and their sizes are rounded up to it.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// How much of a memory module is in use, in bytes.
 pub(crate) type Used = Arc<AtomicUsize>;
 
-/// Zeroed bytes; given back to their module when dropped.
+/// Zeroed bytes. They are given back to their module when they are dropped.
 pub(crate) struct Zeroed {
     base: NonNull<u8>,
-    /// How many were asked for, in whole lines.
+    /// The bytes that were requested, in whole lines.
     bytes: usize,
-    /// How many the module has given: whole pages.
+    /// The bytes that the module has given: whole pages.
     taken: usize,
-    /// What was allocated: a page more, in which `base` is the first address that is aligned to
-    /// one.
+    /// The allocation, which is a page longer than needed; `base` is the first address in it that
+    /// is aligned to a page.
     allocated: NonNull<u8>,
     layout: Layout,
     used: Used,
@@ -34,8 +34,8 @@ unsafe impl Send for Zeroed {}
 unsafe impl Sync for Zeroed {}
 
 // SAFETY: `base` is the first page in an allocation of `layout.size()` zeroed bytes, a page more
-// than `taken`, which is no less than `bytes`; it is freed only when the value is dropped. Nobody
-// else is given the address.
+// than `taken`, which is no less than `bytes`; the allocation is freed only when the value is
+// dropped. The address is given to no other owner.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -52,15 +52,15 @@ impl Zeroed {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // Allocators have pages that are zero already only for alignments that need no search;
-            // otherwise all of them would be written, and a large region that is hardly used would
-            // take tens of milliseconds.
+            // Allocators have pages that are zero already only for alignments that need no search.
+            // For others they would write zeros to all pages, and a large region that is hardly
+            // used would take tens of milliseconds.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
             (taken > 0).then_some((taken, layout))
         };
         let (taken, layout) = layout_of(bytes)
             .ok_or_else(|| refused("there is no such amount of memory".to_owned()))?;
-        // In one step: OS threads may allocate at once.
+        // In one atomic step: several OS threads may allocate at the same time.
         let take = |in_use: usize| {
             let after = in_use.checked_add(taken)?;
             (after <= capacity).then_some(after)
@@ -79,7 +79,7 @@ impl Zeroed {
         };
         let to_page = allocated.align_offset(PAGE_BYTES);
         // SAFETY: the first multiple of a page is less than a page away, and the allocation has one
-        // more than is used.
+        // page more than is used.
         let base = unsafe { allocated.add(to_page) };
         Ok(Self {
             base,
@@ -100,7 +100,7 @@ impl Zeroed {
 impl Drop for Zeroed {
     fn drop(&mut self) {
         self.used.fetch_sub(self.taken, Ordering::Relaxed);
-        // SAFETY: it was allocated with this layout, and nobody uses it any more.
+        // SAFETY: it was allocated with this layout, and is not used after this.
         unsafe { dealloc(self.allocated.as_ptr(), self.layout) };
     }
 }

@@ -1,4 +1,4 @@
-//! The part of the world that watches: it is told what happens, and changes nothing of it.
+//! The part of the world that observes a run. It changes nothing of what happens.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -10,7 +10,7 @@ use crate::observe::{Counters, Observer};
 use crate::time::{Femtoseconds, Moment};
 use crate::watchdog::Pulse;
 
-/// How often a trace is told how much rings, modules and links are used: once a microsecond.
+/// How often the use of rings, modules and links is written to a trace: once a microsecond.
 const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
 /// What watches a run.
@@ -19,10 +19,10 @@ pub(crate) struct Observers {
     pub observer: RefCell<Observer>,
     /// The watch for transfers that race.
     pub hazards: RefCell<Hazards>,
-    /// What the watchdog of the process looks at.
+    /// The numbers that the watchdog of the process reads.
     pub pulse: Arc<Pulse>,
-    /// When a trace is next told how much rings, modules and links are used; never if there is
-    /// none.
+    /// When the use of rings, modules and links is next written to the trace; never if there is no
+    /// trace.
     next_sample: Cell<Moment>,
 }
 
@@ -40,7 +40,7 @@ impl Observers {
         }
     }
 
-    /// Tells the trace how much everything is used, if it is time to do so.
+    /// Writes the use of all resources to the trace, if it is time to do so.
     #[inline(always)]
     pub fn sample_if_due(&self, now: Moment, bus: &Bus) {
         if now >= self.next_sample.get() {
@@ -56,11 +56,11 @@ impl Observers {
         self.next_sample.set(now.saturating_add(SAMPLE));
     }
 
-    /// What a run did that has ended.
+    /// Ends the observation of a run, and returns its counters.
     ///
     /// # Errors
     ///
-    /// What kept the trace from being written.
+    /// The error that kept the trace from being written.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

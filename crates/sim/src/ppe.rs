@@ -1,8 +1,8 @@
 //! The PPE of a simulated machine: the main program.
 //!
-//! It reaches the registers of SPEs as C programs of the Cell do: by loads and stores (a store
-//! waits until it has arrived, because a load behind it must not pass it), or through library calls
-//! that enter the kernel.
+//! The PPE reaches the registers of SPEs as C programs of the Cell do. It uses loads and stores, or
+//! library calls that enter the kernel. It waits until a store has arrived, because a later load
+//! must not pass the store.
 //!
 //! | operation | loads and stores |
 //! |---|---|
@@ -13,12 +13,13 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! That is what libspe2 does (`mbox.c`, `dma.c`): the outbound interrupt mailbox is not in the area
-//! that a program can map. As library calls, the last two take as long as a call to a
-//! mailbox; that of a command has not been published.
+//! libspe2 does the same (`mbox.c`, `dma.c`): the outbound interrupt mailbox is not in the area
+//! that a program can map. With library calls, a command and a tag status take as long as a call to
+//! a mailbox; the time of a call for a command has not been published.
 //!
-//! A program that waits for a mailbox, or for a command, loads its status again and again. That is
-//! not simulated load by load: the load that sees what it waits for begins when that is there.
+//! A program that waits for a mailbox, or for a command, loads its status again and again. These
+//! loads are not simulated one by one: the load that sees the expected word or status begins when
+//! that is there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -55,16 +56,16 @@ const COMMAND_STORES: usize = 5;
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// What the condition of a wait did, whose time has still to pass.
+    /// The accesses of the condition of a wait whose time has still to pass.
     owed: RefCell<Vec<Owed>>,
 }
 
-/// Accesses that a condition has made.
+/// An access that a condition has made.
 #[derive(Clone, Copy)]
 enum Owed {
     ReadOutbound(SpeId, Outbound),
     IssueProxy(SpeId),
-    /// A look at a tag status.
+    /// A read of a tag status.
     ProxyTags(SpeId),
     Write {
         to: SpeId,
@@ -110,7 +111,7 @@ impl SimPpe {
             .transact(self.processor(), Cause::Other, start, transaction);
     }
 
-    /// The time of a store to a register.
+    /// Takes the PPE's part of the time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
@@ -120,7 +121,7 @@ impl SimPpe {
             });
     }
 
-    /// A store to a register, of a word that has its place there.
+    /// Stores a word to a register that has a place for it.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
@@ -132,7 +133,7 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
-    /// A store to a register, which a condition must not wait for.
+    /// Stores a word to a register; a condition must not wait for that.
     fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
             return self.store(to, register, word, call);
@@ -153,7 +154,8 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Takes the time of reading the word of an outbound mailbox, of which the program knows.
+    /// Takes the time of reading the word of an outbound mailbox, after the program has seen that
+    /// there is one.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -163,8 +165,8 @@ impl SimPpe {
         }
     }
 
-    /// Takes the time of a look at a proxy queue, for a free entry or the tag status; by library
-    /// calls, of all that issuing a command takes.
+    /// Takes the time of reading the status of a proxy queue, for a free entry or the tag status.
+    /// With library calls, this is the time of all that issuing a command takes.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -181,7 +183,7 @@ impl SimPpe {
         }
     }
 
-    /// Takes the time of finding out whether a proxy queue has taken a command.
+    /// Takes the time of reading whether a proxy queue has taken a command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
@@ -207,24 +209,24 @@ impl SimPpe {
     ) -> bool {
         let came_true = self
             .world()
-            .wait_until(self.processor(), cause, why, at, &mut || self.ask(ready));
+            .wait_until(self.processor(), cause, why, at, &mut || self.check(ready));
         self.pay_owed();
         came_true
     }
 
-    /// Asks the condition of a wait.
-    fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+    /// Checks the condition of a wait.
+    fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let is_ready = ready();
         if !is_ready {
             self.send_owed();
-            // How often a condition looks in vain takes nobody's time.
+            // A check that fails takes no time of the PPE.
             let mut owed = self.owed.borrow_mut();
             owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
         }
         is_ready
     }
 
-    /// Takes the time of what the condition of a wait did that has ended.
+    /// Takes the time of what the condition of a wait did, after the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
@@ -245,7 +247,8 @@ impl SimPpe {
         }
     }
 
-    /// Sends what a condition has written that goes on waiting, perhaps for the answer.
+    /// Sends the words that a condition has written while its wait goes on, perhaps for the answer
+    /// to them.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -281,8 +284,8 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // A loop that only looks at the clock, or at whether programs have ended, comes to an end,
-        // and others run meanwhile.
+        // A loop that only reads the clock, or only checks whether programs have ended, comes to an
+        // end, and others run meanwhile.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -324,10 +327,10 @@ impl Wake for SimPpe {
         let at = Location::caller();
         let deadline = Moment::from(deadline);
         self.world().compute(self.processor(), 1);
-        let mut ask = || self.ask(ready);
+        let mut check = || self.check(ready);
         let came_true =
             self.world()
-                .wait_until_deadline(self.processor(), why, at, deadline, &mut ask);
+                .wait_until_deadline(self.processor(), why, at, deadline, &mut check);
         self.pay_owed();
         came_true
     }
@@ -341,7 +344,7 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop of nothing comes to an end too.
+        // A loop that computes for no time comes to an end too.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -362,7 +365,7 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A loop that tries until there is room comes to an end, also where only the call takes
+            // A loop that tries until there is room comes to an end, even if only the call takes
             // time.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),

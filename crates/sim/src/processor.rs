@@ -1,4 +1,4 @@
-//! A part of the world for each processor: its registers, its threads, and the time that it owes.
+//! A part of the world for each processor: its registers, its threads, and its lag.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,26 +11,26 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor. An SPE keeps a reference to its own, so that what a message takes finds it without
-/// a search.
+/// A processor. An SPE keeps a reference to its own processor, so that a message finds it without a
+/// search.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
-    /// What programs call it.
+    /// The name of the processor for programs.
     pub id: Processor,
     /// Its mailboxes and signals, if it is an SPE.
     pub words: Words,
-    /// By which SPE receives, how long a word takes that needs no transaction.
+    /// By the SPE that receives: how long a word takes, if it needs no transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
     /// The thread that has the processor.
     pub running: Cell<Option<ProcessorThread>>,
-    /// The thread whose registers it holds, so that going on with it costs no switch.
+    /// The thread whose registers the processor holds. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
-    /// The threads that do not have it.
+    /// The threads that do not have the processor.
     pub threads: RefCell<ProcessorThreads>,
-    /// What it has done since it last paid.
+    /// The time that the processor owes, see `engine`.
     pub lag: Cell<Femtoseconds>,
-    /// Its threads wait, but the last of them has been doing something else until then: nothing is
-    /// asked before.
+    /// All threads of the processor wait, but the last of them computes until this time. No
+    /// condition is checked before.
     pub busy_until: Cell<Moment>,
 }
 
@@ -43,8 +43,8 @@ pub(crate) struct ProcessorThreads {
 }
 
 impl ProcessorThreads {
-    /// Makes the thread at a place among those that wait ready, and returns it.
-    // Apart, so that what messages take stays small.
+    /// Makes the thread at this place of the waiting ones ready, and returns it.
+    // A function by itself, so that the code for a message stays small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -61,8 +61,8 @@ pub(crate) struct ProcessorThread {
     pub number: u32,
 }
 
-/// A thread that waits, with what `check` needs of it, so that asking it touches nothing else. The
-/// pointers are valid while it waits.
+/// A thread that waits, with all that `check` needs, so that a check of its condition touches
+/// nothing else. The pointers are valid while the thread waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,
@@ -70,12 +70,12 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// A processor without a program waits for one: no deadlock.
+    /// The processor has no program and waits for one, so its wait is no part of a deadlock.
     pub is_idle: bool,
 }
 
 impl SimProcessor {
-    /// A processor that nothing runs on.
+    /// A processor on which nothing runs.
     pub fn new(index: ProcessorIndex, word_latency: Vec<Option<Femtoseconds>>) -> Self {
         Self {
             index,
@@ -93,23 +93,23 @@ impl SimProcessor {
         }
     }
 
-    /// What it has done since it last paid.
+    /// The time that the processor owes.
     #[inline]
     pub fn lag(&self) -> Femtoseconds {
         self.lag.get()
     }
 
-    /// Whether a thread would have it if the one that has it waited.
+    /// Whether another thread would get the processor if the present one waited.
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.threads.borrow().ready.is_empty()
     }
 
-    /// The thread that has it.
+    /// The thread that has the processor.
     ///
     /// # Panics
     ///
-    /// If none does: no program runs then that could ask.
+    /// If there is none: only a running program may call this.
     #[inline]
     pub fn running(&self) -> ProcessorThread {
         self.running

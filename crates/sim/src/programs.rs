@@ -22,9 +22,9 @@ use crate::world::World;
 pub(crate) struct Programs {
     pub world: Rc<World>,
     pub ppe_access: PpeAccess,
-    /// Programs that were spawned and have not ended.
+    /// The number of programs that were spawned and have not ended.
     count: Cell<usize>,
-    /// No program will come any more.
+    /// Whether no more programs will come.
     ended: Cell<bool>,
     queues: Vec<RefCell<VecDeque<Program<SimSpe>>>>,
     failures: RefCell<Vec<ProgramFailure>>,
@@ -67,7 +67,7 @@ impl Programs {
         self.queues[at.index()].borrow_mut().pop_front()
     }
 
-    /// Runs the programs that are spawned on one SPE: a cooperative thread of its own.
+    /// Runs the programs that are spawned on one SPE, in one cooperative thread.
     pub fn serve(&self, setup: &Setup, id: SpeId) {
         let world = &self.world;
         let processor = world.spe(id);
@@ -103,8 +103,8 @@ impl Programs {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Takes out of an MFC what a program has left behind there: what is on the bus comes to its
-    /// end, the rest does not begin.
+    /// Removes what a program has left behind in an MFC: requests on the bus come to their end, the
+    /// rest does not begin.
     fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs.of(id);
         self.world.close_mfc(id);
@@ -133,8 +133,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // The run may be cancelled while time passes, which must not lose the panic of this
-        // program.
+        // The run may be cancelled while time passes. The panic of this program must not get lost
+        // then.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);
@@ -161,7 +161,8 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // Only a run that was cancelled cancels: a program may panic with any payload.
+        // A payload counts as a cancellation only if the run was cancelled: a program may panic
+        // with any payload.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
@@ -199,7 +200,7 @@ impl Programs {
         })
     }
 
-    /// Tells the SPEs that no program will come.
+    /// Records that no more programs will come, and wakes the SPEs.
     pub fn end(&self) {
         self.ended.set(true);
         let spes = self.world.topology.spes();
@@ -207,7 +208,7 @@ impl Programs {
     }
 }
 
-/// Whether a payload is only what unwinds a cancelled program.
+/// Whether a payload is the one that unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
 }

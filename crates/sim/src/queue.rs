@@ -1,7 +1,7 @@
 //! The pending events of a simulation, in order of time.
 //!
-//! An event is one 128-bit number, so that comparing is one instruction and the queue holds nothing
-//! else (measured: half the time of an event with a payload of its own):
+//! An event is one 128-bit number, so that a comparison is one instruction and the queue holds
+//! nothing else. This was measured to take half the time of an event with a payload:
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0
@@ -10,8 +10,8 @@
 //!   └────────────────┴───────────────────┴────────┴─────────────────────┘
 //! ```
 //!
-//! The order of arrival decides among events of the same instant. A seed permutes it, one to one,
-//! and nothing else; seed 0 leaves it as it is.
+//! The order of arrival decides between events of the same instant. A seed permutes that order, one
+//! to one, and changes nothing else; seed 0 leaves it as it is.
 
 use crate::index::ThreadIndex;
 use crate::time::Moment;
@@ -23,21 +23,21 @@ const INDEX_BITS: u32 = 19;
 const ORDER_BITS: u32 = 40;
 const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 
-/// What happens. The index says to whom, in a table that belongs to the kind.
+/// The kind of an event. The index is the place in a table that belongs to the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A thread goes on: index into the threads of the run.
+    /// A thread goes on. The index is that of the thread in the run.
     Resume,
-    /// The threads of a processor ask again what they wait for: the processor's index.
+    /// The conditions of a processor's threads are checked. The index is that of the processor.
     Check,
-    /// An MFC sends its next request: the SPE's index.
+    /// An MFC sends its next request. The index is that of the SPE.
     MfcRequest,
-    /// Something in the fabric: see `fabric`.
+    /// A step of the fabric: see `fabric`.
     Fabric,
-    /// A word leaves for a register: index into the flights.
+    /// A word leaves for a register. The index is that of its flight.
     SendWord,
-    /// A word arrives that took no transaction: index into the flights.
+    /// A word arrives that needed no transaction. The index is that of its flight.
     Word,
 }
 
@@ -81,12 +81,13 @@ impl Event {
 /// The pending events.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Events that were added in their order: the first is the earliest. Most delays are one of a
-    /// few, so that what is added last is mostly due last, and goes in and out without a search.
+    /// Events that were added in the order of their times: the first is the earliest. There are few
+    /// different delays, so an event that is added last is mostly due last. Such an event goes in
+    /// and out without a search.
     run: VecDeque<u128>,
-    /// What was added to it last.
+    /// The event that was added last to `run`.
     run_last: u128,
-    /// All others.
+    /// All other events.
     heap: BinaryHeap<Reverse<u128>>,
     arrivals: u64,
     seed: u64,
@@ -127,7 +128,7 @@ impl Queue {
         }
     }
 
-    // Apart, so that adding to the run is inlined.
+    // A function by itself, so that the common case is inlined.
     #[inline(never)]
     fn push_to_heap(&mut self, key: u128) {
         self.heap.push(Reverse(key));
@@ -172,7 +173,7 @@ impl Queue {
         self.heap.pop().map(|Reverse(key)| key)
     }
 
-    /// Whether the next event, if there is one, is in the run.
+    /// Whether the next event is in the run, if there is one.
     #[inline]
     fn is_run_first(&self) -> bool {
         match self.heap.peek() {
@@ -187,8 +188,9 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// A permutation of the numbers of 40 bits, another one for each seed: multiplications by odd
-/// numbers and xors with the own upper bits, all of which can be undone.
+/// A permutation of the numbers of 40 bits, a different one for each seed. It consists of
+/// multiplications by odd numbers and xors of a number with its upper bits. Each of these can be
+/// undone.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

@@ -1,7 +1,8 @@
-//! Waking from wherever a program of a run is.
+//! Wakes a thread of a run from any OS thread.
 //!
-//! A run has one OS thread, and its world stays there. What is handed out may go elsewhere, so it
-//! has the name of a world only, which this OS thread knows.
+//! A run has one OS thread, and its world stays there. A waker may go to another OS thread, so it
+//! holds no world but only the name of one. Only the OS thread of the run can find the world by its
+//! name.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,8 +13,8 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The worlds of this OS thread that programs may wake threads of, by their addresses: which
-    /// no other world has as long as it is here.
+    /// The worlds of this OS thread whose threads programs may wake, by their addresses. An address
+    /// belongs to no other world as long as its world is in this table.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }
 

@@ -33,8 +33,9 @@ type Trace = Box<dyn io::Write + Send>;
 /// The main program of a run.
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
 
-/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended and what it did, or
-/// what kept its trace from being written. Compiled once, not once for each main program.
+/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended and its counters, or
+/// the error that kept its trace from being written. It is compiled once, not once for each main
+/// program.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
@@ -54,7 +55,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     let mut result = None;
     let mut was_cancelled = false;
     let mut panic_before = None;
-    // What was cancelled, and why, is known without what this returns.
+    // The result of `OWNER.run` is not needed: the run has recorded what was cancelled, and why.
     let watching = watchdog::watch(&world.observers.pulse);
     let _ = OWNER.run(&config, &*world, || {
         OWNER.scope_at(caller, |scope| {
@@ -65,13 +66,13 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
             }
             let me = world.adopt(world.processor(PPE), 0);
             world.take_processor(me);
-            // Each SPE comes as far as its first turn.
+            // Each SPE runs up to its first wait.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // Asked before others fail because the PPE did.
+            // Read before other programs fail because the PPE did.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

@@ -1,4 +1,4 @@
-//! What a machine is, and how it is to be simulated: the same for all of its runs.
+//! What a machine is, and how it is to be simulated: both stay the same for all of its runs.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// When a run is ended at the latest.
+    /// The time at which a run is ended at the latest.
     pub fn limit(&self) -> Moment {
         Moment::from(Time::default() + self.options.limit)
     }

@@ -1,4 +1,4 @@
-//! The simulated machine itself: its memory, and how it is to be run.
+//! The simulated machine: its memory, and how it is to be run.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +22,14 @@ use crate::run::{Main, run};
 use crate::setup::{Options, PpeAccess, Setup};
 use crate::spe::SimSpe;
 
-/// Where regions begin.
+/// The effective address at which regions begin.
 const REGIONS_AT: u64 = 1 << 32;
 
-/// Regions smaller than this cross no multiple of it.
+/// A region smaller than this crosses no multiple of it.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The most that a run may last, five hours: 64 bits count femtoseconds for seven minutes more,
-/// which keeps what is added to a time from overflowing.
+/// The longest run: five hours. 64 bits can count femtoseconds for seven minutes more, so that a
+/// time plus a short span does not overflow.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
 /// A machine that is simulated.
@@ -48,7 +48,7 @@ pub struct Sim {
     is_running: AtomicBool,
 }
 
-/// A machine runs as long as this lives.
+/// The machine is running as long as this lives.
 struct Running<'a>(&'a AtomicBool);
 
 impl Drop for Running<'_> {
@@ -70,15 +70,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimBuilder {
-    /// Permutes events of the same instant, so that other schedules are seen; 0, which is the
-    /// default, leaves them in the order in which they arose.
+    /// Permutes events of the same instant, so that a program meets other schedules. 0, which is
+    /// the default, leaves them in the order in which they arose.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Ends runs after so much simulated time, with [`RunError::TimeLimit`]. The default, and the
-    /// most, is five hours: so far 64 bits count femtoseconds.
+    /// Ends runs after this simulated time, with [`RunError::TimeLimit`]. The default, and the
+    /// most, is five hours: 64 bits cannot count femtoseconds for much longer.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -90,7 +90,7 @@ impl SimBuilder {
         self
     }
 
-    /// What is done about hazards of the raw level.
+    /// What the machine does about hazards of the raw level.
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
@@ -102,8 +102,8 @@ impl SimBuilder {
         self
     }
 
-    /// Bytes of the stack of each SPE program and cooperative thread on this computer, 256 KiB by
-    /// default.
+    /// The size in bytes of the stack that each SPE program and cooperative thread has on this
+    /// computer. The default is 256 KiB.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.options.stack_bytes = bytes;
         self
@@ -170,9 +170,9 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// What every simulated machine does: its SPEs reach main memory by DMA alone and wait in
-    /// hardware, and its time is counted, so that the same program takes the same time in every
-    /// run.
+    /// The capabilities of every simulated machine. Its SPEs reach main memory by DMA alone and
+    /// wait in hardware, and its time is counted, so that the same program takes the same time in
+    /// every run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -180,16 +180,16 @@ impl Sim {
         is_steady: true,
     };
 
-    /// A machine as it is described.
+    /// A machine with this description.
     ///
     /// # Panics
     ///
-    /// As [`SimBuilder::build`].
+    /// Like [`SimBuilder::build`].
     pub fn new(description: Description) -> Self {
         Self::builder(description).build()
     }
 
-    /// A machine as it is described, with settings.
+    /// A machine with this description, with settings.
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,
@@ -204,23 +204,26 @@ impl Sim {
         }
     }
 
-    /// What the machine is made of.
+    /// The description of the machine.
     pub fn description(&self) -> &Description {
         &self.setup.description
     }
 
-    /// What the last run did; `None` before the first, and if its trace could not be written.
+    /// The counters of the last run; `None` before the first run, and if the trace could not be
+    /// written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
 
-    /// What kept the trace of the last run from being written, if something did. Taken once.
+    /// The error that kept the trace of the last run from being written, if there was one. Only the
+    /// first call returns it.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
-    /// A run begins: the only one of this machine, as runs at once would meet in the local stores,
-    /// and the only one of its OS thread, whose cooperative threads are those of one machine.
+    /// Begins a run. It must be the only one of this machine, because two runs at once would meet
+    /// in the local stores. It must be the only one of its OS thread, because the cooperative
+    /// threads there belong to one machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -238,7 +241,7 @@ impl Sim {
         running
     }
 
-    /// Runs `main`, and records what the run did.
+    /// Runs `main`, and keeps the counters of the run.
     #[track_caller]
     fn run_alone<'env>(&'env self, main: Main<'_, 'env, Self>) -> Result<(), RunError> {
         let _running = self.begin_run();
@@ -266,8 +269,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// If this machine runs a program already, or a program of another simulated machine or of a
-    /// host's core calls this on its own OS thread.
+    /// If this machine runs a program already, or if a program of another simulated machine or of a
+    /// host's core calls this on its OS thread.
     #[track_caller]
     fn run<'env, R>(
         &'env self,
@@ -312,7 +315,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // What was simulated on this machine before must not decide in which banks lines are.
+            // The banks of lines must not depend on what was simulated on this machine before.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

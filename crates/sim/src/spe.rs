@@ -1,5 +1,8 @@
 //! An SPE of a simulated machine, as its programs see it.
 
+// Rejected: a destructor that waits for a put. The room of the view goes to the MFC instead,
+// which gives it back when the put has left.
+
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -25,8 +28,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// What `stage_out` puts into a local store, so that a program which reads what it has not written
-/// shows: not a number, as a float.
+/// The byte that `stage_out` fills a local store with, so that a program which reads bytes that it
+/// has not written is noticed. As a float it is not a number.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment of DMA.
@@ -42,25 +45,25 @@ pub struct SimSpe {
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
     /// The bytes of typed views. They have the addresses that they reserved in the local store, but
-    /// memory of their own: nobody can reach it by DMA.
-    /// Made when the first view is.
+    /// lie in other memory, so that DMA cannot reach them. They are allocated with the first view.
     views: OnceCell<Zeroed>,
 }
 
-/// What keeps a view's room in the local store, until its transfers are complete.
+/// Keeps the room of a view in the local store, until the transfers of the view are complete.
 pub struct SimHold {
     world: Rc<World>,
     spe: SpeId,
-    /// Taken when it is dropped.
+    /// The room; taken when the hold is dropped.
     buffer: Option<LocalBuffer>,
     address: LsAddr,
-    /// The last transfer of its bytes.
+    /// The last transfer of the view's bytes.
     transfer: Cell<Option<u64>>,
 }
 
 impl Drop for SimHold {
     fn drop(&mut self) {
-        // A view is given up while its bytes may still be on their way; its room is not.
+        // A view may be dropped while its bytes are still on their way; its room stays reserved
+        // until then.
         if let (Some(buffer), Some(transfer)) = (self.buffer.take(), self.transfer.get()) {
             self.world.hold_buffer(self.spe, transfer, buffer);
         }
@@ -113,8 +116,7 @@ impl SimSpe {
         })
     }
 
-    /// Takes what is there, at the cost of a channel; waits for it if there is nothing yet, as
-    /// `is_there` says.
+    /// Takes a word, at the cost of a channel. Waits for it if `is_there` returns false.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -138,7 +140,7 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Takes what `attempt` finds, at the cost of a channel; waits for it if there is nothing yet.
+    /// Takes what `attempt` finds, at the cost of a channel. Waits as long as it finds nothing.
     #[track_caller]
     fn wait_for<R: Default>(
         &self,
@@ -156,8 +158,8 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Does something with a channel. In the condition of a wait it takes time only if it
-    /// `came_true`: a channel that is waited for stalls, and is not read again and again.
+    /// Uses a channel. In the condition of a wait this takes time only if it `came_true`: the
+    /// hardware stalls at a channel that it waits for, and does not read it again and again.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -166,7 +168,7 @@ impl SimSpe {
         self.by_channel_in_condition(act, came_true)
     }
 
-    /// As [`by_channel`](Self::by_channel), in what is known to be the condition of a wait.
+    /// Like [`by_channel`](Self::by_channel), for a caller that is the condition of a wait.
     #[inline]
     fn by_channel_in_condition<R>(
         &self,
@@ -181,10 +183,10 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, unless it is no more than reading a channel. So a place
-    /// in a mailbox may be taken earlier than it should be, by the time of a channel access and of
-    /// issuing a command: of several senders, who gets the last place is not told apart more
-    /// closely than that.
+    /// Pays the lag before a word is sent, unless the lag is no more than reading a channel takes.
+    /// So a place in a mailbox may be taken too early, by the time of a channel access and of
+    /// issuing a command. If several senders come within that time, the last place may go to the
+    /// wrong one.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -193,7 +195,7 @@ impl SimSpe {
         }
     }
 
-    /// Writes to an inbound mailbox, if it has room, and says whether it had.
+    /// Writes to an inbound mailbox if it has room, and returns whether it had.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -204,8 +206,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until an inbound mailbox has room, and writes to it. Apart, so that the usual case
-    /// stays small.
+    /// Waits until an inbound mailbox has room, and writes to it. A function by itself, so that the
+    /// usual case stays small.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -222,15 +224,15 @@ impl SimSpe {
             });
     }
 
-    /// Lets what was refused take a cycle too: a loop that tries until it succeeds meets the limit
-    /// of the run.
+    /// Lets a refused call take a cycle too: a loop that tries until it succeeds meets the limit of
+    /// the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
     }
 
-    /// Sends a word to a register of an SPE. In one of its own it is at once: the bus is not
-    /// needed.
+    /// Sends a word to a register of an SPE. A word to the sender's own register arrives at once,
+    /// because it does not need the bus.
     #[inline(always)]
     fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
@@ -250,8 +252,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. Not in a destructor that runs because
-    /// of a panic: it would keep others from seeing the panic.
+    /// Waits until the MFC can take another typed transfer. It does not wait in a destructor that
+    /// runs because of a panic: that would keep others from seeing the panic.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -288,7 +290,7 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // A loop that only looks at the clock comes to an end.
+        // A loop that only reads the clock comes to an end.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -351,7 +353,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. What its destructors start does not run.
+            // Only a thread that unwinds gets here. Threads that its destructors start do not run.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -373,7 +375,7 @@ impl StartThread for Starter<'_, '_> {
             };
             body();
         }));
-        // It comes as far as its first turn, which the simulation gives it.
+        // The new thread runs up to its first wait. The simulation continues it from there.
         OWNER.yield_now();
         let adopted = adopted.get().expect("a thread that was started has run");
         world.make_ready(adopted);
@@ -397,9 +399,9 @@ impl Drop for EndOfThread<'_> {
     }
 }
 
-// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone;
-// the bytes live as long as the SPE, which views borrow, and are initialised, as `Zeroed` is. They
-// are copied during the calls.
+// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone.
+// The bytes live as long as the SPE, which views borrow, and they are initialised, as `Zeroed` is.
+// They are copied during the calls.
 unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 
@@ -423,7 +425,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // Before there are threads that no call would wait for.
+        // Checked before there are threads that no call would wait for.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -433,8 +435,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The end of the scope does not give up the SPE, which its threads need: so they end
-            // before.
+            // The end of the scope does not give up the SPE, but its threads need the SPE to end.
+            // So they must end before the scope does.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -454,7 +456,7 @@ unsafe impl SpeCore for SimSpe {
                 .reserve_at(bytes, align, request.what, request.at)
         };
         let mut reserved = reserve();
-        // What was put back leaves its room when it is there.
+        // A view that was put back leaves its room when its bytes have arrived.
         while reserved.is_err() && self.world.holds_buffers(self.id) {
             let before = self.local_store.free_bytes();
             let why = "room in its local store, of which views that were put back hold the rest";
@@ -472,8 +474,8 @@ unsafe impl SpeCore for SimSpe {
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
         // large as the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` for
-        // writes, see above; a buffer of ours overlaps no other memory.
+        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` is
+        // valid for writes, see above; a buffer of this SPE overlaps no other memory.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -546,7 +548,7 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop of nothing comes to an end too.
+        // A loop that computes for no time comes to an end too.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 
@@ -703,7 +705,7 @@ impl CellSpe for SimSpe {
     }
 }
 
-/// What the parent of threads waits for.
+/// The parent of threads waits for their end.
 struct ThreadsToEnd<'a>(&'a Cell<usize>);
 
 impl fmt::Display for ThreadsToEnd<'_> {

@@ -1,4 +1,5 @@
-//! The part of the world that knows the cooperative threads of a run, and which of them runs.
+//! The part of the world that holds the cooperative threads of a run. It decides which of them
+//! runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,14 +16,14 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 /// The threads of a run.
 pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
-    /// Places in the table whose threads have ended.
+    /// Free places in the table: their threads have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The thread that is to run: the event loop has handled its event. Another one that is woken
-    /// goes back to sleep.
+    /// The thread that is to run, because the event loop has handled its event. Another thread that
+    /// is woken goes back to sleep.
     turn: Cell<ThreadIndex>,
-    /// A condition has panicked, and its thread has not gone on yet.
+    /// Whether a condition has panicked and its thread has not gone on yet.
     some_panicked: Cell<bool>,
-    /// A condition is being asked: what it does costs time, but must not wait.
+    /// Whether a condition is being checked: what it does costs time, but must not wait.
     in_condition: Cell<bool>,
 }
 
@@ -30,9 +31,9 @@ pub(crate) struct Threads {
 struct SimThread {
     handle: Thread,
     processor: ProcessorIndex,
-    /// 0 for a program itself.
+    /// 0 for the program itself.
     number: u32,
-    /// What its condition panicked with.
+    /// The panic of its condition.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -48,7 +49,8 @@ impl Threads {
         }
     }
 
-    /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
+    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
+    /// itself.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -57,7 +59,7 @@ impl Threads {
             number,
             panic: None,
         };
-        // An event names a thread only until the thread goes on, so places can be used again.
+        // An event names a thread only until the thread goes on, so a place can be used again.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -71,7 +73,7 @@ impl Threads {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor: 0 for a program itself.
+    /// The number of a thread on its processor: 0 for the program itself.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number
@@ -82,7 +84,8 @@ impl Threads {
         self.table.borrow()[thread as usize].processor
     }
 
-    /// Gives a thread its turn. Returns what wakes it, its processor and its number there.
+    /// Gives a thread its turn. Returns the handle that wakes it, its processor and its number
+    /// there.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);
@@ -90,19 +93,19 @@ impl Threads {
         (thread.handle, thread.processor, thread.number)
     }
 
-    /// Whether it is the turn of a thread.
+    /// Whether a thread has its turn.
     #[inline]
     pub fn has_turn(&self, thread: ThreadIndex) -> bool {
         self.turn.get() == thread
     }
 
-    /// Keeps what a condition panicked with, for its thread to go on with.
+    /// Keeps the panic of a condition. The thread of the condition will go on with it.
     pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
         self.table.borrow_mut()[thread as usize].panic = Some(panic);
         self.some_panicked.set(true);
     }
 
-    /// Goes on with what the condition of the calling thread panicked with, if it did.
+    /// Goes on with the panic of the calling thread's condition, if it had one.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {
         if self.some_panicked.get() {
@@ -123,30 +126,30 @@ impl Threads {
         }
     }
 
-    /// Whether a condition is being asked, which must not wait.
+    /// Whether a condition is being checked. It must not wait.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.in_condition.get()
     }
 
-    /// Asks a condition.
+    /// Checks a condition.
     #[inline]
-    pub fn ask(&self, ready: &mut dyn FnMut() -> bool) -> bool {
-        let _asking = self.asking();
+    pub fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
+        let _in_condition = self.begin_condition();
         ready()
     }
 
-    /// From now on a condition is being asked, until what this returns is dropped.
-    pub fn asking(&self) -> Asking<'_> {
+    /// From now on a condition is being checked, until the result is dropped.
+    pub fn begin_condition(&self) -> InCondition<'_> {
         self.in_condition.set(true);
-        Asking(&self.in_condition)
+        InCondition(&self.in_condition)
     }
 }
 
-/// A condition is being asked as long as this lives.
-pub(crate) struct Asking<'a>(&'a Cell<bool>);
+/// A condition is being checked as long as this lives.
+pub(crate) struct InCondition<'a>(&'a Cell<bool>);
 
-impl Drop for Asking<'_> {
+impl Drop for InCondition<'_> {
     fn drop(&mut self) {
         self.0.set(false);
     }

@@ -1,8 +1,11 @@
 //! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
 //!
 //! [`Time`] and [`Span`] are the same in 128 bits, because a host may run for longer than 64 bits
-//! can count. A simulated run ends after five hours at the latest, which 64 bits hold. So the time
-//! of an event and everything else about it fit into 128 bits, and a sum is one instruction.
+//! can count. A simulated run ends after five hours at the latest, and 64 bits are enough for that.
+//! So an event, including its time, fits into 128 bits, and a sum of times is one instruction.
+
+// Rejected: simulated time in `Time` and `Span`. They have 128 bits, so an event would be larger
+// than 128 bits, and a comparison of events more than one instruction.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -15,7 +18,8 @@ const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A point in simulated time, counted from the start of the run.
 ///
-/// Printed, it is in microseconds to the nanosecond, so that it is found in a trace: `1.234 us`.
+/// It is printed in microseconds to the nanosecond, so that it is easy to find in a trace: `1.234
+/// us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -46,25 +50,26 @@ impl Moment {
         self.0 / FEMTOSECONDS_PER_NANOSECOND
     }
 
-    /// The sum, or [`NEVER`](Self::NEVER) where that is earlier.
+    /// The sum, or [`NEVER`](Self::NEVER) if that is earlier.
     #[inline]
     pub const fn saturating_add(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The point that is so much earlier, or the start of the run where there is none.
+    /// The point that is earlier by `span`, or the start of the run if there is no such point.
     #[inline]
     pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 
-    /// How long it is after the last multiple of an interval, counted from the start of the run.
+    /// The time from the last multiple of an interval, counted from the start of the run, to this
+    /// point.
     #[inline]
     pub const fn after_last_multiple_of(self, interval: Femtoseconds) -> Femtoseconds {
         Femtoseconds(self.0 % interval.0)
     }
 
-    /// How long it is after `earlier`; zero if it is before.
+    /// The time from `earlier` to this point; zero if this point is before.
     #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Femtoseconds {
         Femtoseconds(self.0.saturating_sub(earlier.0))
@@ -78,7 +83,7 @@ impl Femtoseconds {
     ///
     /// # Panics
     ///
-    /// If 64 bits do not hold them; a description that was checked has none of that kind.
+    /// If 64 bits are not enough for the span. In a description that was checked they are.
     pub fn from_picoseconds(picoseconds: u64) -> Self {
         let span = picoseconds.checked_mul(FEMTOSECONDS_PER_PICOSECOND);
         Self(span.expect(BELOW_FIVE_HOURS))
@@ -88,7 +93,7 @@ impl Femtoseconds {
     ///
     /// # Panics
     ///
-    /// As [`from_picoseconds`](Self::from_picoseconds).
+    /// Like [`from_picoseconds`](Self::from_picoseconds).
     pub fn from_cycles(cycles: u64, hertz: u64) -> Self {
         let span = u128::from(cycles) * FEMTOSECONDS_PER_SECOND / u128::from(hertz);
         Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
@@ -101,19 +106,19 @@ impl Femtoseconds {
         Self(u64::try_from(span).expect("a rate of some bytes a second"))
     }
 
-    /// The sum, or the longest time where 64 bits do not hold it.
+    /// The sum, or the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The product, or the longest time where 64 bits do not hold it.
+    /// The product, or the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
 
-    /// The difference, or zero where it would be negative.
+    /// The difference, or zero if it would be negative.
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -130,7 +135,7 @@ impl Add<Femtoseconds> for Moment {
     }
 }
 
-/// How long a point in time is after one that is not later.
+/// The time from one point to a later one.
 impl Sub for Moment {
     type Output = Femtoseconds;
     #[inline]

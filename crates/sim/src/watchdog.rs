@@ -1,14 +1,15 @@
-//! Says which program keeps a simulation from going on, because it runs for long without a call.
+//! Warns of a program that keeps a simulation from going on, because it runs for long without a
+//! call.
 //!
-//! All programs of a simulated machine take turns on one OS thread, and the program that runs gives
-//! its turn up only by a call. A loop that waits for another program without one never ends, and
-//! neither the event loop nor a limit of simulated time gets to see it. An OS thread of the
-//! process, which sleeps while nothing is simulated, looks once a second whether time has moved in
-//! each run. It only warns: a program may as well compute for long.
+//! All programs of a simulated machine take turns on one OS thread, and the running program gives
+//! its turn up only by a call. A loop without a call that waits for another program never ends.
+//! Neither the event loop nor a limit of simulated time can notice it. Therefore an OS thread of
+//! the process checks once a second whether time has moved in each run. It sleeps while nothing is
+//! simulated. It only warns, because a program may compute for long.
 //!
-//! What it looks at are two numbers, stored without order where a program goes on anyway, and have
-//! no part in any result. The condition of a wait that never returns is laid to the program that
-//! ran before it was asked.
+//! The check reads two numbers. They are stored without order where a program goes on anyway, and
+//! have no part in any result. If the condition of a wait never returns, the warning names the
+//! program that ran before the condition was checked.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,20 +23,21 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How many looks in a row must show the same. Looks are counted and not time, as a process that
-/// was stopped and continued has done nothing wrong.
+/// The number of checks in a row that must find the same before the warning. Checks are counted
+/// instead of time, because a process that was stopped and continued has done nothing wrong.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 static SOME_RUN: Condvar = Condvar::new();
 static STARTED: Once = Once::new();
 
-/// What a run shows of itself.
+/// The numbers of a run that the watchdog reads.
 pub(crate) struct Pulse {
     machine: String,
     /// The simulated time when a program last went on.
     now: AtomicU64,
-    /// Who that was: the processor, and the number of its thread in the lower half.
+    /// The thread that went on then: its processor in the upper half, and its number in the lower
+    /// half.
     turn: AtomicU64,
     /// What runs on each SPE.
     programs: Mutex<Vec<Option<Program>>>,
@@ -46,17 +48,17 @@ struct Program {
     spawned_at: &'static Location<'static>,
 }
 
-/// A run, as the watchdog remembers it.
+/// A run, and what the watchdog found in it last.
 struct Watched {
     pulse: Arc<Pulse>,
     before: (Moment, u64),
-    /// Looks since then that showed the same.
+    /// The number of checks since then that found the same.
     looks: u32,
     has_warned: bool,
 }
 
 impl Pulse {
-    /// That of a machine that has not begun to run.
+    /// The pulse of a machine that has not begun to run.
     pub fn new(machine: &str, spes: usize) -> Arc<Self> {
         Arc::new(Self {
             machine: machine.to_owned(),
@@ -66,13 +68,13 @@ impl Pulse {
         })
     }
 
-    /// The program whose turn it is goes on.
+    /// The program that has its turn goes on.
     #[inline]
     pub fn beat(&self, now: Moment) {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
-    /// A thread of a processor goes on in the place of another one: number 0 is the program itself.
+    /// A thread of a processor goes on in place of another one: number 0 is the program itself.
     #[inline]
     pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
         let turn = (processor as u64) << 32 | u64::from(number);
@@ -93,7 +95,7 @@ impl Pulse {
         lock(&self.programs)[at.index()] = None;
     }
 
-    /// What runs now: a line for each program.
+    /// The programs that run now: a line for each.
     pub fn programs(&self) -> Vec<String> {
         let of = |(spe, program): (u16, &Option<Program>)| {
             let Program { name, spawned_at } = program.as_ref()?;
@@ -161,7 +163,7 @@ pub(crate) fn watch(pulse: &Arc<Pulse>) -> Watching {
     });
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("sim watchdog".to_owned());
-        // Without a thread for it, nobody warns; nothing else is missing.
+        // If the OS thread cannot be started, there are no warnings; nothing else is missing.
         drop(thread.spawn(look_for_ever));
     });
     SOME_RUN.notify_one();
@@ -181,7 +183,7 @@ fn look_for_ever() {
 }
 
 impl Watched {
-    /// Looks once more; what to say, if it is time to say something.
+    /// Checks once more. Returns the warning, if it is time for one.
     fn look(&mut self) -> Option<String> {
         let now = self.pulse.look();
         if now != self.before {

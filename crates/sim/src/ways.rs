@@ -1,4 +1,4 @@
-//! Which links data takes from SPE to SPE, and how long it takes, where nothing else is under way.
+//! The links from SPE to SPE, and how long data takes if nothing else is under way.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
-/// A line, the most that one request moves.
+/// A line: the most that one request moves.
 const LINE_BYTES: u32 = 128;
 
 /// The links of a machine, and for each pair of SPEs those that data takes, in its order.
@@ -39,7 +39,7 @@ const LINE_BYTES: u32 = 128;
 #[derive(Clone, Debug)]
 pub struct Ways {
     links: Vec<String>,
-    /// By link: for how long a line keeps it.
+    /// By link: how long a line keeps it.
     kept: Vec<Span>,
     spes: usize,
     /// By the sending SPE and then by the receiving one.
@@ -49,7 +49,7 @@ pub struct Ways {
 
 #[derive(Clone, Debug)]
 struct Way {
-    /// Indices into the names of the links.
+    /// The indices of the links into their names.
     links: Vec<usize>,
     line: Span,
 }
@@ -71,7 +71,7 @@ impl Ways {
                 links.len() - 1
             })
         };
-        // Each line sets out when the one before has long arrived.
+        // Each line leaves long after the one before has arrived.
         let mut now = Moment::START;
         let mut ways = Vec::with_capacity(spes * spes);
         for from in 0..spes as u16 {
@@ -109,9 +109,9 @@ impl Ways {
         &self.way(from, to).links
     }
 
-    /// For how long each of many lines of 128 bytes keeps a link, by its index: the least time
-    /// between two of them there. A segment that several rings have in its direction is kept for
-    /// their share of the time of a packet.
+    /// How long each of many lines of 128 bytes keeps a link, by its index: the least time between
+    /// two lines there. If several rings share a segment in one direction, a line keeps the segment
+    /// for its share of the time of a packet.
     ///
     /// # Panics
     ///
@@ -121,7 +121,7 @@ impl Ways {
     }
 
     /// How long an SPE takes to write a line of 128 bytes into the local store of another one, from
-    /// the request on the bus to the last byte in place, where nothing else is under way.
+    /// the request on the bus to the last byte in place, if nothing else is under way.
     ///
     /// # Panics
     ///
@@ -131,7 +131,7 @@ impl Ways {
     }
 
     /// All SPEs in an order in which neighbours are near: around the rings, one Cell after the
-    /// other; elsewhere by their numbers.
+    /// other; or by their numbers if there are no rings.
     pub fn around(&self) -> &[SpeId] {
         &self.around
     }
@@ -142,7 +142,7 @@ impl Ways {
     }
 }
 
-/// How long a line takes that sets out at a time, and when the fabric is idle again.
+/// How long a line takes that leaves at `now`, and when the fabric is idle again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {
@@ -222,8 +222,8 @@ mod tests {
             let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
             links.iter().map(ns).collect()
         };
-        // Two rings in each direction, each with a packet every 8 cycles of 1.6 GHz; and 128 bytes
-        // with 16 beside them at 20 GB/s.
+        // Two rings in each direction carry a packet every 8 cycles of 1.6 GHz each; the link
+        // between the Cells carries 128 bytes with 16 of header at 20 GB/s.
         let ways = ways("qs20");
         assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
         assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);

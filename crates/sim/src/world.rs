@@ -4,15 +4,16 @@
 //!   World ─┬─ topology, costs   what the machine is, which never changes
 //!          ├─ mfcs              commands, and the caches of atomic units
 //!          ├─ processors        registers, threads that wait, time owed; one part for each
-//!          ├─ threads           the cooperative threads, whose turn it is
+//!          ├─ threads           the cooperative threads, and which one runs
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
 //!          ├─ clock             the time, and the events that are to come
 //!          └─ failure           why the programs were cancelled
 //! ```
 //!
-//! Each part is a struct in its own file and knows no part above it. What takes several parts is a
-//! method of [`World`]: `engine` has those about time and threads, `words` and `mfc` their own.
+//! Each part is a struct in its own file and uses no part above it. A function that needs several
+//! parts is a method of [`World`]: those about time and threads are in `engine`, the others in
+//! `words` and `mfc`.
 //!
 //! # Order of borrowing
 //!
@@ -27,7 +28,12 @@
 //! 6. the fabric,
 //! 7. the planned events.
 //!
-//! None is held while a condition is asked or a thread is switched to: either may call anything.
+//! None of these may be borrowed while a condition is checked or while the run switches to another
+//! thread: either may call anything.
+
+// Rejected: a trait for each part, so that no part uses the whole. Handling an event takes
+// several parts at once, because a line that arrives moves bytes, frees a place, ends a command
+// and checks conditions. Each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -105,7 +111,7 @@ impl World {
         self.clock.now()
     }
 
-    /// The time as a processor sees it.
+    /// The time on a processor.
     pub fn now_of(&self, processor: &SimProcessor) -> Time {
         Time::from(self.clock.now() + processor.lag.get())
     }
@@ -116,7 +122,7 @@ impl World {
         &self.processors[index]
     }
 
-    /// The processor that a program names.
+    /// The processor with this name.
     ///
     /// # Panics
     ///
@@ -129,7 +135,7 @@ impl World {
         }
     }
 
-    /// The SPE that a program names.
+    /// The SPE with this name.
     ///
     /// # Panics
     ///
@@ -158,13 +164,13 @@ impl World {
         self.mfcs.all().len()
     }
 
-    /// Whether a condition is being asked, which must not wait.
+    /// Whether a condition is being checked. It must not wait.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.threads.is_in_condition()
     }
 
-    /// The memory module of ordinary memory, which programs stage: the nearest to the PPE.
+    /// The memory module of ordinary memory, which programs stage: the one nearest to the PPE.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16
@@ -175,12 +181,14 @@ impl World {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            // Like a panic, but without the place in the code: the machine found the error, not
+            // this line.
             resume_unwind(Box::new(hazard.to_string()));
         }
     }
 
-    /// What watches the local store of an SPE for the use of bytes that are in flight.
+    /// The watch over the local store of an SPE. It is called when bytes that may be in flight are
+    /// used.
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {

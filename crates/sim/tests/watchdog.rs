@@ -1,7 +1,7 @@
-//! A program that runs for long without a call is named, and may go on.
+//! The watchdog names a program that runs for long without a call, and lets it go on.
 //!
-//! Each case runs in a child process, whose standard error is read. They take as long as the
-//! watchdog waits, side by side.
+//! Each case runs in a child process, whose standard error the test reads. The cases run side by
+//! side, each for as long as the watchdog waits.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// Longer than it takes to be noticed, but not twice as long.
+/// Computes for longer than the watchdog needs to notice, but not for twice as long.
 fn silence() {
     sleep(Duration::from_millis(12_500));
 }

@@ -1,8 +1,9 @@
-//! What a programmer should make of the numbers, as section 5 of the paper does for a Cell blade.
+//! Advice for programmers from the numbers, as section 5 of the paper gives it for a Cell blade.
 //!
-//! Each piece of advice compares numbers that were measured on this machine, and has them in it. A
-//! comparison that lacks a side is left out, so a run of one function gets little advice; and so is
-//! one whose numbers cannot be told apart, though they differ ([`value`] says when).
+//! Each piece of advice compares numbers that were measured on this machine, and contains them. A
+//! comparison is left out if one of its sides was not measured, so a run of one function gives
+//! little advice. It is also left out if it is not clear whether its numbers differ ([`value`] has
+//! the rule).
 
 mod buffers;
 mod comparisons;
@@ -89,12 +90,13 @@ pub fn advise(
         .collect()
 }
 
-/// Blocks into and out of the local store, and what they are called.
+/// The functions that move blocks into and out of the local store, and the names of their
+/// operations.
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Section 5.3: how much to move by one command. Larger blocks take several, and say nothing
-    /// about it.
+    /// Section 5.3: how much to move by one command. Larger blocks take several commands, so they
+    /// are not considered.
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -117,7 +119,7 @@ impl Run<'_> {
         )
     }
 
-    /// How many SPEs fill the path to main memory.
+    /// How many SPEs use the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -157,7 +159,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // That more do not help is something to tell as well.
+            // It is also advice that more SPEs do not help.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -220,7 +222,7 @@ impl Run<'_> {
         together(said)
     }
 
-    /// Section 5.3: the overhead of lists, and what they save.
+    /// Section 5.3: the overhead of lists, and the time that they save.
     fn lists(&self) -> Vec<String> {
         let (mut overhead, mut savings) = (Vec::new(), Vec::new());
         for (list, single, what) in [
@@ -246,7 +248,7 @@ impl Run<'_> {
                     }),
             );
             overhead.extend(elements_worth_having(&lists, bytes, what));
-            // By size of the element, from small to large.
+            // The elements, from small to large.
             let gathered: Vec<Gathered> = lists
                 .into_iter()
                 .rev()
@@ -363,8 +365,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// How long an access takes in tiles that a cache holds, which is longer in the largest where
-    /// other programs use the cache as well, and where pages conflict.
+    /// The time of an access in tiles that a cache holds. In the largest such tile it is longer if
+    /// other programs use the cache as well, or if pages conflict.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;
@@ -381,7 +383,7 @@ impl Run<'_> {
         }
     }
 
-    /// What waiting costs where SPEs do not sleep.
+    /// The cost of waiting if SPEs do not sleep.
     fn waiting_in_hardware(&self) -> Option<String> {
         let found = self.findings_named("word_one_way_ns");
         let from = |between: &str| {
@@ -408,7 +410,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether parameters are these, except for the size of a block.
+/// A condition for parameters that are equal to these, except for the size of a block.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);

@@ -1,4 +1,4 @@
-//! What to measure to know a machine.
+//! The measurements that describe a machine.
 
 mod without_caches;
 
@@ -10,11 +10,11 @@ use crate::function::Function;
 use crate::request::{Count, Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// How long the rounds of a measurement may take together.
+/// The time for all rounds of a measurement together.
 const EACH: Span = Span::from_nanoseconds(100_000_000);
 
-/// Private buffers of all SPEs together are measured up to this size, so that preparing them does
-/// not outlast the measurement.
+/// The largest total size of the private buffers of all SPEs, so that preparing them does not take
+/// longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
 /// The sizes of blocks, as far as the machine has them.
@@ -33,7 +33,7 @@ const BLOCK_BYTES: [usize; 9] = [
 /// The sizes of blocks between local stores.
 const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
-/// Lists that move 16 KB each, as in the paper's figures 10 and 11.
+/// The bytes of a list, as in the paper's figures 10 and 11.
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
@@ -50,16 +50,17 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The largest block that several SPEs copy: source and target are more than the largest caches
-/// hold.
+/// The largest block that several SPEs copy: source and target together are more than the largest
+/// caches hold.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The sizes of tables of pointers: powers of two and, because there are caches of 48 KB, what is
-/// half way to the next; from less than the smallest cache to more than most of the largest.
+/// The sizes of tables of pointers. They are powers of two and, because there are caches of 48 KB,
+/// the sizes half way to the next power. They begin below the smallest cache and end above most of
+/// the largest caches.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
-/// A table that is seldom found in a cache, and is still made quickly.
+/// A table that is seldom found in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
 /// Numbers of chains: cores have 10 to 48 misses of their first cache under way.
@@ -150,8 +151,8 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // A machine with one SPE has some requests twice. Others are for what the machine does not
-        // have: larger blocks, Cells without SPEs, a second SPE.
+        // For a machine with one SPE, some requests occur twice. Others are for what the machine
+        // does not have: larger blocks, Cells without SPEs, a second SPE.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
@@ -190,14 +191,14 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// A near Cell and a far one, which stand for all: with each Cell large machines would take
+/// A near Cell and a far one, in place of all Cells: on large machines, all of them would take
 /// minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
 }
 
-/// One SPE; all on one buffer; each of all on its own.
+/// One SPE; all SPEs on one buffer; all SPEs on private buffers.
 fn one_and_all(all: usize) -> Vec<Count> {
     let mut counts = vec![Count::Shared(1)];
     if all > 1 {

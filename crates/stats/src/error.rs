@@ -1,4 +1,4 @@
-//! Why something cannot be measured, and why a measurement failed.
+//! The reasons why something cannot be measured, or why a measurement failed.
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::mfc::MfcFault;
@@ -9,14 +9,14 @@ use crate::report::Latency;
 
 /// A request cannot be fulfilled. Nothing was run.
 ///
-/// The message names what was asked for, the rule, and something that is legal.
+/// The message has the value that was requested, the rule, and a value that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
-    /// The flag of what is refused, such as `-n`: the fields of [`Request`](crate::Request) say
-    /// which flag each of them is.
+    /// The flag that is refused, such as `-n`; [`Request`](crate::Request) has the flag of each
+    /// field.
     pub flag: &'static str,
-    /// Flags that are fulfilled in its place, beside the function and `-s`, such as `-n 1`.
+    /// Flags that can be used instead, beside the function and `-s`, such as `-n 1`.
     pub instead: String,
     message: String,
 }
@@ -30,12 +30,12 @@ impl RequestError {
         }
     }
 
-    /// A block that is refused for its size.
+    /// The error for a block whose size is refused.
     pub(crate) fn block(message: String) -> Self {
         Self::new("-b", "-b 1k", message)
     }
 
-    /// The same with other flags in its place.
+    /// The same error with other flags that can be used instead.
     pub(crate) fn with_instead(self, instead: String) -> Self {
         Self { instead, ..self }
     }
@@ -53,18 +53,18 @@ pub enum MeasureError {
     /// The program on an SPE failed.
     #[error("{spe}: {source}")]
     OnSpe {
-        /// Which SPE.
+        /// The SPE.
         spe: SpeId,
-        /// What failed.
+        /// The error.
         source: SpeError,
     },
-    /// The operations ran but did not do what they should have done.
+    /// The operations ran but had a wrong effect.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
-    /// All went well, but the result cannot be true.
+    /// The measurement ended without an error, but the result is impossible.
     #[error(transparent)]
     Impossible(#[from] Impossible),
-    /// The operating system created no thread.
+    /// The operating system could not create a thread.
     #[error("no thread could be created: {0}; allow this process more threads (ulimit -u)")]
     OsThread(std::io::Error),
 }
@@ -72,7 +72,7 @@ pub enum MeasureError {
 /// A program on an SPE could not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeError {
-    /// The local store has no room.
+    /// There is no room in the local store.
     #[error(transparent)]
     Stage(#[from] StageError),
     /// The MFC refused a command.
@@ -81,7 +81,7 @@ pub enum SpeError {
     /// An atomic operation was refused.
     #[error(transparent)]
     Atomic(#[from] AtomicError),
-    /// An operation did not do what it should have done.
+    /// An operation had a wrong effect.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
     /// The system gives no memory for a table.
@@ -95,7 +95,7 @@ pub enum SpeError {
     },
 }
 
-/// What the operations left behind is not what they should have, so their times mean nothing.
+/// The effect of the operations is wrong, so their times mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the measurement cannot be trusted: {what}; the machine is at fault, please report it")]
 pub struct Untrusted {
@@ -108,8 +108,8 @@ impl Untrusted {
     }
 }
 
-/// A result that cannot be true, whatever the machine is: it was measured, but it must not be shown
-/// as one that was.
+/// A result that is impossible on any machine. It was measured, but it must not be shown as a
+/// measurement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the result cannot be true: {what}")]
 pub struct Impossible {
@@ -127,7 +127,7 @@ impl Impossible {
         }
     }
 
-    /// A time that cannot be above another is.
+    /// The error for a time that must not be above another one but is.
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..
@@ -140,7 +140,7 @@ impl Impossible {
         }
     }
 
-    /// All SPEs together moved more than `bytes_per_s_max`.
+    /// The error for SPEs that together moved more than `bytes_per_s_max`.
     pub(crate) fn bandwidth(
         function: Function,
         bytes_per_s: u64,
@@ -157,7 +157,7 @@ impl Impossible {
     }
 }
 
-/// What to do about a time that cannot be true.
+/// What to do about a time that is impossible.
 const LOOK_AT_THE_CLOCK: &str = "look at the clock source of the machine, and at its hypervisor if \
                                  it has one; if they are right, please report this";
 

@@ -1,5 +1,5 @@
-//! How sizes, times and ratios are written wherever people read them: with a unit, and with as many
-//! figures as a measurement earns.
+//! The text of sizes, times and ratios for people: with a unit, and with as many figures as a
+//! measurement allows.
 
 /// A size in the largest unit that divides it.
 ///
@@ -84,7 +84,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// How many decimals make three figures.
+/// The number of decimals that make three figures.
 fn decimals(value: f64) -> usize {
     match value {
         _ if value < 9.995 => 2,

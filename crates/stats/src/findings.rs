@@ -1,4 +1,4 @@
-//! What follows from several measurements.
+//! Findings that follow from several measurements.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,21 +8,22 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// How much slower a table twice as large must be for a cache to end between the two. Misses of
-/// translation buffers, too, make larger tables slower, but by less. Of tables that are closer in
-/// size, so much less is enough that it comes to as much over a doubling.
+/// How many times as slow a table twice as large must be for a cache to end between the two. Misses
+/// of translation buffers make larger tables slower, too, but by less. For tables that are closer
+/// in size, a smaller ratio is enough: the one that amounts to this over a doubling.
 const STEP: f64 = 1.3;
 
-/// How much slower the end of a cache makes a node in all; each cache of the machines that we know
-/// is at least twice as slow as the one before.
+/// How many times as slow a node must be beyond the end of a cache. On the known machines each
+/// cache is at least twice as slow as the one before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// A cache holds a table of which at most this part is missed. Of a table half as large again as
-/// the cache, random replacement misses 58 %; of one that would just fit, pages that happen to
-/// conflict, the page tables and other programs were seen to take half.
+/// A cache counts as holding a table if at most this part of its nodes is missed. With a table half
+/// as large again as the cache, random replacement misses 58 %. With one that would just fit,
+/// conflicts between pages, the page tables and other programs were measured to cause misses of
+/// half of the nodes.
 const MISSED_MAX: f64 = 0.55;
 
-/// Times within so much of each other are the same.
+/// Times that differ by at most this factor count as the same.
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Quantities that follow from several measurements, such as those of
@@ -79,7 +80,7 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-/// The caches that show, and the memory beyond them if any do.
+/// The caches that show, and the memory beyond them if there are any.
 fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
@@ -118,12 +119,12 @@ fn finding<const N: usize>(
     }
 }
 
-/// What a `chase` says.
+/// The result of a `chase`.
 struct Chase {
     table_bytes: usize,
     chains: u32,
     loading_spes: usize,
-    /// For one node.
+    /// The time for one node.
     ns: f64,
 }
 
@@ -139,8 +140,8 @@ impl Chase {
     }
 }
 
-/// The time of a node for each size of table, of one chain on an idle machine. Where one size was
-/// measured several times the fastest counts.
+/// The time of a node for each size of table, of one chain on an idle machine. If one size was
+/// measured several times, the fastest counts.
 fn by_size(chases: &[Chase]) -> Vec<(usize, f64)> {
     let mut curve = BTreeMap::new();
     for chase in chases
@@ -188,14 +189,14 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// The smallest table that is beyond the last cache, with all its nodes; `None` if no cache shows.
+/// The smallest table that is beyond the last cache with all its nodes; `None` if no cache shows.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;
     Some(curve[*last.start()].0)
 }
 
-/// The tables, by their indices, that are level: neighbours in the result are a step apart.
+/// The tables, by their indices, in groups of the same level. There is a step between two groups.
 fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     let rises = |at: usize| {
         let doublings = (curve[at + 1].0 as f64 / curve[at].0 as f64).log2();
@@ -212,7 +213,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
         while at + 1 < times.len() && rises(at) {
             at += 1;
         }
-        // With a single table on either side it may be a disturbance as well.
+        // If there is a single table on either side, the step may be a disturbance.
         let between_levels = bottom > start && at + 1 < times.len();
         if between_levels && times[at] > times[bottom] * STEP_IN_ALL {
             levels.push(start..=bottom);
@@ -225,7 +226,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     levels
 }
 
-/// The curve, without what cannot be: a larger table is never faster, so a time above a later one
+/// The curve without impossible times: a larger table is never faster, so a time above a later one
 /// was disturbed.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
@@ -235,12 +236,13 @@ fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     times
 }
 
-/// Of ascending times, which are not none.
+/// The median of ascending times. There must be at least one.
 fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-/// Idle and under each load, of one table, so that they compare.
+/// The latency of memory, idle and under each load, with one table, so that the results can be
+/// compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -261,7 +263,7 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-/// How many accesses to memory are under way at once; `what` they are is the unit.
+/// How many accesses to memory are under way at once; `what` is their unit.
 fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
@@ -288,9 +290,9 @@ fn to_a_tenth(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// By one SPE, from each memory module.
+/// The lines that one SPE has in flight, from each memory module.
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
-    /// What DMA moves at a time: a line.
+    /// The bytes that DMA moves at a time: a line.
     const LINE_BYTES: usize = 128;
     let by_one = measurements.iter().filter(|m| {
         let p = &m.parameters;
@@ -321,7 +323,8 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     by_place.into_iter().filter_map(lines).collect()
 }
 
-/// By each number of SPEs, of blocks of one size, so that they compare.
+/// The bandwidth of copies by each number of SPEs, with blocks of one size, so that the results can
+/// be compared.
 fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
@@ -353,7 +356,7 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-/// What each `wakeup` found, under this name.
+/// The result of each `wakeup`, under this name.
 fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
     let wake_ups = measurements.iter();
     let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);
@@ -417,7 +420,7 @@ mod tests {
         chase
     }
 
-    /// What a Cell does: no caches, no sleep, the same times again.
+    /// The capabilities of a Cell: no caches, no sleep, and times that repeat.
     const CELL: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -435,14 +438,14 @@ mod tests {
             .chain([256 * MB])
     }
 
-    /// The curve of a machine with caches of these sizes and latencies, each of which replaces at
-    /// random: of tables twice as large as a cache it still has a fifth.
+    /// The curve of a machine with caches of these sizes and latencies. Each cache replaces lines
+    /// at random, so it still has a fifth of a table that is twice as large.
     fn curve(caches: &[(usize, f64)], memory_ns: f64) -> Vec<(usize, f64)> {
         let found = |table: usize, cache: usize| {
             if table <= cache {
                 return 1.0;
             }
-            // What is found was not replaced by one of those that were not.
+            // A node is found if none of the nodes that were missed has replaced it.
             let ratio = table as f64 / cache as f64;
             (0..100).fold(0.5, |found: f64, _| ((found - 1.0) * ratio).exp())
         };
@@ -473,7 +476,7 @@ mod tests {
     const MACHINES: [([(usize, f64); 3], f64); 4] = [
         // Zen 4, a die.
         ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
-        // Skylake server: the third has what the second has not.
+        // Skylake server: the third cache has the lines that the second does not have.
         ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
         // Golden Cove.
         ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
@@ -489,7 +492,7 @@ mod tests {
                 let found = caches(&curve);
                 assert_eq!(found.len(), 3, "{curve:?}");
                 for (cache, (bytes, ns)) in found.iter().zip(machine) {
-                    // A cache holds most of a table that is a third larger.
+                    // A cache also holds most of a table that is a third larger.
                     let is_right = [bytes, bytes / 3 * 4].contains(&cache.bytes);
                     assert!(is_right, "{cache:?}, {bytes} bytes");
                     let ratio = cache.latency_ns / ns;
@@ -499,8 +502,8 @@ mod tests {
         }
     }
 
-    /// Measured on a virtual machine of a Zen 4 server, whose pages of 4 KB make larger tables
-    /// slower throughout.
+    /// This was measured on a virtual machine of a Zen 4 server. Its pages of 4 KB make all larger
+    /// tables slower.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [
@@ -536,7 +539,8 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // That of the last table which a cache holds looks like one which it does not hold.
+            // The last table that a cache holds is disturbed and looks like one that the cache does
+            // not hold.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -553,7 +557,7 @@ mod tests {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
         assert_eq!(caches(&flat), []);
         assert_eq!(caches(&disturbed(&flat, 0.1)), []);
-        // Slower by half in all, as by misses of translation buffers alone.
+        // The table is slower by half in all, as misses of translation buffers alone can make it.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
@@ -668,7 +672,7 @@ mod tests {
             assert!(found.contains(&found_memory(85.0, latency)), "{found:?}");
             assert_eq!(of_memory(&measured(&tables)), 1);
         }
-        // No table is beyond the cache, or none shows which it is.
+        // No table is beyond the cache, or it is not clear which one is.
         assert_eq!(
             of_memory(&measured(&[(64, 14.0), (128, 14.0), (256, 80.0)])),
             0
@@ -759,7 +763,7 @@ mod tests {
             found.into_iter().map(|found| found.name).collect()
         };
         let [memory, woken, word] = ["memory_latency_ns", "wake_up_ns", "word_one_way_ns"];
-        // One table shows no cache, and what is beyond caches is not known then.
+        // A single table shows no cache. Then it is not known what is beyond caches.
         for (has_caches, sleeps, expected) in [
             (true, true, vec![woken]),
             (true, false, vec![word]),
@@ -789,10 +793,10 @@ mod tests {
             get(0, KB, 350.0),
             get(0, 16 * KB, 2_400.0),
             by_two,
-            // Of module 1 the bandwidth alone is known, of module 2 the latency.
+            // For module 1 only the bandwidth is known, for module 2 only the latency.
             get(1, 16 * KB, 2_400.0),
             get(2, 128, 300.0),
-            // One size of table, which is no curve.
+            // A single size of table is no curve.
             chase(256 * KB, 1, 0, 290.0),
             chase(256 * KB, 8, 0, 41.0),
             chase(256 * KB, 16, 0, 40.0),

@@ -1,18 +1,18 @@
-//! Programs of SPEs as the PPE sees them, in all measurements alike: whether they failed, how they
-//! are joined, and whether one replied what it should have.
+//! Programs of SPEs as the PPE uses them in all measurements: whether they failed, how they are
+//! joined, and whether a reply is right.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
-/// In the outbound mailbox: the SPE's program has failed, and its result says why.
+/// In the outbound mailbox: the SPE's program has failed. Its result has the reason.
 pub(crate) const FAILED: u32 = u32::MAX;
 
-/// Some SPE has failed; who dismisses the crew is told which, and why.
+/// A program of an SPE has failed. Dismissing the crew returns the SPE and the reason.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
-/// Waits for a program; its panic goes on here.
+/// Waits for a program. If the program panicked, the panic goes on here.
 pub(crate) fn join<T, M: CellMachine>(
     handle: Handle<'_, Result<T, SpeError>, M>,
 ) -> Result<T, MeasureError> {

@@ -1,4 +1,4 @@
-//! Timed loops and what is read off them.
+//! Timed loops, and the results that follow from them.
 //!
 //! ```text
 //!   warm-up loops      rounds, each a timed loop of about the same length
@@ -6,49 +6,49 @@
 //!   not kept           └ batch ┴ batch ┴ batch ...
 //! ```
 //!
-//! A loop is timed in batches: the clock is read after each batch, and the time of a batch, less
-//! what reading the clock costs, divided by its operations is one sample. Batches touch, so that
-//! they add up to the whole loop.
+//! A loop is timed in batches, and the clock is read after each batch. A sample is the time of a
+//! batch, less the time of reading the clock, divided by the number of its operations. There is no
+//! gap between batches, so that they add up to the whole loop.
 //!
-//! Samples of one loop have much in common: where its lines lived, the clock rate of that moment.
-//! So they cannot say how far the median would be off next time. The medians of several rounds say
-//! more: how far they lie apart shows drift that the samples of one loop hide. But rounds of one
-//! visit have something in common as well: where memory came to lie, who else used the computer.
-//! Only visits can tell, and so the interval of the median holds the median of each.
+//! Samples of one loop have much in common, such as the places of its lines and the clock rate of
+//! that moment. So they cannot show how different the median would be next time. The medians of
+//! several rounds show more: their range shows drift that the samples of one loop hide. But rounds
+//! of one visit have something in common as well, such as the places of memory and the other users
+//! of the computer. Only visits show the effect of these, so the interval of the median contains
+//! the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that the loops of a round give together, as long as no loop gives fewer than
-/// [`SAMPLES_MIN`]: samples are kept until the last round, and there may be hundreds of SPEs.
+/// The most samples that the loops of a round give together, unless a loop would give fewer than
+/// [`SAMPLES_MIN`]. Samples are kept until the last round, and there may be hundreds of SPEs.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// How many samples each loop of a round may give, however many loops there are: enough for its
-/// median.
+/// The number of samples that each loop of a round may give, however many loops there are: enough
+/// for its median.
 const SAMPLES_MIN: u32 = 20;
 
 /// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
 /// steps: neither is then more than 2 % of it.
 const BATCH_PER_CLOCK: u128 = 50;
 
-/// A clock that did not move during so many iterations stands still: the result will be refused,
-/// and there is no use in waiting for it.
+/// A clock that did not move during this number of iterations stands still. The result will be
+/// refused, so waiting for the clock is of no use.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The fewest rounds that have an interval. Six medians lie on the same side of what they would
-/// have in the long run with a probability of 3.1 %, five with one of 6.3 %.
+/// The fewest rounds that have an interval. All of six medians lie on one side of the long-run
+/// median with a probability of 3.1 %, all of five with 6.3 %.
 pub(crate) const ROUNDS_MIN: usize = 6;
 
-/// What the interval of the median misses at most.
+/// The largest probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// An interval is narrow when it is at most a hundredth of the median: what is compared with such
-/// results, placements or sizes of blocks, differs by more where it matters, and clock rates rarely
-/// hold still more closely.
+/// An interval is narrow if it is at most a hundredth of the median. Placements or sizes of blocks
+/// that are worth comparing differ by more, and clock rates rarely vary by less.
 const NARROW_PER_MEDIAN: u128 = 100;
 
-/// A timed loop as it is asked for.
+/// The request for a timed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     pub iterations: u32,
@@ -56,12 +56,12 @@ pub(crate) struct Round {
     pub counts: bool,
 }
 
-/// What is needed to decide whether there will be another round.
+/// The times that decide whether there will be another round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundTimes {
-    /// How long the loop took; of several SPEs, the longest.
+    /// How long the loop took; for several SPEs, the longest.
     pub took: Span,
-    /// The median of its samples; of several SPEs, the one in the middle.
+    /// The median of its samples; for several SPEs, the median of their medians.
     pub median: Span,
 }
 
@@ -76,11 +76,11 @@ pub(crate) struct Stopwatch {
     kept: Vec<TimedLoop>,
 }
 
-/// What is known of the clock. All is 0 if it was not seen to move, as on a simulated machine where
-/// reading it takes no time.
+/// The properties of the clock. All are 0 if it was not seen to move, as on a simulated machine
+/// where reading it takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// What a reading costs.
+    /// The time of a reading.
     pub reading: Span,
     /// The smallest difference between two readings that is not 0.
     step: Span,
@@ -104,8 +104,8 @@ impl RoundTimes {
     /// The times of several SPEs as one. With an even number of them, the median is the mean of the
     /// two in the middle.
     ///
-    /// The median of all their samples would say a little more, but the PPE, which decides by it
-    /// whether there is another round, does not have them.
+    /// The median of all their samples would be a little more accurate, but the PPE, which decides
+    /// with it whether there is another round, does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -123,12 +123,12 @@ impl RoundTimes {
 }
 
 impl Clock {
-    /// Reads the clock until it is known what that costs: the median of many steps, each divided by
-    /// the readings that it took, so that neither an interrupt nor a coarse clock spoils it.
+    /// Reads the clock until the time of a reading is known: the median of many steps, each divided
+    /// by the readings that it took. So neither an interrupt nor a coarse clock spoils it.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
-        /// An odd number has one in the middle.
+        /// An odd number, so that one step is in the middle.
         const STEPS: usize = 101;
-        /// A clock that stands still must not be waited for.
+        /// The most readings, because a clock that stands still must not be waited for.
         const READINGS_MAX: u32 = 10_000;
 
         let mut steps = Vec::with_capacity(STEPS);
@@ -154,15 +154,15 @@ impl Clock {
         }
     }
 
-    /// How long a batch has to be at least.
+    /// The shortest length of a batch.
     pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
 }
 
 impl Stopwatch {
-    /// A stopwatch by this clock, one of `stopwatches` that time loops at once; finds out what
-    /// reading the clock costs, at most 10,000 readings long.
+    /// A stopwatch with this clock, one of `stopwatches` that time loops at the same time. Measures
+    /// how long it takes to read the clock, with at most 10,000 readings.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -172,11 +172,11 @@ impl Stopwatch {
         }
     }
 
-    /// Does `operate` as often as the round says. A round that counts is kept.
+    /// Calls `operate` as often as the round requires. A round that counts is kept.
     ///
     /// # Errors
     ///
-    /// The first of `operate`, which ends the loop.
+    /// The first error of `operate`, which ends the loop.
     pub fn time<E>(
         &mut self,
         round: Round,
@@ -196,13 +196,13 @@ impl Stopwatch {
         self.kept
     }
 
-    /// How many iterations a batch has in a loop of `iterations`.
+    /// The number of iterations of a batch in a loop of `iterations`.
     fn batch(&self, iterations: u32) -> u32 {
         let by_count = iterations.div_ceil(self.samples_max).max(1);
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // Twice the least, because this loop may be faster than the one before.
+        // Twice the shortest length, because this loop may be faster than the one before.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -227,7 +227,7 @@ impl Stopwatch {
         let mut left = iterations;
         let (mut done, mut readings) = (0, 0);
         while left > 0 {
-            // What would be less than a batch at the end joins the last one.
+            // If the rest is less than a batch, it is added to the last one.
             let count = if left / 2 < batch { left } else { batch };
             for _ in 0..count {
                 operate()?;
@@ -238,7 +238,7 @@ impl Stopwatch {
             readings += 1;
             let took = after.since(before);
             if took < shortest && left > 0 {
-                // Too short for the clock, so it goes on.
+                // The batch is too short for the clock, so it goes on.
                 batch = batch.saturating_mul(2);
                 continue;
             }
@@ -261,7 +261,7 @@ impl Stopwatch {
 }
 
 impl TimedLoop {
-    /// A loop whose iterations were timed one by one: it lasts as long as all of them.
+    /// A loop whose iterations were timed one by one. Its length is the sum of them.
     pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
         let mut operating = Span::default();
         for sample in &samples {
@@ -277,7 +277,7 @@ impl TimedLoop {
         }
     }
 
-    /// What the loop says about whether there will be another round.
+    /// The times that decide whether there will be another round.
     pub fn times(&self) -> RoundTimes {
         RoundTimes {
             took: self.end.since(self.start),
@@ -289,7 +289,7 @@ impl TimedLoop {
 trait Scale {
     /// The span divided by a count.
     fn per(self, count: u32) -> Self;
-    /// The span so many times.
+    /// The span times a factor.
     fn times(self, count: u128) -> Self;
 }
 
@@ -303,25 +303,26 @@ impl Scale for Span {
     }
 }
 
-/// The smallest that half of the spans do not exceed; `None` if there are none. Sorts them.
+/// The smallest span that half of them do not exceed; `None` if there are none. Sorts the spans.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
 
-/// The ranks, counted from 1, of the values between which the median of what they were drawn from
-/// lies with a probability of at least 95 % if they were drawn independently of each other; `None`
-/// for fewer than [`ROUNDS_MIN`] values.
+/// The ranks, counted from 1, of the two values between which the median of their distribution lies
+/// with a probability of at least 95 % if the values are independent of each other; `None` for
+/// fewer than [`ROUNDS_MIN`] values.
 ///
 /// Each value falls below the median with a probability of 1/2, whatever their distribution is. So
-/// how many do is binomial, and the median lies outside of the values of ranks `k` and `n + 1 - k`
-/// only if fewer than `k` fall on one of its sides.
+/// the number of values below is binomial, and the median lies outside of the values of ranks `k`
+/// and `n + 1 - k` only if fewer than `k` fall on one of its sides.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
     }
     let n_f64 = n as f64;
-    // The probability that exactly `below` values fall below, and that at most so many do.
+    // The probability that exactly `below` values fall below, and the probability that at most that
+    // number do.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -333,11 +334,11 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     Some((below, n + 1 - below))
 }
 
-/// The medians of the rounds of each visit, in order: what the interval of the median is made of.
+/// The medians of the rounds of each visit, in order. The interval of the median follows from them.
 pub(crate) type Visited = Vec<Vec<Span>>;
 
-/// The medians of the rounds of one visit, from the loops of each processor, all of which have as
-/// many: those on which it was decided whether there would be another round.
+/// The medians of the rounds of one visit, from the loops of each processor. All processors have
+/// the same number of rounds. These medians decided whether there was another round.
 pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     let of_round = |round: usize| {
         let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
@@ -348,9 +349,9 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 
 /// The interval of the median; `None` if there are too few rounds.
 ///
-/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. They differ
-/// in what rounds of one visit have in common, and what the next visit finds is one of these
-/// states. So the interval is widened to hold the median of each visit.
+/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. Rounds of one
+/// visit have something in common in which visits differ, and the next visit finds one of these
+/// states again. So the interval is widened to contain the median of each visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -365,20 +366,19 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Whether these rounds are enough to know the median; `None` if they are too few to say so.
+/// Whether these rounds are enough to know the median; `None` if there are too few to decide.
 ///
-/// Asked after every round, it sometimes says so too early, when rounds agree by chance: the 95 %
-/// are those of a number of rounds that was fixed before.
+/// This is called after every round. So it sometimes returns true too early, when rounds agree by
+/// chance: the 95 % hold for a number of rounds that was fixed before.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
-/// What the rounds of all processors say together. An iteration of a loop is `operations`
-/// operations.
+/// The rounds of all processors together. An iteration of a loop is `operations` operations.
 pub(crate) struct Samples<'a> {
-    /// The rounds of each processor; all have as many.
+    /// The rounds of each processor; all have the same number.
     loops: &'a [Vec<TimedLoop>],
     operations: usize,
 }
@@ -388,7 +388,7 @@ impl<'a> Samples<'a> {
         Self { loops, operations }
     }
 
-    /// The time of one operation, and how many samples are outliers.
+    /// The time of one operation, and the number of samples that are outliers.
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
@@ -417,8 +417,8 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The interval of the median, by the medians of the rounds of each visit. It is widened to
-    /// hold `p50`, the median of all samples, which may differ from the medians' own.
+    /// The interval of the median, from the medians of the rounds of each visit. It is widened to
+    /// contain `p50`, the median of all samples, which may differ from the median of the medians.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -427,8 +427,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// From the lowest to the highest median of the rounds, of which all were visited: the interval
-    /// where rounds differ only by what happens in them.
+    /// The range of the medians of all visited rounds. This is the interval if rounds differ only
+    /// by what happens in them.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -437,12 +437,12 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// How many rounds counted.
+    /// The number of rounds that counted.
     pub fn rounds(&self) -> usize {
         self.loops[0].len()
     }
 
-    /// How often each processor did an iteration.
+    /// The number of iterations of each processor.
     pub fn iterations(&self) -> u64 {
         self.loops[0]
             .iter()
@@ -450,7 +450,7 @@ impl<'a> Samples<'a> {
             .sum()
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub fn count(&self) -> usize {
         self.in_order().count()
     }
@@ -462,12 +462,12 @@ impl<'a> Samples<'a> {
             .collect()
     }
 
-    /// Bytes a second, if each iteration moves `bytes`: of every round the time from the first
+    /// Bytes a second, if each iteration moves `bytes`, by the time of every round from the first
     /// start to the last end. `None` if nothing moves, or the clock does not.
     ///
-    /// This is what was seen to happen, though unequal SPEs do not overlap all the time. What they
-    /// could do if all were busy would have to be estimated from each one's rate, which is too high
-    /// for those that share a CPU.
+    /// This is what the SPEs did, although unequal SPEs do not overlap all the time. What they
+    /// could do if all were busy would be an estimate from the rate of each, which is too high for
+    /// those that share a CPU.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -498,7 +498,7 @@ impl<'a> Samples<'a> {
 
 #[cfg(test)]
 impl TimedLoop {
-    /// As [`of_samples`](Self::of_samples), in nanoseconds.
+    /// Like [`of_samples`](Self::of_samples), in nanoseconds.
     pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
         let start = Time::default() + Span::from_nanoseconds(start_ns);
         let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
@@ -570,8 +570,8 @@ mod tests {
         let latency = latency(&loops, 1);
         assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
         assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
-        // 85 ns and 70 ns from the first start to the last end, and the pause between does not
-        // count.
+        // From the first start to the last end it takes 85 ns and 70 ns, and the pause between does
+        // not count.
         assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
         assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }
@@ -591,7 +591,7 @@ mod tests {
 
     #[test]
     fn the_medians_interval_has_the_ranks_of_the_binomial() {
-        // Computed exactly: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
+        // Exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
         for (n, ranks) in [
             (0, None),
             (1, None),
@@ -638,7 +638,8 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks alone the last visit would have the interval for itself: the 5th to the 13th of 17.
+        // By ranks alone the interval would have only medians of the last visit: the 5th to the
+        // 13th of 17.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -671,8 +672,8 @@ mod tests {
         assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
-    /// A clock that goes on with each reading, and by what an operation takes, and shows multiples
-    /// of its step.
+    /// A clock that goes on with each reading and with each operation, and shows multiples of its
+    /// step.
     struct MadeUp {
         ns: Cell<u64>,
         reading_ns: u64,
@@ -725,7 +726,8 @@ mod tests {
         let mut stopwatch = Stopwatch::new(1, || clock.read());
         let calibrated = stopwatch.clock;
         assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
-        // At first nothing is known of the operation, and batches grow until they are long enough.
+        // At first the time of the operation is not known, and batches grow until they are long
+        // enough.
         let first = clock.timed_loop(&mut stopwatch, 10_000, 100);
         assert!(first.samples.len() > 1, "{first:?}");
         for timed in [first, clock.timed_loop(&mut stopwatch, 10_000, 100)] {

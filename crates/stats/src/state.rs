@@ -1,5 +1,5 @@
-//! Two states of a computer in the times of one thing: as a virtual machine whose CPUs are at times
-//! near each other, on one core, and at times far apart.
+//! Two states of a computer in the times of one operation. For example, the CPUs of a virtual
+//! machine are at times near each other, on one core, and at times far apart.
 //!
 //! ```text
 //!   ns │ ▄▄     ▄▄▄▄▄            two peaks, far apart beside their width,
@@ -15,23 +15,23 @@ use crate::report::State;
 /// while a core is busy.
 pub const APART: f64 = 1.5;
 
-/// A state that has less than this share of the times leaves medians as they are.
+/// A state with less than this share of the times does not move medians.
 const SHARE_MIN: f64 = 0.1;
 
 /// The least distance of two peaks, in multiples of the width of a peak from quartile to quartile.
-/// A single broad peak, cut in half, has halves of half this distance (normal: 0.6,
-/// uniform: 0.5).
+/// The halves of a single broad peak have half of this distance (normal: 0.6, uniform: 0.5).
 const WIDTHS_APART: f64 = 3.0;
 
-/// States last: neighbours are in different ones at most half as often as if the times came in any
-/// order.
+/// States last: neighbours are in different states at most half as often as if the times came in
+/// random order.
 const SWITCHES_MAX: f64 = 0.5;
 
-/// Fewer samples say nothing about what lasts.
+/// With fewer samples it is not clear whether states last.
 const SAMPLES_MIN: usize = 20;
 
 /// The states in which times were measured, from the faster to the slower, each with its share of
-/// the times: two if there are two peaks that are far apart, one otherwise; none of no times.
+/// the times: two if there are two peaks that are far apart, otherwise one; none if there are no
+/// times.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
@@ -49,8 +49,7 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
 }
 
 /// The two states of samples that were taken one after the other, if there are two and each lasts.
-/// Samples that are now fast and now slow, without an order, have two peaks for another reason: it
-/// is how the operation is.
+/// If samples are fast and slow without an order, the two peaks belong to the operation itself.
 pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
     if samples_ns.len() < SAMPLES_MIN {
         return Vec::new();
@@ -104,8 +103,8 @@ fn boundary(times_ns: &[f64]) -> Option<f64> {
     (is_far && fewest >= SHARE_MIN).then(|| sorted[at])
 }
 
-/// Where ascending numbers fall into two parts that differ most beside how much they differ in
-/// themselves (Otsu's method): the variance between the parts is largest.
+/// The place at which ascending numbers are divided into two parts that differ most, compared with
+/// the differences within the parts (Otsu's method): the variance between the parts is largest.
 fn best_cut(ascending: &[f64]) -> Option<usize> {
     let total: f64 = ascending.iter().sum();
     let mut below = 0.0;
@@ -119,7 +118,7 @@ fn best_cut(ascending: &[f64]) -> Option<usize> {
     Some(best.0)
 }
 
-/// Of ascending numbers, which are not none.
+/// A quantile of ascending numbers. There must be at least one.
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     ascending[((ascending.len() - 1) as f64 * share).round() as usize]
 }
@@ -128,7 +127,7 @@ fn quantile(ascending: &[f64], share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Times around `ns`, within so much of it, in no order.
+    /// Times around `ns`, at most the share `within` away from it, in no order.
     fn around(ns: f64, within: f64, count: usize) -> Vec<f64> {
         let noise = |at: usize| (at * 7_919 % 101) as f64 / 50.0 - 1.0;
         (0..count)
@@ -145,15 +144,15 @@ mod tests {
     fn one_state_is_no_two() {
         for times in [
             around(136.0, 0.02, 200),
-            // Broad, from half to one and a half.
+            // A broad peak, from half to one and a half.
             around(136.0, 0.5, 200),
-            // A few that were interrupted, even one after the other.
+            // A few times that were interrupted, even one after the other.
             [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
-            // A slow drift, as of a clock rate.
+            // A slow drift, like that of a clock rate.
             (0..200)
                 .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
                 .collect(),
-            // Less apart than clock rates.
+            // Two peaks that are nearer to each other than clock rates.
             [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
         ] {
             assert_eq!(states(&times).len(), 1, "{times:?}");
@@ -176,7 +175,7 @@ mod tests {
         let expected = [(136.0, 50.0), (495.0, 50.0)];
         assert_eq!(found(&states(&flips)), expected);
         assert_eq!(found(&lasting(&flips)), expected);
-        // A few readings are enough, each of which is a median.
+        // A few readings are enough, because each of them is a median.
         assert_eq!(
             found(&states(&[66.9, 67.2, 251.0])),
             [(67.0, 67.0), (251.0, 33.0)]
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(lasting(&[66.9, 67.2, 251.0]), []);
     }
 
-    /// An operation that now finds its line and now does not.
+    /// An operation that sometimes finds its line and sometimes does not.
     #[test]
     fn two_peaks_in_no_order_are_how_the_operation_is() {
         let mixed: Vec<f64> = around(6.0, 0.02, 200)

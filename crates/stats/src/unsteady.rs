@@ -6,18 +6,19 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// An exchange, timed by the loop of its function, and the way of the same pair in a matrix are not
-/// the same program: the fastest that were seen differ by a tenth. If they differ by this factor,
-/// the computer was in another state.
+/// An exchange is timed by the loop of its function, and the way of the same pair in a matrix by
+/// another program: the fastest times of the two that were measured differ by a tenth. If they
+/// differ by this factor, the computer was in another state.
 const DISAGREE: f64 = 2.0;
 
-/// What to do about it.
+/// What to do about numbers of two states.
 const WHAT_TO_DO: &str = "numbers of both states are mixed in this run; measure again, and if it stays so, on CPUs that \
                           stay where they are: of a computer of its own, or virtual CPUs that are pinned to cores";
 
-/// Why the numbers of a run are not of one state of the computer, in sentences that say what to do
-/// about it: a reference that changed, an exchange whose samples have two peaks, or an exchange that
-/// disagrees with the matrix, or the matrix with the reference, about one pair of SPEs.
+/// The reasons why the numbers of a run are not of one state of the computer, in sentences with
+/// what to do about it. A reference may have changed, the samples of an exchange may have two
+/// peaks, or an exchange and the matrix, or the matrix and the reference, may disagree about one
+/// pair of SPEs.
 pub fn unsteady(
     topology: &Topology,
     measurements: &[Measurement],
@@ -33,7 +34,7 @@ pub fn unsteady(
     changed.chain(peaks).chain(disagree).collect()
 }
 
-/// A reference of which one of the operations was in two states.
+/// A reason if one of the operations of the reference was in two states.
 fn changed(reference: &Reference) -> Option<String> {
     let [a, b] = reference.spes;
     let of = |what: &str, states: &[State]| {
@@ -55,7 +56,7 @@ fn changed(reference: &Reference) -> Option<String> {
     })
 }
 
-/// An exchange of words whose samples have two peaks.
+/// A reason if the samples of an exchange of words have two peaks.
 fn two_peaks(measurement: &Measurement) -> Option<String> {
     let function = measurement.function;
     if !matches!(function, Function::Mailbox | Function::Signal) {
@@ -72,7 +73,7 @@ fn two_peaks(measurement: &Measurement) -> Option<String> {
     ))
 }
 
-/// `136 ns in 62 % and 495 ns in 38 %`; `None` of one state.
+/// `136 ns in 62 % and 495 ns in 38 %`; `None` if there is one state.
 fn two(states: &[State]) -> Option<String> {
     match states {
         [fast, slow] => Some(format!("{} and {}", in_share(fast), in_share(slow))),
@@ -84,7 +85,7 @@ fn in_share(state: &State) -> String {
     format!("{} in {:.0} %", time(state.ns), state.share * 100.0)
 }
 
-/// One way from an SPE to another one, and what says so.
+/// The time of one way from an SPE to another one, and its source.
 struct Way {
     primitive: Primitive,
     pair: [usize; 2],
@@ -92,7 +93,8 @@ struct Way {
     source: &'static str,
 }
 
-/// All that is known of one way between pairs of which an exchange or the reference tells.
+/// The times of ways from all sources, between the pairs that an exchange or the reference
+/// measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],
@@ -118,7 +120,7 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // A receiver that swaps takes the line away from who reads it.
+        // A receiver that swaps takes the line away from a sender that reads it.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }
@@ -137,7 +139,8 @@ fn ways(
     ways
 }
 
-/// What an exchange between SPE 0 and one other says; `None` of anything else, and of two states.
+/// The way of an exchange between SPE 0 and one other SPE; `None` for any other measurement, and if
+/// it has two states.
 fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     let primitive = match measurement.function {
         Function::Mailbox => Primitive::Mailbox,
@@ -156,7 +159,7 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// The two ways of one pair that are furthest apart, if they are too far apart to be of one state.
+/// A reason if the two times of one pair that differ most are too different to be of one state.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

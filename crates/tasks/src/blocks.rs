@@ -6,6 +6,11 @@
 //! tasks that have used it before, and a task that reads a block must come after the task that has
 //! changed it last.
 
+// Rejected: edges between tasks of a block from the order in which they are submitted. Two lines
+// of a program in the wrong order would give a wrong result. A declared order can be checked.
+// Rejected: handles of blocks that are references. Two tasks would hold a shared and an
+// exclusive reference at once, although they run one after the other.
+
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::ptr::NonNull;

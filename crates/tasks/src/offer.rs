@@ -8,6 +8,11 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
 //! ```
 
+// Rejected: halves of joins in the deque. Taking a half out again needs a fence, which a half
+// that was put aside does not need.
+// Rejected: a heartbeat that shares work every 100 us. It needs a timer, or reads of the clock,
+// in each pool, and a worker that requests work is answered sooner.
+
 use crate::sync::{AtomicU8, Ordering};
 
 const OFFERED: u8 = 0;

@@ -12,6 +12,9 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
+// Rejected: waiting workers that run other tasks on their own stack. The wait ends when the task
+// on top does. If that task waits for one below it, the wait never ends.
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,5 +1,10 @@
 //! The state that the workers of a pool share.
 
+// Rejected: our own deque. That of crossbeam is known, tested and fast enough; the halves of
+// joins, which have to be faster, never enter it.
+// Rejected: half of a worker's closures kept to itself. An empty closure took 27 ns instead of
+// 48 on two workers, but a worker in a long closure kept the others from workers that had none.
+
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;

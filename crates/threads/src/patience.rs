@@ -1,5 +1,8 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
+// Rejected: a cancelled thread that is left behind, suspended for ever. Its stack holds borrows
+// of what the caller of `run` owns, so `run` could never return.
+
 use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;

@@ -6,6 +6,9 @@
 //! left. So at least half of all numbers go to threads: 2^63 of them last for 292 years, at one
 //! thread in a nanosecond.
 
+// Rejected: serial numbers without ranges. Each new thread would take its number from a counter
+// that all cores share.
+
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -26,8 +26,8 @@ use crate::{
 /// direct summation. Speed-ups are over one worker, if that runs too. The paper has 10k bodies for
 /// 100 steps, 100k for 10, and a million for one.
 ///
-/// On a simulated machine not all phases of more than 50,000 bodies run: some do, of one step, and
-/// the run time of all is found from theirs. The results say so by `phases_simulated`, and have
+/// On a simulated machine not all phases of more than 50,000 bodies run. Some phases of one step
+/// do, and the run time of all follows from theirs. Then the results have `phases_simulated`, but
 /// neither an energy nor an error of the forces.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -50,68 +50,68 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// Bodies of a task, which are 16 KB (section 5.2 of the paper says so of the tasks that move them,
-/// and has about 2,000 of the others for a million bodies).
+/// Bodies of a task, which are 16 KB (section 5.2 of the paper gives this size for the tasks that
+/// move bodies, and about 2,000 of the other tasks for a million bodies).
 const SET: usize = 512;
 
-/// Bodies of the smallest part that a set is split into: each part is handed a section of its own,
-/// which takes as long to arrive as some bodies take to go through it.
+/// Bodies of the smallest part that a set is split into. Each part needs its section again, which
+/// takes as long to arrive as some bodies take to go through it.
 const PART: usize = 64;
 
 /// A step of time. A body at a distance of 1 goes round in 1,060 of them.
 const STEP: f32 = 0.01;
 
-/// The opening angle. The paper does not tell its own.
+/// The opening angle. The paper does not give its value.
 const THETA: f32 = 0.5;
 
-/// What meeting a node takes on an SPU, in cycles: it is loaded (6), the difference to its centre
-/// of mass is taken, squared, added and compared (6 each but 2 for the comparison), and the branch
-/// is mispredicted every other time (18). Cell BE Programming Tutorial, table of pipeline
-/// latencies.
+/// The cycles that an SPU takes when a body meets a node. The node is loaded (6); the difference to
+/// its centre of mass is taken, squared, added and compared (6 each but 2 for the comparison); and
+/// the branch is mispredicted every other time (18). Cell BE Programming Tutorial, table of
+/// pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// What a node that acts upon a body takes besides, in cycles: the inverse of the distance by an
-/// approximate root that is improved once (4 + 7 + 3 * 6), its cube and the mass (3 * 6), and the
-/// sums of acceleration and potential (6). Cell BE Programming Tutorial, table of pipeline
-/// latencies.
+/// The further cycles if the node acts upon the body: the inverse of the distance by an approximate
+/// root that is improved once (4 + 7 + 3 * 6), its cube and the mass (3 * 6), and the sums of
+/// acceleration and potential (6). Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// How many times as long as the two constants above say the acceleration of a set takes, by the
-/// number of bodies: fitted to the run times of one worker without double buffering in the paper's
-/// table 5.2. No cost of a step of the walk gives all three. The paper's times are 14 us for each
-/// task, and 1.4 ns more for each body of the whole simulation. With a million bodies that is as
-/// long as 18 cycles for each body of the set and each of 512 nodes; with 10,000 it is nearly
-/// nothing. Here a larger tree lets more of its nodes be passed over, as Barnes-Hut has it. The
-/// paper does not say when its program passes over a node.
+/// The acceleration of a set takes this many times as long as the two constants above add up to, by
+/// the number of bodies. The factors are fitted to the run times of one worker without double
+/// buffering in the paper's table 5.2. No cost of a step of the walk gives all three times. The
+/// paper's times are 14 us for each task, and 1.4 ns more for each body of the whole simulation.
+/// With a million bodies that is as long as 18 cycles for each body of the set and each of 512
+/// nodes; with 10,000 it is nearly nothing. Here, as usual with Barnes-Hut, a body passes over a
+/// larger share of a larger tree. The paper does not state when its program passes over a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
-/// What moving a body takes on an SPU, in cycles: speed and place are loaded (6), changed one after
+/// The cycles that an SPU takes to move a body: speed and place are loaded (6), changed one after
 /// the other (3 * 6) and stored (6). Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
-/// What a node of the tree takes on the PPE, in cycles: an estimate, of one or two accesses to
-/// memory beyond the caches. Neither the time nor the share of building the tree is published. With
-/// 1,000 cycles, building the tree of 10,000 bodies and what tasks wait for would take longer than
-/// the whole step.
+/// The cycles that the PPE takes to build a node of the tree. This is an estimate, of one or two
+/// accesses to memory beyond the caches. Neither the time nor the share of building the tree is
+/// published. With 1,000 cycles, building the tree of 10,000 bodies and the waits of tasks would
+/// take longer than the whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// All phases of these, 98 with 98 tasks each, take a computer some seconds to simulate.
+/// With this number of bodies there are 98 phases of 98 tasks each. A computer simulates them all
+/// in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// Half a day of this computer for 10k bodies.
+/// Half a day on this computer with 10k bodies.
 const STEPS_MAX: usize = 1_000_000;
 
-/// Bodies whose forces are compared with direct summation.
+/// The number of bodies whose forces are compared with direct summation.
 const COMPARED: usize = 100;
 
-/// Forces that are worse are wrong. A single mass is wrong by an eighth of the square of `THETA`
-/// for an evenly filled square at the least distance, relative to its pull, and some pulls cancel
-/// each other; errors of different squares do, too.
+/// Larger errors of the forces are taken as wrong. For an evenly filled square at the least
+/// distance, the error of a single mass is an eighth of the square of `THETA`, relative to its
+/// pull. Some pulls cancel each other, and so do errors of different squares.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
-/// The side of the square that is drawn: all of the disc, as it is at first.
+/// The side of the square that is drawn. It holds all of the disc in its first state.
 const DRAWN_SIDE: f32 = 20.0;
 
 /// The pixels of a side.
@@ -144,11 +144,11 @@ impl Piece {
     }
 }
 
-/// A phase, in which sets meet the sections that are this number of places away.
+/// A phase in which sets meet the sections that are this number of places away.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
-    /// For how many phases its time stands.
+    /// The number of phases that its time stands for.
     stands_for: usize,
 }
 
@@ -156,8 +156,8 @@ impl Rotation {
     /// All phases, or a sample of them.
     ///
     /// A set has most to do with its own section, and less with sections that are farther away. So
-    /// the sample has few phases in which sections are far away, each of which stands for its
-    /// neighbours.
+    /// the sample has few phases in which sections are far away. Each of them stands for the phases
+    /// around it.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
@@ -179,7 +179,7 @@ impl Rotation {
     }
 }
 
-/// What accelerating bodies takes longer than counted, by their number: see [`FITTED`].
+/// The fitted factor for the time of accelerating this number of bodies: see [`FITTED`].
 fn fitted(bodies: usize) -> f64 {
     let [least, middle, most] = FITTED;
     let bodies = (bodies as f64).clamp(least.0, most.0);
@@ -191,19 +191,19 @@ fn fitted(bodies: usize) -> f64 {
     low.1 * (bodies / low.0).powf(exponent)
 }
 
-/// What accelerating bodies takes on an SPU.
+/// The cycles that an SPU takes to accelerate bodies.
 fn cycles(counts: Counts, factor: f64) -> Cycles {
     let counted = counts.met * CYCLES_PER_NODE + counts.interactions * CYCLES_PER_INTERACTION;
     Cycles((counted as f64 * factor) as u64)
 }
 
-/// A set of bodies that a task accelerates. It is split between parts if it is whole.
+/// A set of bodies that a task accelerates. It may be split into parts while it is whole.
 fn split_set(set: &mut [Body]) -> Update<'_, Body> {
     let part = if set.len() == SET { PART } else { set.len() };
     Update::rows(set, part)
 }
 
-/// Has the whole tree act upon all bodies, by tasks that reach all memory.
+/// Accelerates all bodies by the whole tree, with tasks that reach all memory.
 fn accelerate_all<M: Machine>(
     main: &Main<'_, M>,
     bodies: &mut [Body],
@@ -221,8 +221,8 @@ fn accelerate_all<M: Machine>(
 }
 
 impl BarnesHut {
-    /// Builds a tree and finds what accelerates all bodies. How long that takes, in seconds, and
-    /// how many phases of tasks have run: all, or a sample.
+    /// Builds a tree and computes the accelerations of all bodies. Returns how long that takes, in
+    /// seconds, and how many phases of tasks have run: all, or a sample.
     fn find_forces<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -255,7 +255,7 @@ impl BarnesHut {
         Ok((span_s, rotations.len()))
     }
 
-    /// Has a section of the tree act upon each set of bodies.
+    /// Accelerates each set of bodies by a section of the tree.
     fn accelerate_by<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -288,7 +288,7 @@ impl BarnesHut {
         })
     }
 
-    /// Moves all bodies. All but the first time, the step before has to be ended first.
+    /// Moves all bodies. Every call but the first must end the step before.
     fn move_all<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -313,8 +313,8 @@ impl BarnesHut {
     }
 }
 
-/// How far the accelerations of some bodies are from those by direct summation, relative to these:
-/// the root of the mean square.
+/// The distance of the accelerations of some bodies from those by direct summation, relative to
+/// these: the root of the mean square.
 fn force_error(bodies: &[Body]) -> f64 {
     let every = bodies.len().div_ceil(COMPARED);
     let (mut errors, mut squares) = (0.0, 0.0);
@@ -386,10 +386,10 @@ impl Program for BarnesHut {
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // Where times repeat they are simulated.
+        // A machine whose times repeat is a simulated one.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // Where only some sections have acted upon bodies, another step would not be that of the
-        // next time. It takes as long as the first one, about.
+        // If only some sections have acted upon the bodies, their places after the step are not
+        // right, so a further step would be useless. It would take about as long as the first one.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

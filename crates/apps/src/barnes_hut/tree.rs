@@ -9,8 +9,7 @@ use super::{Body, SOFTENING};
 
 /// A square of the plane with bodies in it: 24 bytes.
 ///
-/// Nodes are in the order in which they are met depth first: the first child of a node that has
-/// children is next to it.
+/// Nodes are stored in depth-first order: the first child of a node comes next after it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Node {
@@ -21,32 +20,33 @@ pub struct Node {
     /// The side of the square. A leaf has 0: it is one body, or several at the same place, or
     /// nearer to each other than the 2^-32th part of the square of all bodies.
     pub size: f32,
-    /// The index behind all nodes that are inside this one: that of its next sibling, if it has
-    /// one, else of its parent's, and so on.
+    /// The index after all nodes that are inside this one. It is that of the node's next sibling if
+    /// there is one, or else that of its parent's next sibling, and so on.
     pub next: u32,
     /// How many bodies are in it.
     pub bodies: u32,
 }
 
-/// A node has at most this number of ancestors: squares are halved 32 times.
+/// A node has at most this number of ancestors, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
 /// A quad-tree of bodies.
 ///
-/// It has a leaf for each place that has a body, and a node for each square that is divided between
-/// them; a square with all its bodies in one of its quarters is left out. So any bodies have a
-/// tree, with fewer than twice as many nodes.
+/// The tree has a leaf for each place that has a body, and a node for each square whose bodies are
+/// in several of its quarters. A square with all its bodies in one quarter is left out. So a tree
+/// has fewer than twice as many nodes as bodies, wherever the bodies are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
-/// A contiguous part of the nodes of a tree, that can act upon bodies alone.
+/// A contiguous part of the nodes of a tree, which can act upon bodies alone.
 ///
-/// For each body, some squares are far enough to act as one mass. What is inside them is left out,
-/// and a section may begin there. So it comes with the ancestors of its first node: if one of them
-/// is far from a body, the body's way through the section begins behind that ancestor. Nothing is
-/// carried from one section to the next, and a body may meet sections in any order.
+/// For each body, some squares are far enough away to act as one mass. The nodes inside such a
+/// square are left out, and a section may begin among them. So a section comes with the ancestors
+/// of its first node: if one of them is far from a body, the body skips all nodes of the section
+/// that are inside that ancestor. A section needs no result of another one, and a body may meet
+/// sections in any order.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of its first node in the tree.
@@ -58,7 +58,7 @@ pub struct Section<'a> {
 }
 
 impl Tree {
-    /// Makes the tree, and puts the bodies in the order of its leaves: those that are near each
+    /// Makes the tree, and puts the bodies in the order of its leaves: bodies that are near each
     /// other in the plane are mostly near each other in the slice. Equal bodies in an equal order
     /// give an equal tree.
     ///
@@ -89,8 +89,8 @@ impl Tree {
         let place = self.nodes.len();
         self.nodes.push(Node::zeroed());
         let [first, last] = [keys[0].0, keys[keys.len() - 1].0];
-        // The square of all these bodies is halved as often as their keys have pairs of bits in
-        // common.
+        // The square of all these bodies is the result of one halving for each pair of bits that
+        // their keys have in common.
         let halved = (first ^ last).leading_zeros() / 2;
         let node = if first == last {
             Node::of(bodies.iter().map(|body| (body.position, body.mass)), 0.0)
@@ -128,7 +128,7 @@ impl Tree {
         })
     }
 
-    /// All of it as one section.
+    /// The whole tree as one section.
     pub fn whole(&self) -> Section<'_> {
         Section {
             first: 0,
@@ -155,7 +155,7 @@ impl Tree {
 }
 
 impl Node {
-    /// A node with what is inside it, by places and masses.
+    /// The node of the things inside it, which are given by places and masses.
     fn of(inside: impl Iterator<Item = ([f32; 2], f32)>, size: f64) -> Self {
         let (mut mass, mut moment) = (0.0, [0.0; 2]);
         for (place, part) in inside {
@@ -196,7 +196,7 @@ impl Square {
     }
 
     /// The quarters that a body is in, from the largest down, two bits each (Morton order). A body
-    /// whose place is no number gets one, too.
+    /// whose place is not a number gets a key, too.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -219,29 +219,30 @@ fn spread(number: u32) -> u64 {
     masks.into_iter().fold(u64::from(number), spread)
 }
 
-/// What was done to accelerate bodies, for all of them together.
+/// The counts of an acceleration, over all its bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How often a body met a node, or an ancestor of a section, and compared its distance with the
     /// node's size.
     pub met: u64,
-    /// How often the node was far enough to act upon it, or was a leaf.
+    /// How often the node acted upon the body, because it was far enough away or was a leaf.
     pub interactions: u64,
 }
 
 /// Bodies that go through a section side by side: a vector of AVX-512.
 const LANES: usize = 16;
 
-/// Adds to the acceleration of bodies, and to their potential, what a section of a tree does to
-/// them. If all sections of a tree have acted upon a body, in any order, the whole tree has.
+/// Adds the pull of a section of a tree to the accelerations and potentials of bodies. When all
+/// sections of a tree have acted upon a body, in any order, the whole tree has.
 ///
 /// A node acts upon a body as one mass if the distance to its centre of mass is at least its size
-/// divided by `theta`, the opening angle. A leaf always does, except upon a body at its own place.
-/// With a `theta` of 0 only leaves do.
+/// divided by `theta`, the opening angle. A leaf always acts, except upon a body at its own place.
+/// With a `theta` of 0 only leaves act.
 ///
 /// # Panics
 ///
-/// If `theta` is not from 0 to 0.7. Beyond that a body could be in a square that acts upon it.
+/// If `theta` is not from 0 to 0.7. With a larger one a body could be inside a square that acts
+/// upon it.
 pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Counts {
     assert!(
         (0.0..=0.7).contains(&theta),
@@ -253,7 +254,7 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
         let mut lanes = Lanes {
             x: of(|body| body.position[0]),
             y: of(|body| body.position[1]),
-            // No section reaches the index at which lanes without a body are.
+            // No section reaches this index, so lanes without a body meet no node.
             at: array::from_fn(|lane| match lane < bodies.len() {
                 true => section.first,
                 false => u32::MAX,
@@ -272,7 +273,7 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
     counts
 }
 
-/// Bodies side by side, and what acts upon them.
+/// Bodies side by side, and their accelerations so far.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     x: [f32; LANES],
@@ -286,14 +287,14 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section, all past the same node at a time. A body that meets it goes on
-/// inside, if the node is near, or behind it. Others are inside a square that is far for them, so
-/// they go on behind the node at the earliest. So where a body goes on inside, all look at the
-/// next node, and otherwise at the one behind this node: no index at which a body goes on is
-/// between.
+/// Takes bodies through a section. All pass the same node at the same time. A body that meets the
+/// node goes on inside it if the node is near, or else behind it. The other bodies are inside a
+/// square that is far for them, so they go on behind the node at the earliest. So if any body goes
+/// on inside, all bodies look at the next node; otherwise they look at the one behind this node. No
+/// body has to go on at an index between these two.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
-    // In registers.
+    // A copy, so that it stays in registers.
     let mut inner = *lanes;
     for ancestor in section.ancestors {
         let Node {
@@ -379,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Some on a grid, so that several are at the same place.
+    /// Some of the bodies are on a grid, so that several are at the same place.
     fn some_bodies() -> impl Strategy<Value = Vec<Body>> {
         let part = prop_oneof![-1.0_f32..1.0, (-2_i8..3).prop_map(f32::from)];
         let body = ([part.clone(), part], 0.1_f32..1.0).prop_map(|(position, mass)| Body {
@@ -394,7 +395,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
         /// However a tree is cut, each section has those of the acting nodes that are in it, and
-        /// the sum is that of the whole tree. Most cuts are such that nodes are alone.
+        /// the sum is that of the whole tree. Most cuts separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -443,7 +444,8 @@ mod tests {
         }
     }
 
-    /// The bodies are reordered, not changed, and each node has the mass of those inside it.
+    /// The bodies are reordered but not changed, and each node has the mass of the bodies inside
+    /// it.
     #[test]
     fn a_tree_has_all_bodies_and_their_mass() {
         let before = disc(1000, 3);
@@ -529,8 +531,8 @@ mod tests {
         assert!(exact.0 < 1e-5, "{exact:?}");
         assert_eq!(exact.1, 2000 * 2000);
         assert!(fine.0 < usual.0 / 2.0, "{fine:?} {usual:?}");
-        // The quadrupole of an evenly filled square, which a single mass has not, is up to an
-        // eighth of the square of its size over its distance, relative to its pull.
+        // An evenly filled square has a quadrupole, which a single mass does not have. It is up to
+        // an eighth of the square of its size over its distance, relative to its pull.
         assert!(usual.0 < 0.5 * 0.5 / 8.0, "{usual:?}");
         assert!(usual.1 < exact.1 / 5, "{usual:?}");
     }

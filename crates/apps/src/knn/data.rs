@@ -1,10 +1,10 @@
-//! What the processes of the ring know, and what goes between them.
+//! The data of the processes of the ring, and the items that they send each other.
 
 use std::fmt;
 
 use cellworks_csp::Item;
 
-/// What a block has beside its points: two numbers of 4 bytes.
+/// The size of a block without its points: two numbers of 4 bytes.
 pub(super) const HEADER_BYTES: usize = 2 * 4;
 
 /// Points that travel together.
@@ -54,25 +54,25 @@ impl Item for Found {
     }
 }
 
-/// What all processes know.
+/// The data that all processes have.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub processes: usize,
     pub blocks: usize,
-    /// Points of a block, but for the last.
+    /// The points of a block; the last block may have fewer.
     pub block_points: usize,
     pub dimensions: usize,
     pub neighbours: usize,
 }
 
 impl Plan {
-    /// The block that is a process's `turn`-th home, if there are that many blocks. As blocks come
-    /// by, counted from 0 over all rounds, it comes first at the second number.
+    /// The block that is a process's `turn`-th home, if there are that many blocks, and the step at
+    /// which it comes to the process for the first time. Steps are counted from 0 over all rounds.
     ///
-    /// A block comes to each process a step later than to the one before. The last process takes
-    /// the first block home, and the first process the last, so all have theirs in the same step:
-    /// they begin and end each turn together, and no process waits for one that computes while it
-    /// has nothing to compute itself.
+    /// A block comes to each process a step later than to the process before. The last process
+    /// takes the first block home, and the first process the last, so all take theirs in the same
+    /// step. So they begin and end each turn together, and no process that has nothing to compute
+    /// waits for one that computes.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -80,7 +80,7 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// How many blocks come by until the last home has met all.
+    /// The number of blocks that come by until the last home has met all blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

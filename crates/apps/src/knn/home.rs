@@ -9,9 +9,10 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! Sums of one pair each need no adding up across a vector, and each coordinate that is loaded
-//! serves several pairs. So a pair in 72 dimensions takes 3 ns on a core of an EPYC with AVX2, 70
-//! GFLOP/s; it took 9 when the coordinates of one pair were side by side.
+//! Each vector holds sums of different pairs, so no sum has to be added up across a vector. Each
+//! coordinate that is loaded is used for several pairs. So a pair in 72 dimensions takes 3 ns on a
+//! core of an EPYC with AVX2, which is 70 GFLOP/s. With the coordinates of one pair side by side it
+//! took 9 ns.
 
 use std::array;
 
@@ -20,22 +21,23 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// What a coordinate of a pair of points takes on an SPU, in cycles: as in the paper, which leaves
+/// The cycles that a coordinate of a pair of points takes on an SPU. As in the paper, which leaves
 /// SIMD out, one is computed after the other, and its multiply-add waits 6 cycles for the one
 /// before (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// What a pair takes beside that: its distance is compared with the farthest neighbour so far,
-/// which takes a load (6), a compare (2) and a branch that is mostly hinted right.
+/// The further cycles of a pair: its distance is compared with the farthest neighbour so far, which
+/// takes a load (6), a compare (2) and a branch that is mostly hinted right.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
-/// What a new neighbour takes: the branch was hinted wrong.
+/// The cycles of a new neighbour: the branch was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// What each of those takes that it moves in the list: a load and a store, one after the other.
+/// The cycles of each neighbour that a new one moves in the list: a load and a store, one after the
+/// other.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// Points of the home that are side by side: a vector of AVX2, or two of others.
 const LANES: usize = 8;
-/// Points of the other block that are compared with those at once: their sums are 8 registers of 16
-/// bytes, half of what x86-64 has, and do not wait for each other.
+/// The number of points of the other block that are compared with those at once. Their sums take 8
+/// registers of 16 bytes, half of what x86-64 has, and do not wait for each other.
 const AT_ONCE: usize = 4;
 
 /// A block with its neighbours so far.
@@ -43,7 +45,7 @@ pub(super) struct Home {
     first: u32,
     number: usize,
     groups: Vec<Group>,
-    /// Of each point, nearest first.
+    /// The neighbours of each point, nearest first.
     neighbours: Vec<Vec<Neighbour>>,
     dimensions: usize,
     wanted: usize,
@@ -51,22 +53,22 @@ pub(super) struct Home {
 
 /// Points of the home that are side by side.
 struct Group {
-    /// For each dimension the coordinates of all.
+    /// For each dimension, the coordinates of all points.
     coordinates: Vec<[f32; LANES]>,
-    /// How far a neighbour may be, squared: as far as the last of a full list. Nothing is near a
-    /// place without a point.
+    /// The square of the distance that a new neighbour may have: that of the last neighbour in a
+    /// full list. A lane without a point accepts none.
     farthest: [f32; LANES],
 }
 
 impl Home {
-    /// What one takes of a local store.
+    /// The bytes that a home takes of a local store.
     pub fn bytes(plan: &Plan) -> usize {
         let points = plan.block_points.next_multiple_of(LANES);
         let of_neighbours = plan.block_points * plan.neighbours * size_of::<Neighbour>();
         HEADER_BYTES + points * plan.dimensions * size_of::<f32>() + of_neighbours
     }
 
-    /// A block that has met none, not even itself.
+    /// A block that has been compared with no block, not even itself.
     pub fn new(block: &Block, plan: &Plan) -> Self {
         let points = block.coordinates.chunks_exact(plan.dimensions);
         let list = || Vec::with_capacity(plan.neighbours + 1);
@@ -83,7 +85,8 @@ impl Home {
         }
     }
 
-    /// Compares all points with all of another block. Returns what that takes on an SPU.
+    /// Compares all points with all points of another block. Returns the cycles that an SPU takes
+    /// for that.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -151,8 +154,8 @@ impl Group {
         }
     }
 
-    /// The squares of the distances of up to [`AT_ONCE`] points to all of the group; what is beyond
-    /// the last one is undefined.
+    /// The squares of the distances of up to [`AT_ONCE`] points to all points of the group. The
+    /// results for points that do not exist are undefined.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -167,8 +170,8 @@ impl Group {
         sums
     }
 
-    /// Whether any point may have a neighbour there. Looks at all, which takes a few instructions
-    /// for all together.
+    /// Whether any point of the group may have a neighbour at these distances. This takes a few
+    /// instructions for all points together.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -186,7 +189,7 @@ fn add_squares(
 ) {
     let mut inner = *sums;
     let [a, b, c, d] = points;
-    // One count for all of them, so that no access needs a check.
+    // One count for all slices, so that no access needs a check.
     for ((((group, a), b), c), d) in group.iter().zip(a).zip(b).zip(c).zip(d) {
         for (sums, coordinate) in inner.iter_mut().zip([a, b, c, d]) {
             for (sum, of_group) in sums.iter_mut().zip(group) {
@@ -198,8 +201,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// Puts a neighbour into its place of a list of the nearest ones, if it is one. Returns how many it
-/// moved.
+/// Puts a neighbour into its place in a list of the nearest ones, if it belongs there. Returns the
+/// number of neighbours that it moved.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {
@@ -230,7 +233,7 @@ mod tests {
         assert_eq!(moved, [Some(0), Some(1), Some(0), Some(2), None, Some(2)]);
     }
 
-    /// Blocks that fill no group, and none that is compared at once.
+    /// Blocks that fill no group, and no batch of points that are compared at once.
     #[test]
     fn a_comparison_takes_what_its_pairs_and_new_neighbours_take() {
         let plan = Plan {
@@ -248,10 +251,11 @@ mod tests {
         let here = block(0, 0, &[0.0, 0.0, 10.0, 0.0, 0.0, 20.0]);
         let mut home = Home::new(&here, &plan);
         let of_pair = CYCLES_PER_PAIR + 2 * CYCLES_PER_COORDINATE;
-        // Point 0 has 1 as a neighbour, but not 2, which is farther; 1 and 2 have 0 and keep it.
+        // Point 0 has 1 as a neighbour, but not 2, which is farther. Points 1 and 2 have 0 as a
+        // neighbour and keep it.
         let itself = 6 * of_pair + 3 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&here), Cycles(itself));
-        // Point 4 is nearer to 0 and to 2, and 5 as far from 1 as 0.
+        // Point 4 is nearer to 0 and to 2. Point 5 is as far from 1 as 0 is.
         let there = block(1, 3, &[90.0, 90.0, 0.0, 5.0, 20.0, 0.0]);
         let other = 9 * of_pair + 2 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&there), Cycles(other));

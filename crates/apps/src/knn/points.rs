@@ -1,5 +1,5 @@
-//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which results are
-//! compared with.
+//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which are the reference
+//! for results.
 
 use std::collections::BinaryHeap;
 
@@ -11,19 +11,19 @@ use crate::error::agree;
 
 /// Points on a grid, without order.
 pub(super) struct Points {
-    /// Each from 0 to 255; differences of theirs are `i16`, too, which processors multiply many at
-    /// a time.
+    /// Each coordinate is from 0 to 255, so differences are `i16`, too. Processors multiply many of
+    /// those at a time.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
 
-/// Points that every other one is compared with before the next ones are, so that these stay in the
-/// first-level cache.
+/// The number of points that every other point is compared with before the next ones are, so that
+/// these points stay in the first-level cache.
 const TILE: usize = 32;
 
 impl Points {
     pub fn new(count: usize, dimensions: usize) -> Self {
-        // Neither in the order of the points nor in that of their coordinates.
+        // The order follows neither the numbers of the points nor their coordinates.
         let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
         Self {
@@ -76,7 +76,7 @@ impl Points {
         self.coordinates.len() / self.dimensions
     }
 
-    /// The neighbours of all points, nearest first, by comparing each pair of points once, in whole
+    /// The neighbours of all points, nearest first. Each pair of points is compared once, in whole
     /// numbers.
     fn by_brute_force(&self, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
         let count = self.count();
@@ -99,7 +99,7 @@ impl Points {
     }
 }
 
-/// The squares of the distances of points to another one.
+/// The squares of the distances of points to another point.
 #[multiversion(targets("x86_64+avx2"))]
 fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     for (point, squared) in points.chunks_exact(other.len()).zip(squared) {
@@ -111,12 +111,12 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     }
 }
 
-/// The nearest of all points that it was offered.
+/// The nearest of the points that were offered to it.
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// The squares of their distances above their numbers: one number to compare. The farthest is
-    /// on top.
+    /// Each entry has the square of a distance in its upper bits and the number of the point below,
+    /// so that one comparison is enough. The farthest is on top.
     heap: BinaryHeap<u64>,
 }
 
@@ -180,7 +180,7 @@ mod tests {
         );
     }
 
-    /// More points than a tile has, by sorting all others of each.
+    /// There are more points than a tile has. The reference sorts all others of each point.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;

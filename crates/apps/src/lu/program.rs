@@ -1,4 +1,5 @@
-//! The program: columns as tasks of a pool, or tiles, as suits the machine.
+//! The program: the tasks of a pool are columns on one kind of machine, and columns of tiles on the
+//! other.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -24,8 +25,8 @@ use crate::{
 /// paper has matrices of 1k to 4k.
 ///
 /// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
-/// evenly, and the run time of all is found from theirs. The results say so by `steps_simulated`,
-/// and have no residual.
+/// evenly, and the run time of all follows from theirs. Then the results have `steps_simulated`,
+/// but no residual.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lu {
@@ -42,32 +43,33 @@ pub struct Lu {
 const RESIDUAL: Metric = Metric::new("residual", "of the norm");
 const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 
-/// What an update of an element takes on an SPU, in cycles: fitted to the run times of one worker
-/// without double buffering in the paper's table 5.1, together with what a task waits for its
-/// transfers. n³/3 elements are updated, by n²/2 tasks.
+/// The cycles that an SPU takes to update an element: fitted to the run times of one worker without
+/// double buffering in the paper's table 5.1, together with the waits of a task for its transfers.
+/// There are n³/3 updates, in n²/2 tasks.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// What a division of an element by the pivot takes on an SPU, in cycles: an estimate of the
-/// functions of IBM's SDK, which take an approximate inverse and improve it. All multipliers
-/// together are n²/2, beside n³/3 updates.
+/// The cycles that an SPU takes to divide an element by the pivot: an estimate of the functions of
+/// IBM's SDK, which take an approximate inverse and improve it. There are n²/2 multipliers in all,
+/// beside n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest column is 16 KB, the largest DMA transfer.
 const SIZE_MAX: usize = 4_096;
 
-/// Larger matrices are simulated step by step only at [`SAMPLED_STEPS`] of their steps: all steps
-/// of this one take a second or two.
+/// The largest matrix of which all steps are simulated; they take a second or two. For a larger
+/// one, [`SAMPLED_STEPS`] of its steps are.
 const WHOLE_SIZE_MAX: usize = 512;
 
-/// Steps that are simulated of a larger matrix.
+/// The number of steps that are simulated of a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// For each worker. The paper has a few more tasks than workers, and does not say how many.
+/// Tasks for each worker. The paper has a few more tasks than workers, and does not give their
+/// number.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
 
-/// What a run has found.
+/// The result of a run.
 struct Found {
     span_s: f64,
     end: End,
@@ -76,16 +78,16 @@ struct Found {
 /// How a run has ended.
 enum End {
     Factored {
-        /// How far the product of the factors is from the matrix.
+        /// The distance of the product of the factors from the matrix.
         residual: f64,
-        /// That of right factors, by the precision of their elements.
+        /// The largest residual of right factors, for the precision of their elements.
         at_most: f64,
     },
-    /// Some steps have run of a matrix that was not factored.
+    /// The matrix was not factored; only this number of steps have run.
     Sampled { steps: usize },
 }
 
-/// A step of the factorization, and for how many steps its time stands.
+/// A step of the factorization, and the number of steps that its time stands for.
 #[derive(Clone, Copy)]
 struct Step {
     number: usize,
@@ -93,7 +95,7 @@ struct Step {
 }
 
 impl Lu {
-    /// All steps of the factorization, or a sample of them. The last one has nothing to do.
+    /// All steps of the factorization, or a sample of them. The last step has nothing to do.
     fn steps(&self, is_sampled: bool) -> Vec<Step> {
         let steps = self.size - 1;
         let count = match is_sampled {
@@ -110,10 +112,10 @@ impl Lu {
 
     /// By columns of single precision.
     ///
-    /// Steps are separated by barriers. What a step takes depends on nothing but how many columns
-    /// are left, and how long they are: both are one less from step to step. So the time of a step
-    /// is nearly that of its neighbours, and the sum over all is that of a sample, each of which
-    /// stands for the steps around it.
+    /// Steps are separated by barriers. The time of a step depends only on the number of columns
+    /// that are left and on their length. Both are one less from step to step. So the time of a
+    /// step is nearly that of its neighbours, and the sum over all steps follows from a sample, in
+    /// which each step stands for those around it.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -206,9 +208,9 @@ impl Lu {
     }
 }
 
-/// Puts the factors into the place of a matrix, by the tasks of a phase, of which each changes one
-/// column of tiles. A column is factored as soon as it is up to date, before other columns are
-/// updated. A worker that has nothing to do is given some tiles of a column by the one that has it.
+/// Replaces a matrix by its factors, by the tasks of a phase, each of which changes one column of
+/// tiles. A column is factored as soon as it is up to date, before other columns are updated. A
+/// worker that has nothing to do gets some tiles of a column from the worker that has the column.
 ///
 /// # Errors
 ///
@@ -220,7 +222,7 @@ pub fn factor_tiles<M: Machine>(
     let count = tiles.count();
     main.phase(|phase: &Phase<'_, '_, M::Spe>| {
         let columns = phase.blocks(&mut tiles.tiles, count);
-        // The task that has changed each column last.
+        // The last task that has changed each column.
         let mut changed_by = vec![None; count];
         for step in 0..count {
             let mut factor = phase
@@ -252,7 +254,8 @@ pub fn factor_tiles<M: Machine>(
     })
 }
 
-/// Factors a column of tiles from the one on the diagonal on, which is that of the step.
+/// Factors a column of tiles from the one on the diagonal on. The number of the column is that of
+/// the step.
 fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step: usize) {
     let (diagonal, below) = column[step..]
         .split_first_mut()
@@ -263,7 +266,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles right of the one that was factored in the step.
+/// Updates a column of tiles to the right of the one that was factored in the step.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],
@@ -318,7 +321,7 @@ impl Program for Lu {
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // Where times repeat they are simulated.
+        // A machine whose times repeat is a simulated one.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
         let (found, counters) = self.workers.run(machine, |main| {
             match main.ppe().are_spes_confined_to_local_store() {

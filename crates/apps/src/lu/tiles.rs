@@ -1,4 +1,4 @@
-//! The blocked form: a matrix in square tiles, each of them one piece of memory.
+//! The blocked form: a matrix in square tiles, each of which is one piece of memory.
 
 use std::array;
 use std::slice::ChunksExactMut;
@@ -16,17 +16,17 @@ pub type Tile<T> = [[T; TILE]; TILE];
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// Rows of the matrix, and columns, without what fills the last tiles.
+    /// Rows of the matrix, and columns, without those that only fill the last tiles.
     order: usize,
     /// Tiles in a row of tiles, and in a column of them.
     count: usize,
-    /// Tile by tile down the first column of tiles, then down the next.
+    /// The tiles of the first column of tiles from the top down, then those of the next column.
     pub(super) tiles: Vec<Tile<T>>,
 }
 
 impl<T: Element> Tiles<T> {
-    /// The tiles of a matrix. What is beyond its last row and column is that of the identity
-    /// matrix, and so are the factors there.
+    /// The tiles of a matrix. Beyond its last row and column the tiles hold the identity matrix,
+    /// and so do the factors.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -64,8 +64,8 @@ impl<T: Element> Tiles<T> {
         self.tiles.chunks_exact_mut(self.count)
     }
 
-    /// Puts the factors into the place of the matrix, tile by tile. Returns the number of
-    /// floating-point operations.
+    /// Replaces the matrix by its factors, tile by tile. Returns the number of floating-point
+    /// operations.
     ///
     /// # Panics
     ///
@@ -152,8 +152,8 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
     EDGE * EDGE * EDGE
 }
 
-/// Updates a tile right of and below the diagonal: subtracts the product of the tile of the lower
-/// factor in its row, and the tile of the upper factor in its column. Returns the number of
+/// Updates a tile to the right of and below the diagonal: subtracts the product of the tile of the
+/// lower factor in its row, and the tile of the upper factor in its column. Returns the number of
 /// floating-point operations.
 ///
 /// This is the function GEMM of BLAS.
@@ -197,15 +197,15 @@ fn put<T: Element>(tile: &mut Tile<T>, row: usize, column: usize, block: &Block<
     }
 }
 
-/// The part of a column that has a constant length.
+/// A part of a column, with a constant length.
 #[inline(always)]
 fn part<T, const LENGTH: usize>(column: &[T], first: usize) -> &[T; LENGTH] {
     let part = column[first..].first_chunk();
     part.expect("blocks divide a tile")
 }
 
-/// Subtracts from the block of a row and a column the product of the columns of the lower factor,
-/// in the block's rows, and as many rows of the upper one, in the block's columns.
+/// Subtracts a product from a block of a tile: that of the rows of the lower factor that the block
+/// has, and the columns of the upper factor that the block has.
 #[inline(always)]
 fn subtract<T: Element>(
     block: &mut Block<T>,
@@ -218,7 +218,7 @@ fn subtract<T: Element>(
     let upper: &[_; COLUMNS] = part(upper, column);
     for (step, lower) in lower.iter().enumerate() {
         let lower: &[T; ROWS] = part(lower, row);
-        // In this order of loops the compiler puts rows side by side in vectors.
+        // With this order of loops the compiler puts rows side by side in vectors.
         for at in 0..ROWS {
             for column in 0..COLUMNS {
                 differences[column][at] = differences[column][at] - lower[at] * upper[column][step];

@@ -43,13 +43,13 @@ pub struct Mandelbrot {
     pub iterations: u16,
 }
 
-/// What an iteration of a point takes on an SPU, in cycles: the three operations each of which
-/// needs the one before (a square, the other square less that, and the point added), of 6 each.
-/// Cell BE Programming Tutorial, table of pipeline latencies. What else an iteration does is done
-/// meanwhile.
+/// The cycles that an SPU takes for an iteration of a point: three operations, each of which needs
+/// the one before (a square, the other square less that, and the point added), of 6 each. Cell BE
+/// Programming Tutorial, table of pipeline latencies. The other operations of an iteration run at
+/// the same time.
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// Half a day of an SPE.
+/// Half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {
@@ -60,7 +60,7 @@ impl Mandelbrot {
         }
     }
 
-    /// The rows of each task; the last one may have less.
+    /// The rows of each task; the last task may have fewer.
     fn rows_of_task(&self, rows: usize) -> usize {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
@@ -91,8 +91,8 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. The whole picture does not fit there, so it is no data of
-    /// the task that the pool could stage.
+    /// Draws a row in the local store. The whole picture does not fit there, so the pool cannot
+    /// stage it as the data of the task.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)
@@ -101,13 +101,13 @@ impl Mandelbrot {
         spe.compute(Cycles(iterations * CYCLES_PER_ITERATION));
         match self.workers.buffering {
             OnOff::Off => counts.commit(),
-            // It is put back while the next row is drawn.
+            // The row is put back while the next row is drawn.
             OnOff::On => drop(counts),
         }
     }
 }
 
-/// What was drawn.
+/// The picture of the rows.
 fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
     let mut counts = Vec::with_capacity(view.width * view.height);
     for row in rows {

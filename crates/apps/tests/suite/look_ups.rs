@@ -1,4 +1,4 @@
-//! Look-ups, each of which is compared with what plain code expects, on each kind of machine.
+//! Look-ups on each kind of machine. Each result is compared with that of plain code.
 
 use cellworks_apps::{Done, Lookup, Method, Program, Structure};
 use cellworks_host::Host;
@@ -32,7 +32,7 @@ fn done(program: Lookup, machine: &impl Machine) -> Done<Lookup> {
     }
 }
 
-/// Every method finds what is there, and nothing else, in structures of several sizes.
+/// Every method finds what the structure holds, and nothing else, in structures of several sizes.
 fn every_method_finds_it<M: Machine>(machine: &M) {
     for structure in STRUCTURES {
         for method in METHODS {
@@ -74,9 +74,9 @@ fn every_method_finds_it_on_a_machine_that_is_no_cell() {
     every_method_finds_it(&PlainMachine::new(1));
 }
 
-/// A get takes several hundred cycles of an SPE of the QS20 and a step 16, so most of the time of a
-/// plain loop can be hidden. The first thousand look-ups go to finding out how many threads are
-/// fastest.
+/// A get takes several hundred cycles of an SPE of the QS20 and a step takes 16, so most of the
+/// time of a plain loop can be hidden. The first thousand look-ups are used to find the number of
+/// threads that is fastest.
 #[test]
 fn transfers_of_several_look_ups_hide_behind_each_other() {
     let qs20 = qs20();

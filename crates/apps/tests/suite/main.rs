@@ -1,6 +1,6 @@
 //! The programs of papers, on machines.
 //!
-//! One program for all of it: each program of tests is linked on its own.
+//! One program holds all these tests, because each program of tests takes time to link.
 
 mod look_ups;
 mod networks;
@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use cellworks_apps::{Program, ProgramError};
 use cellworks_machine::Machine;
 
-/// Checks that a machine does not run a program because of one of its parameters.
+/// Checks that a machine refuses a program because of one of its parameters.
 #[track_caller]
 fn refused<P: Program + Debug>(machine: &impl Machine, program: P, parameter: &str, message: &str) {
     match program.run(machine) {

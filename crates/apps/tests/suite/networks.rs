@@ -135,7 +135,7 @@ fn every_folding_is_found_once() {
         placement: at(spes, threads),
         ..prototein("HPHPPHHPH")
     }));
-    // From one task for all to one for each folding.
+    // From one task in all to one task for each folding.
     for placed in [2, 6] {
         runs_everywhere([Prototein {
             placed: Some(placed),
@@ -164,7 +164,7 @@ fn best_foldings_have_the_contacts_that_are_known() {
 #[test]
 fn neighbours_are_those_of_brute_force() {
     runs_everywhere(PLACEMENTS.map(|(spes, threads)| knn(spes, threads)));
-    // One block; as many neighbours as there can be; more processes than blocks.
+    // One block; as many neighbours as possible; more processes than blocks.
     runs_everywhere([
         Knn {
             block_points: 100,
@@ -185,8 +185,8 @@ fn neighbours_are_those_of_brute_force() {
 
 #[test]
 fn data_go_round_and_are_computed_upon_in_each_step() {
-    // Nothing, an odd and an even number of pairs, and a number that the processes cannot share
-    // evenly.
+    // No operations, an odd and an even number of pairs, and a number that the processes cannot
+    // share evenly.
     for operations in [0, 2 * 12, 2 * 2 * 12, 101] {
         runs_everywhere(PLACEMENTS.map(|(spes, threads)| ratio(spes, threads, operations)));
     }
@@ -225,7 +225,8 @@ fn a_barrier_by_signals_needs_a_cell() {
 
 #[test]
 fn computation_is_charged_by_its_stated_cycles() {
-    // Operations take 6 cycles of 3.2 GHz each; communication is short beside so many.
+    // An operation takes 6 cycles of 3.2 GHz. With this number of operations, communication takes a
+    // small part of the time.
     let ratio = Ratio {
         steps: 40,
         ..ratio(1, 1, 100_000)
@@ -240,8 +241,8 @@ fn computation_is_charged_by_its_stated_cycles() {
         };
         done(knn, &qs22()).value("time").unwrap()
     };
-    // 50 points with 49 others, 100 coordinates more of 6 cycles each; neighbours differ, and so
-    // does what moving them takes.
+    // Each of 50 points meets 49 others, with 100 coordinates more, which take 6 cycles each. The
+    // neighbours differ, and so does the time of moving them in the lists.
     let cycles = (time(200) - time(100)) * 3.2;
     assert!(
         (cycles / (50.0 * 49.0 * 600.0) - 1.0).abs() < 0.05,
@@ -261,11 +262,11 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
         done(knn, &qs22()).value("time").unwrap()
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
-    // The processes of the ring begin together with every block that they take home: if one after
-    // the other did, as the first block came by, 4 SPEs would be at most 3.4 times as fast with 4
-    // processes, and 3 times with 8.
+    // The processes of the ring begin together with every block that they take home. If they began
+    // one after the other, as the first block came by, 4 SPEs would be at most 3.4 times as fast
+    // with 4 processes, and 3 times with 8.
     assert!(alone / one > 3.5, "{alone} {one}");
-    // Only if each process lets the other one pass its block on before it computes.
+    // This holds only if each process lets the other one pass its block on before it computes.
     assert!(two < one, "{two} {one}");
 }
 
@@ -314,7 +315,7 @@ fn speedups_are_over_one_spe_with_one_thread() {
         [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]
     );
 
-    // Without it there is nothing to compare with.
+    // Without that run there is nothing to compare with.
     assert!(Ratio::conclusions(&all[1..]).is_empty());
     assert!(Knn::conclusions(&[done(knn(2, 1), &machine)]).is_empty());
     assert_eq!(
@@ -539,7 +540,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
             && error.ends_with("; use smaller blocks or fewer threads"),
         "{error}"
     );
-    // Elsewhere main memory is as good.
+    // On machines without local stores the blocks stay in main memory.
     done(blocks, &host());
 
     crowded(commstime(1, 100));

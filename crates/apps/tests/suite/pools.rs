@@ -81,7 +81,7 @@ fn mandelbrot(tasks: usize) -> Mandelbrot {
     }
 }
 
-/// Bodies of which not all phases are simulated.
+/// A number of bodies of which not all phases are simulated.
 const SAMPLED: usize = 51_200;
 
 fn seconds<P: Program>(done: &Done<P>) -> f64 {
@@ -95,7 +95,7 @@ fn a_matrix_is_factored_by_every_pool() {
         assert!(residual < 1e-5, "{done:?}");
         assert!(done.value("tasks_run").unwrap() > 0.0 || done.program.size == 1);
     };
-    // No columns that are multiples of a line, and more than one tile.
+    // The columns are not multiples of a line, and there is more than one tile.
     let with = |workers| Lu { workers, ..lu(70) };
     on_every_machine(&pools().into_iter().map(with).collect::<Vec<_>>(), factored);
     on_every_machine(&[lu(1), lu(2), lu(3), lu(130)], factored);
@@ -205,7 +205,7 @@ fn bodies_are_shared_by_all_workers() {
     let conclusions = BarnesHut::conclusions(&all);
     let speedups: Vec<_> = conclusions.iter().map(|one| one.quantity.value).collect();
     assert_eq!(speedups[0], 1.0);
-    // The tree is built by the PPE alone.
+    // The PPE alone builds the tree.
     assert!((1.8..2.0).contains(&speedups[1]), "{speedups:?}");
     assert!((4.0..6.0).contains(&speedups[2]), "{speedups:?}");
     let figure = &BarnesHut::figures(&all)[0];
@@ -246,7 +246,7 @@ fn curves_of_settings_are_named_by_what_is_set() {
     assert_eq!(names, ["buffering on", "buffering off"]);
 }
 
-/// Each program compares what it finds with what it has to be.
+/// Each program compares its result with the right one.
 #[test]
 fn programs_run_with_the_schedulers_of_the_paper() {
     let schedulers = [

@@ -114,7 +114,7 @@ fn a_switch_takes_as_long_with_any_number_of_threads() {
 }
 
 #[test]
-fn what_overlaps_takes_what_the_model_says() {
+fn what_overlaps_takes_the_time_of_the_model() {
     let machine = qs20();
     let mut all = Vec::new();
     for cycles in [0.0, 11.7] {
@@ -130,7 +130,7 @@ fn what_overlaps_takes_what_the_model_says() {
         found.unwrap().quantity.value
     };
     for one in &all[WAYS.len()..] {
-        // A thread alone has nobody to hide its transfers behind.
+        // A single thread has no other thread to hide its transfers behind.
         if one.program.staging != threads(1) {
             let (taken, model) = (one.value("taken").unwrap(), value(&one.program, "model"));
             assert!((taken / model - 1.0).abs() < 0.08, "{one:?}: {model}");
@@ -252,7 +252,7 @@ fn blocks_that_do_not_fit_into_a_local_store_are_an_error() {
 
 #[test]
 fn only_programs_with_threads_have_a_number_of_them() {
-    let asked = |of: &[(Buffering, Option<usize>)]| {
+    let completed = |of: &[(Buffering, Option<usize>)]| {
         let one = |(buffering, threads): &(Buffering, Option<usize>)| {
             aes(Staging {
                 buffering: *buffering,
@@ -264,22 +264,22 @@ fn only_programs_with_threads_have_a_number_of_them() {
     };
     let (single, in_threads) = (Buffering::Single, Buffering::Threads);
     assert_eq!(
-        asked(&[(single, None), (in_threads, None)]),
+        completed(&[(single, None), (in_threads, None)]),
         [SINGLE, threads(4)]
     );
     assert_eq!(
-        asked(&[(single, Some(2)), (in_threads, Some(2))]),
+        completed(&[(single, Some(2)), (in_threads, Some(2))]),
         [SINGLE, threads(2)]
     );
-    // It is wrong then, and the check says so.
+    // A number of threads is wrong then. It stays, so that the check refuses it.
     let wrong = Staging {
         threads: Some(2),
         ..SINGLE
     };
-    assert_eq!(asked(&[(single, Some(2))]), [wrong]);
+    assert_eq!(completed(&[(single, Some(2))]), [wrong]);
 }
 
-/// What every program has to have.
+/// Checks what every program must have.
 struct Described;
 
 impl Visitor for Described {

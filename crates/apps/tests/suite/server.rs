@@ -1,4 +1,4 @@
-//! The server, whose processes compare what they have counted in each run.
+//! The server. Its processes compare their counts in each run.
 
 use cellworks_apps::{Program, Server};
 use cellworks_host::Host;
@@ -20,7 +20,7 @@ fn qs22() -> Sim {
     Sim::new(Description::built_in("qs22").unwrap())
 }
 
-/// Runs a server, and returns how many requests it has answered and the time of one.
+/// Runs a server, and returns the number of answered requests and the time of one.
 fn answered(server: Server, machine: &impl Machine) -> (f64, f64) {
     let quantities = match server.run(machine) {
         Ok(quantities) => quantities,
@@ -33,7 +33,8 @@ fn answered(server: Server, machine: &impl Machine) -> (f64, f64) {
     (value("answered"), value("time_per_request"))
 }
 
-/// The client that has it stopped has all of its answers; the others ask until it stops.
+/// The client that stops the server has all of its answers; the others send requests until it
+/// stops.
 fn nothing_is_lost<M: Machine>(machine: &M) {
     for (spes, clients, workers) in [(1, 1, 1), (1, 4, 2), (2, 3, 2), (2, 8, 1), (2, 1, 5)] {
         let server = Server {
@@ -70,7 +71,7 @@ fn nothing_is_lost_on_a_machine_that_is_no_cell() {
     nothing_is_lost(&PlainMachine::new(2));
 }
 
-/// 200,000 cycles of 3.2 GHz are 62.5 us, which is long beside what communication takes.
+/// 200,000 cycles of 3.2 GHz are 62.5 us, which is long compared with communication.
 #[test]
 fn two_workers_answer_nearly_twice_as_fast_as_one() {
     let time = |workers| {

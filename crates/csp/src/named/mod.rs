@@ -9,6 +9,9 @@
 //! network keeps one and hands out others. It drops the one that it keeps when the process that
 //! created the channel has ended: otherwise the channel would never close.
 
+// Rejected: looking up a named channel at every operation, as the paper's functions do. That is
+// a look-up under a lock each time. An end is taken once, and is typed.
+
 pub(crate) mod error;
 pub(crate) mod registry;
 

@@ -1,6 +1,9 @@
 //! The way by a step of the protocol under the channel's lock: for channels that may have a buffer,
 //! have guards, or have ended.
 
+// Rejected: steps as closures, which run here or in a carrier. Their results went through
+// memory, and the compiler inlined none of them: 43 ns a communication instead of 17.
+
 use super::wait;
 use crate::end::Ended;
 use crate::lock::Lock;

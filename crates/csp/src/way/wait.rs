@@ -1,5 +1,11 @@
 //! How a process waits at a channel when it has found no partner, on any of the ways.
 
+// Rejected: a shorter wait on one core: to decide how to poll only when the core is idle, or
+// separate code for a partner on another core. Wake-ups by name cost 20 instructions and about 1
+// ns (CommsTime 1.09). The variants saved 9 to 15 of these, and times went up and down by 1 ns
+// without an order (8 builds, Zen 4). Not inlined, or decided late, a ping-pong between two
+// cores took 77 and 60 ns instead of 44.
+
 use crate::end::Ended;
 use crate::lock::Lock;
 use crate::node::{Node, Outcome};

@@ -12,6 +12,11 @@
 //! buffer at the receiver is free. Data and signals go from local store to local store, so only the
 //! way between the two SPEs matters.
 
+// Rejected: other patterns than the ring by the same library, with notifications in main memory.
+// How often tasks poll decided: on 8 computers placements of a search took 0.92 to 1.03 of the
+// median of random ones, and on the PS3 0 to 35 % of the variance belonged to the mapping. With
+// signals from SPE to SPE it is 0.50 to 1.00, and 56 to 100 %.
+
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
     CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ProblemStateRegister, SignalMode,

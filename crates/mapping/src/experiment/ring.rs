@@ -13,6 +13,19 @@
 //! as that is free. Threads are numbered as their SPEs: the paper's library knows them, and no
 //! tasks.
 
+// Rejected: sends that wait for their buffer. With one buffer on each side for each neighbour 86
+// to 98 of 100 mappings deadlock. With eight receive buffers the phase in which tasks start
+// decides: runs of one mapping differ as much as mappings do (intraclass correlation 0 to 0.3
+// over 3,000 rounds).
+// Rejected: a library that polls at fixed times. With one start the slowest mapping takes 3.7
+// times as long as the fastest, if the interval is eight times the time between the starts of
+// two tasks. That constant only serves to hit the published 3.4; after 3,000 rounds the ratio is
+// 1.9, because phases drift.
+// Rejected: one send buffer of a task for both neighbours. The first neighbour takes it again
+// and again, and the other direction starves: 1.55 (PS3) and 1.28 (QS22) between mappings with
+// packets of 2 KB. The paper names no such buffer and no eight receive buffers, which it needs,
+// and the ratio falls as packets shrink. docs/notes/ring.md has all readings of the library.
+
 use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};

@@ -12,6 +12,9 @@
 //! </topology>
 //! ```
 
+// Rejected: `quick-xml`. It gives events, so we would have to build the tree in which distances
+// look up their objects, and the lines for messages.
+
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};

@@ -1,5 +1,8 @@
 //! A matrix of measured latencies.
 
+// Rejected: the CSV of `stats --matrix` as costs. It contains neither the machine nor what was
+// left out. The JSON of the same run does.
+
 use super::text::{TextError, amount};
 use crate::Costs;
 

@@ -1,5 +1,10 @@
 //! Memetic search: a population of good assignments, whose offspring are improved by tabu search.
 
+// Rejected: tabu search of one placement, as long as there is time. It needs 18 times as long to
+// the best known cost of sko42, and 45 times to that of tai30b (`docs/performance.md`).
+// Rejected: tabu searches that take twice as long with each new population. With two of three
+// seeds they missed 0.1 % on tai50b in 10 s. Every second population has the shortest ones.
+
 use fastrand::Rng;
 
 use super::bisection;

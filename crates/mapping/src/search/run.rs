@@ -1,5 +1,12 @@
 //! A run of a search: what it has found so far, and whether it goes on.
 
+// Rejected: a search on each CPU, of which the best placement is kept. The result of a seed
+// would depend on the number of CPUs. One search reaches the best known cost in 0.3 s for
+// instances that are allowed 10 s.
+// Rejected: the bound before the search, or a search that waits for it. For 4,096 places it
+// takes longer than the default time of the search. A thread beside the search computes it, and
+// the search ends when it meets the bound.
+
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Two reports of one kind side by side: two machines, or two days of one; or several runs of each.
+//! Two reports of one kind side by side: two machines, two days of one machine, or several runs of
+//! each.
 //!
 //! ```text
 //!   A.json ── read ──► Measured ─┐                             ┌─► table, csv, html   for people
@@ -29,20 +30,20 @@ pub use values::{CompareError, Kind, Spread};
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// What two reports have in common, as ratios of B to A.
+/// The ratios of B to A of everything that two reports have in common.
 ///
-/// `machine` and `environment` are those of A, because A is what B is compared with; those of B are
-/// in `other`. `trust` and `complete` hold if they hold for both.
+/// `machine` and `environment` are those of A, because B is compared with A; those of B are in
+/// `other`. `trust` and `complete` hold if they hold for both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// What the reports are called, such as the names of their files.
+    /// The names of the reports, such as those of their files.
     pub compared: Compared,
     /// The machine and the circumstances of B.
     pub other: Other,
-    /// What differs between the circumstances and may explain differences between the numbers, in
+    /// Differences between the circumstances that may explain differences between the numbers, in
     /// sentences.
     pub notes: Vec<String>,
     /// All measurements, or results of a program, in a few numbers.
@@ -50,20 +51,21 @@ pub struct Comparison {
     /// The ratios: of measurements, then of findings, then of matrices, each in the order of A; or
     /// of the results of a program, by name in the order of A.
     pub results: Vec<Ratio>,
-    /// What is in A and not in B.
+    /// The values that are in A and not in B.
     pub only_in_a: Vec<String>,
-    /// What is in B and not in A.
+    /// The values that are in B and not in A.
     pub only_in_b: Vec<String>,
-    /// What is in both and has no ratio, because a value is not above 0.
+    /// The values that are in both and have no ratio, because one of them is not above 0.
     pub without_ratio: Vec<String>,
 }
 
-/// What two reports are called.
+/// The names of two reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// What ratios are relative to; of several runs, the first and how many more.
+    /// The name of the report that ratios are relative to. For several runs, it is the name of the
+    /// first and how many more there are.
     pub a: String,
-    /// What is compared with it, said in the same way.
+    /// The name of the report that is compared with A, in the same form.
     pub b: String,
     /// All runs of A.
     pub runs_of_a: Vec<String>,
@@ -78,63 +80,64 @@ impl Compared {
     }
 }
 
-/// Where B comes from.
+/// The machine and the environment of B.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Other {
     /// The machine of B.
     pub machine: MachineInfo,
-    /// What measured B, and when.
+    /// The programs and the computer that measured B, and the time.
     pub environment: Environment,
 }
 
-/// All measurements in a few numbers, or all results of a program. Findings and matrices are not in
-/// them.
+/// All measurements, or all results of a program, in a few numbers. Findings and matrices are not
+/// part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// How many measurements or results have a ratio.
+    /// The number of measurements or results that have a ratio.
     pub compared: usize,
     /// The geometric mean of the ratios of measurements; `None` if there is none. Results of a
     /// program have none: some of them are better when larger.
     pub geometric_mean_ratio: Option<f64>,
-    /// The median of how far their ratios are from 1: 0.05 says that half of them agree within 5 %.
+    /// The median of the distances of the ratios from 1: 0.05 means that half of them agree within
+    /// 5 %.
     pub median_deviation: Option<f64>,
     /// The largest distance of a ratio from 1.
     pub largest_deviation: Option<f64>,
-    /// How many are faster in B, and the intervals of A and B do not overlap. An interval is of one
-    /// run: the same machine may be in another state the next day.
+    /// The number of values that are faster in B and whose intervals in A and B do not overlap. An
+    /// interval is of one run: the same machine may be in another state the next day.
     pub faster: usize,
-    /// How many are slower in B, and the intervals do not overlap.
+    /// The number of values that are slower in B and whose intervals do not overlap.
     pub slower: usize,
-    /// How many are neither: the intervals overlap, or one is not known.
+    /// The number of values that are neither: the intervals overlap, or one is not known.
     pub undecided: usize,
 }
 
 /// One value of B divided by that of A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
-    /// What is compared.
+    /// The kind of the value.
     pub kind: Kind,
-    /// The function, the finding, the result, or what carries data in the matrix.
+    /// The name of the function, the finding or the result, or of what carries data in the matrix.
     pub name: String,
     /// B divided by A; above 0.
     pub value: f64,
     /// `ratio`.
     pub unit: String,
-    /// Under which circumstances: names and values. What has no meaning is not there.
+    /// The circumstances: names and values. A parameter without a meaning here is left out.
     pub parameters: BTreeMap<String, Value>,
     /// The value in A: the median, if it is a time; of several runs the median of their values.
     pub a: f64,
     /// The value in B.
     pub b: f64,
-    /// How far the runs of A are apart; `None` if one run has it.
+    /// The range of the runs of A; `None` if only one run has the value.
     pub spread_of_a: Option<Spread>,
-    /// How far the runs of B are apart; `None` if one run has it.
+    /// The range of the runs of B; `None` if only one run has the value.
     pub spread_of_b: Option<Spread>,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// From the least to the most that the ratio is if both medians are in their intervals. That of
-    /// several runs holds their values and their intervals. `None` if one of the medians has no
-    /// interval.
+    /// The least and the largest ratio that are possible if both medians are in their intervals.
+    /// With several runs, the interval of a side covers the values of all runs and their intervals.
+    /// `None` if one of the medians has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -149,8 +152,8 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time or a rate of B differs from that of A by more than their intervals. Where these
-/// are of one run each, this is about two runs, and not yet about two machines.
+/// Whether a time or a rate of B differs from that of A by more than their intervals. If these are
+/// of one run each, this is about two runs, and not yet about two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -158,7 +161,8 @@ pub enum Verdict {
     Faster,
     /// The intervals of A and B do not overlap, and B takes more time or has a lower rate.
     Slower,
-    /// The interval has 1 in it, or there is none, or the unit does not say which side is faster.
+    /// The interval contains 1, or there is none, or the unit does not determine which side is
+    /// faster.
     Undecided,
 }
 
@@ -167,23 +171,23 @@ impl Comparison {
     /// findings and results of programs if name, unit and parameters are, and matrices by what
     /// carries the data, how, from where, and the class of the pairs.
     ///
-    /// `names` are what A and B are called, such as the names of their files.
+    /// `names` are the names of A and B, such as those of their files.
     ///
     /// # Errors
     ///
     /// [`CompareError`] if different commands or programs printed them, nothing is in both, or a
-    /// report has a number twice or one that cannot be true: a measured time of 0 or less, or
+    /// report has a number twice or one that is impossible: a measured time of 0 or less, or
     /// anything beyond 2⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with those of A, each with what it is called. A value is the median
-    /// of those of the runs, and its interval holds these and their intervals.
+    /// Compares the runs of B with those of A, each with its name. A value is the median of those
+    /// of the runs, and its interval covers the values of all runs and their intervals.
     ///
     /// # Errors
     ///
-    /// As of [`of`](Self::of), and if A or B has no run.
+    /// Like [`of`](Self::of), and if A or B has no run.
     pub fn of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Result<Self, CompareError> {
         let (Some((first_name, first)), Some((_, first_of_b))) = (a.first(), b.first()) else {
             let why = "one side has no run; name a file for each";
@@ -248,7 +252,7 @@ impl Comparison {
         let (envelope, other) = (first.envelope(), first_of_b.envelope());
         Ok(Self {
             envelope: Envelope {
-                // A report may doubt its numbers without a reason.
+                // A report may be marked as not trustworthy without a reason.
                 trust: Trust {
                     trustworthy: envelopes().all(|(_, one)| one.trust.trustworthy),
                     reasons,
@@ -281,9 +285,9 @@ impl Comparison {
         })
     }
 
-    /// The ratios that have a slower side, with how many times as slow B is: those of measurements,
-    /// matrices and results of programs that are times, cycles or rates. A finding follows from
-    /// measurements, and is not among them.
+    /// The ratios that have a slower side, with how many times as slow B is. These are the
+    /// measurements, matrices and results of programs that are times, cycles or rates. A finding
+    /// follows from measurements, and is not among them.
     pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let judged = self
             .results
@@ -293,8 +297,7 @@ impl Comparison {
     }
 
     /// Those of [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as long
-    /// as A, or gets done less than A divided by that. Where intervals are known, they must not
-    /// overlap.
+    /// as A, or does less than A divided by that. If intervals are known, they must not overlap.
     pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
         let is_certain =
             |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
@@ -307,7 +310,7 @@ fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
     runs.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// What a side is called, which has one run or more.
+/// The name of a side, which has one run or more.
 fn name_of(runs: &[(&str, &Measured)]) -> String {
     match runs {
         [(name, _)] => (*name).to_owned(),
@@ -321,7 +324,7 @@ impl Ratio {
         described(self.kind, &self.name, &self.parameters)
     }
 
-    /// How many times as slow B is; `None` if its unit does not say which side is slower.
+    /// How many times as slow B is; `None` if its unit does not determine which side is slower.
     fn slowdown(&self) -> Option<f64> {
         let slowdown = match is_a_rate(&self.value_unit)? {
             true => 1.0 / self.value,
@@ -360,8 +363,8 @@ impl Ratio {
     }
 }
 
-/// Whether more of this unit is better, as of a rate, or worse, as of a time; `None` if the unit
-/// does not say.
+/// Whether more of this unit is better, as for a rate, or worse, as for a time; `None` if that is
+/// not known.
 fn is_a_rate(unit: &str) -> Option<bool> {
     match unit {
         "ns" | "us" | "s" | "cycles" => Some(false),
@@ -407,7 +410,7 @@ impl Summary {
     }
 }
 
-/// What may explain that numbers differ: of A and B, and of the runs of one side.
+/// Possible explanations of differences between numbers: of A and B, and of the runs of one side.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
@@ -427,7 +430,7 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     notes
 }
 
-/// Whether two runs on one computer were taken in different states of it.
+/// A sentence if two runs on one computer were taken in different states of it.
 fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
         return None;
@@ -465,7 +468,7 @@ fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     })
 }
 
-/// In what the circumstances of two runs differ.
+/// The differences between the circumstances of two runs.
 fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
@@ -510,7 +513,7 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
         Some(cpus) => crate::text::quota(cpus),
         None => "none".to_owned(),
     };
-    // What a simulation says does not depend on the computer that runs it.
+    // The results of a simulation do not depend on the computer that runs it.
     if is_real(a) && is_real(b) {
         differ("Operating systems", system(env_a), system(env_b));
         differ("Frequency governors", governors(env_a), governors(env_b));
@@ -521,7 +524,7 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     notes
 }
 
-/// Why a run may not be what its numbers say.
+/// The reasons to doubt the numbers of a run.
 fn doubts(envelope: &Envelope, name: &str) -> Vec<String> {
     let mut doubts = Vec::new();
     if envelope.environment.build == "debug" && is_real(envelope) {

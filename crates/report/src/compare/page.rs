@@ -14,13 +14,14 @@ use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
-/// The ends that the axis can have: the smallest in which nearly all ratios lie is taken, so that
-/// two days of one computer can be seen to differ as well as two computers.
+/// The ends that the axis can have. The page takes the smallest one in which nearly all ratios lie,
+/// so that a difference between two days of one computer can be seen as well as one between two
+/// computers.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The share of the ratios that may lie beyond the ends.
 const BEYOND: f64 = 0.05;
 
-/// The size of a drawing of a ratio in its own units, which are about a pixel each.
+/// The size of a drawing of a ratio in units of the drawing, which are about a pixel each.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 18.0;
 /// Room for arrows at both ends.
@@ -52,7 +53,7 @@ pub fn html(comparison: &Comparison) -> String {
     .render()
 }
 
-/// What A and B are.
+/// The machines of A and B.
 fn about(comparison: &Comparison) -> Markup {
     let compared = &comparison.compared;
     let other = &comparison.other;
@@ -68,7 +69,7 @@ fn about(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Notes name what may explain differences, and say of each report whether it can be relied upon.
+/// The notes with possible explanations, and whether each report can be relied upon.
 fn notices(comparison: &Comparison) -> Markup {
     let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {
@@ -84,7 +85,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         return None;
     }
     let extremes = extremes(groups);
-    // They would lie beyond the axis of the others.
+    // These ratios would lie beyond the axis of the others.
     let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }
@@ -190,18 +191,18 @@ fn circumstances(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Where ratios are, from `1 / end` to `end` by their logarithm.
+/// The places of ratios, from `1 / end` to `end`, by their logarithm.
 struct Axis {
     end: f64,
 }
 
 impl Axis {
-    /// The axis on which nearly all of these lie.
+    /// The axis on which nearly all of these ratios lie.
     fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0 - BEYOND)
     }
 
-    /// The axis on which all of these lie.
+    /// The axis on which all of these ratios lie.
     fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0)
     }
@@ -220,12 +221,12 @@ impl Axis {
         }
     }
 
-    /// From -1 to 1 along the axis; beyond these, off it.
+    /// From -1 to 1 for a ratio on the axis; less or more for one beyond its ends.
     fn position(&self, ratio: f64) -> f64 {
         ratio.ln() / self.end.ln()
     }
 
-    /// The place on the drawing of what is on the axis, and of the nearest end of what is not.
+    /// The place of a ratio on the drawing. A ratio beyond the axis is at the nearest end.
     fn place(&self, ratio: f64) -> f64 {
         let position = self.position(ratio).clamp(-1.0, 1.0);
         WIDTH / 2.0 + position * (WIDTH / 2.0 - MARGIN)

@@ -249,7 +249,7 @@ fn the_other_way_round_ratios_are_reciprocal() {
 }
 
 #[test]
-fn the_summary_says_how_far_measurements_are_apart() {
+fn the_summary_has_the_distance_of_measurements() {
     // The ratios are 1.25, 1.005, 1 and 0.5.
     let summary = compared(&days()).summary;
     let mean = (1.25_f64 * 1.005 * 0.5).powf(0.25);
@@ -342,7 +342,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     let ratios: Vec<_> = ratios
         .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
         .collect();
-    // By name, though the program has them by run.
+    // The results are sorted by name, although the program has them by run.
     assert_eq!(
         ratios,
         [
@@ -538,7 +538,7 @@ B: tue.json, a workstation
 Half of the ratios are within 22.3 % of 1, all within 50.0 %.
 B is slower beyond both intervals in 1, faster beyond both in 1; in 2 they overlap, or one is not
   known.
-An interval tells of one run; on another day the same computer may be in another state.
+An interval is about one run; on another day the same computer may be in another state.
 tue.json is not complete: its run ended early.
 
 Slowed down most, of those beyond both intervals
@@ -627,7 +627,7 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
 }
 
 #[test]
-fn a_page_says_first_that_numbers_cannot_be_relied_upon() {
+fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     let [a, mut b] = days();
     let sound = html(&compared(&[a.clone(), b.clone()]));
     assert!(!sound.contains("<aside"), "{sound}");
@@ -647,7 +647,7 @@ fn a_page_says_first_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Two days with 40 sizes, all alike but the last, which takes 50 times as long.
+/// Two days with 40 sizes. All but the last take the same time; the last takes 50 times as long.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);
@@ -674,7 +674,7 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
     assert!(page.contains("<span>0.91</span><span>1</span><span>1.10</span>"));
     let arrow = "<polygon points=\"240.0,9 232.0,4 232.0,14\">";
     assert_eq!(page.matches(arrow).count(), 1, "{page}");
-    // In the summary it is on the axis of those that differ most.
+    // In the summary this ratio is on the axis of those that differ most.
     assert!(page.contains("<span>0.01</span><span>1</span><span>100</span>"));
 }
 
@@ -682,7 +682,7 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
 fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
     let mut days = one_far_off();
     for report in &mut days {
-        // Everything varies.
+        // Every parameter varies.
         for (at, measurement) in report.measurements.iter_mut().enumerate() {
             let parameters = &mut measurement.parameters;
             parameters.spes = 2 + at % 2;

@@ -1,4 +1,4 @@
-//! What two reports are compared by: numbers, under which circumstances.
+//! The values by which two reports are compared: numbers with their circumstances.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::median::median;
 use crate::{Measured, Report};
 
-/// Of what a ratio is.
+/// The kind of the values of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -27,7 +27,7 @@ pub enum Kind {
 /// The values of several runs, in the unit of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// How many runs have a value.
+    /// The number of runs that have a value.
     pub runs: usize,
     /// The least of them.
     pub low: f64,
@@ -35,33 +35,34 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// Two reports cannot be compared. The message names them and says why, and what to do.
+/// Two reports cannot be compared. The message has their names, the reason, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
-/// No number of a report is larger, and none above 0 is smaller than 1 divided by this: in
-/// nanoseconds it is 584 years. What lies within has a ratio that is a number.
+/// No number of a report is larger, and none above 0 is smaller than 1 divided by this, which is
+/// 584 years in nanoseconds. The ratio of two numbers in this range is a finite number.
 const LARGEST: f64 = u64::MAX as f64;
 
-/// Something of a report that may be in another one, too.
+/// A value of a report that another report may have, too.
 pub(super) struct Compare {
     pub kind: Kind,
     pub name: String,
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// In which the median is; of several runs, what holds their values and their intervals.
+    /// The interval of the median. For several runs it covers the values of all of them and their
+    /// intervals.
     pub interval: Option<Interval>,
-    /// The values of several runs; `None` if one has it.
+    /// The range of the values of several runs; `None` if only one run has the value.
     pub spread: Option<Spread>,
 }
 
-/// All that can be compared, of the report of this name.
+/// All values of the report of this name that can be compared.
 ///
 /// # Errors
 ///
-/// [`CompareError`] if a value cannot be true, or is there twice.
+/// [`CompareError`] if a value is impossible, or is there twice.
 fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
@@ -91,11 +92,11 @@ fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareErr
     Ok(values)
 }
 
-/// What the runs of a side have, each value once: the median of the runs that have it.
+/// The values of the runs of a side, each value once: the median of the runs that have it.
 ///
 /// # Errors
 ///
-/// As of [`values_of`].
+/// Like [`values_of`].
 pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>, CompareError> {
     let mut alike: Vec<Vec<Compare>> = Vec::new();
     for (name, run) in runs {
@@ -109,7 +110,7 @@ pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>,
     Ok(alike.into_iter().map(Compare::of_runs).collect())
 }
 
-/// A program has its results by run; here all that have one name are together.
+/// The results of a program, which has them by run. Here all results with one name come together.
 fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
     for result in results {
@@ -163,7 +164,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
     }
 }
 
-/// The classes of which pairs were measured.
+/// The values of the classes whose pairs were measured.
 fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     let mut parameters = BTreeMap::new();
     if let Some(polling) = matrix.polling {
@@ -205,13 +206,13 @@ fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
     }
 }
 
-/// A value as JSON has it.
+/// A value as JSON writes it.
 fn plain(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("numbers, strings and structs of them")
 }
 
 impl Compare {
-    /// What runs have that are alike; there is one or more.
+    /// The common value of the same value in one run or more.
     fn of_runs(mut alike: Vec<Self>) -> Self {
         alike.sort_by(|a, b| a.value.total_cmp(&b.value));
         let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
@@ -237,13 +238,13 @@ impl Compare {
         }
     }
 
-    /// How many runs have it.
+    /// The number of runs that have the value.
     pub(super) fn runs(&self) -> usize {
         self.spread.map_or(1, |spread| spread.runs)
     }
 
-    /// The first of its numbers that cannot be true, if there is one. A time that was measured is
-    /// above 0; a finding or a result may be 0 or less.
+    /// The first of its numbers that is impossible, if there is one. A measured time is above 0; a
+    /// finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
         let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);
@@ -288,7 +289,7 @@ pub(super) fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> S
     parameters.join(separator)
 }
 
-/// What a report has, in a few words.
+/// The contents of a report, in a few words.
 pub(super) fn contents(values: &[Compare]) -> String {
     let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
     names.dedup();

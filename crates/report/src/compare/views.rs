@@ -13,10 +13,10 @@ use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 
-/// Between columns.
+/// Blanks between columns.
 const GAP: usize = 2;
 
-/// How many measurements the summary names in each direction.
+/// The number of measurements that the summary names in each direction.
 const EXTREMES: usize = 5;
 
 /// The columns after those of the parameters.
@@ -30,8 +30,8 @@ const COLUMNS: [&str; 7] = [
     "B is",
 ];
 
-/// The comparison as a table of at most `width` columns, a block for each function, finding and matrix;
-/// titles carry ANSI styles.
+/// The comparison as a table of at most `width` columns, with a block for each function, finding
+/// and matrix; titles carry ANSI styles.
 pub fn table(comparison: &Comparison, width: usize) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let words = words(comparison);
@@ -70,7 +70,7 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
 }
 
 /// The comparison as CSV: a header, and a line for each ratio. `parameters` is a list of
-/// `name=value` with semicolons between; a field that has a comma or a quote in it is quoted.
+/// `name=value` with semicolons between. A field that contains a comma or a quote is quoted.
 pub fn csv(comparison: &Comparison) -> String {
     comparison
         .results
@@ -103,7 +103,7 @@ pub(super) struct Group<'a> {
     pub title: String,
     /// The parameters that are the same for all.
     pub common: String,
-    /// The names of the others.
+    /// The names of the parameters that differ.
     varying: Vec<&'a str>,
     pub ratios: &'a [Ratio],
 }
@@ -146,7 +146,7 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
 }
 
 impl Group<'_> {
-    /// The headings, and the cells of each ratio, without columns that have nothing but a heading.
+    /// The headings, and the cells of each ratio, without columns that have only a heading.
     pub(super) fn lines(&self) -> Vec<Vec<String>> {
         let mut lines = vec![self.headings()];
         lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
@@ -160,7 +160,7 @@ impl Group<'_> {
         lines
     }
 
-    /// The lines in columns; what would pass the width is broken within its cell.
+    /// The lines in columns. A cell that would pass the width is broken.
     fn table(&self, words: Words<'_>, width: usize) -> String {
         let mut lines = self.lines();
         for (at, line) in lines.iter_mut().enumerate() {
@@ -222,7 +222,8 @@ impl Group<'_> {
         parameters.chain(values).collect()
     }
 
-    /// A ratio in a line, by what tells it from others of its group: `dmaget (block 1 KB, SPEs 2)`.
+    /// A ratio in a line, by what distinguishes it from others of its group: `dmaget (block 1 KB,
+    /// SPEs 2)`.
     fn name_of(&self, ratio: &Ratio) -> String {
         let varying = self.varying.iter().zip(self.headings());
         let varying: Vec<String> = varying
@@ -237,7 +238,7 @@ impl Group<'_> {
     }
 }
 
-/// A ratio. Two days of one computer differ by parts of a hundred.
+/// A ratio, with enough digits for two days of one computer, which differ by a few per cent.
 pub(super) fn factor(ratio: f64) -> String {
     match ratio {
         ..10.0 => format!("{ratio:.3}"),
@@ -264,8 +265,8 @@ pub(super) struct Extreme<'a> {
     pub ratio: &'a Ratio,
 }
 
-/// The few measurements that became slowest and fastest, of those whose intervals do not overlap;
-/// no title without any.
+/// The few measurements that became slowest and fastest, of those whose intervals do not overlap. A
+/// direction without any has no title.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups
@@ -297,7 +298,7 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
     .collect()
 }
 
-/// What is said before the ratios: who is compared with whom, the summary, and the notes.
+/// The lines before the ratios: which reports are compared, the summary, and the notes.
 fn headline(comparison: &Comparison) -> Vec<String> {
     let Compared {
         runs_of_a,
@@ -315,7 +316,7 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// In which a comparison is shown: of two computers in the words of computers.
+/// The words of a comparison. If both machines are computers, these are the words of computers.
 pub(super) fn words(comparison: &Comparison) -> Words<'_> {
     Words::of_both(&comparison.envelope.machine, &comparison.other.machine)
 }
@@ -358,7 +359,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     let about = match has_runs {
         true => of_runs,
         false => {
-            "An interval tells of one run; on another day the same computer may be in another state."
+            "An interval is about one run; on another day the same computer may be in another state."
         }
     };
     vec![
@@ -373,7 +374,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// What has no ratio, under a title each; no title without something under it.
+/// The values without a ratio, in lists with titles. An empty list has no title.
 pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
     let only = |name: &str| format!("Only in {name}");
     [

@@ -20,7 +20,7 @@ use crate::text::figures;
 
 /// The width and the height of a drawing.
 const SIZE: f64 = 360.0;
-/// The radius of the circle on which places are.
+/// The radius of the circle of places.
 const RADIUS: f64 = 138.0;
 /// The width of the line with the largest volume, and of that with the least.
 const WIDEST: f64 = 7.0;
@@ -28,7 +28,7 @@ const THINNEST: f64 = 1.5;
 /// More places than this do not fit beside each other.
 const PLACES_MAX: usize = 128;
 
-/// What passes between two places, in both directions.
+/// The data that pass between two places, in both directions.
 #[derive(Clone, Copy, Default)]
 struct Between {
     volume: f64,
@@ -59,7 +59,7 @@ pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
     Some(html! {
         p {
             "Circles are places, and t0 is task 0. A line joins two places whose tasks communicate. The wider it is, the larger the volume, both \
-             directions together. Its colour says what a unit of volume costs there: "
+             directions together. Its colour is the cost of a unit of volume there: "
             (swatch(VIRIDIS.eval_continuous(0.0))) " " (figures(scale.low_ns)) " to "
             (swatch(VIRIDIS.eval_continuous(1.0))) " " (figures(scale.high_ns)) "."
         }
@@ -80,7 +80,7 @@ fn swatch(colour: colorous::Color) -> Markup {
     }
 }
 
-/// What passes between each two places.
+/// The data that pass between each two places.
 fn between(report: &ExplanationReport, letter: usize) -> BTreeMap<(usize, usize), Between> {
     let place = |task: usize| report.placements[letter].placement[task];
     let mut lines: BTreeMap<_, Between> = BTreeMap::new();
@@ -115,7 +115,7 @@ fn drawing(
         tasks[*place].push(task);
     }
     let name = |place: usize| &report.envelope.machine.spe_places[place];
-    // Room for the names of neighbours.
+    // The names of neighbours need room.
     let radius = (RADIUS * TAU / places as f64 / 2.4).min(19.0);
     let title = format!("{}: {}", ["A", "B"][letter], placement.name);
     html! {
@@ -157,7 +157,7 @@ fn drawing(
     }
 }
 
-/// A point farther from the middle than another one, by some units.
+/// A point that is farther from the middle than another one by `by` units.
 fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
     let middle = SIZE / 2.0;
     let factor = (RADIUS + by) / RADIUS;

@@ -16,7 +16,7 @@ use crate::text::{bold, count, figures, whole, wrapped};
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
 
-/// How many rows of each kind people are shown: the others differ less.
+/// The number of rows of each kind that a person sees: the others differ less.
 const SHOWN: usize = 20;
 
 /// The difference for people at a terminal; titles carry ANSI styles.
@@ -48,7 +48,7 @@ fn sizes(report: &ExplanationReport) -> String {
     format!("{}, {}", count(tasks, "task"), count(places, "place"))
 }
 
-/// What each placement costs, with its name and the places of its tasks.
+/// The cost of each placement, with its name and the places of its tasks.
 fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
     let placements = ["A", "B"].into_iter().zip(&report.placements);
     let costs = [report.result("cost_a"), report.result("cost_b")];
@@ -95,10 +95,10 @@ fn signed(number: f64) -> String {
 struct Rows {
     id: &'static str,
     title: &'static str,
-    /// How many rows there are, and how many are not shown.
+    /// The number of rows, and the number of those that are not shown.
     about: String,
     headings: &'static [&'static str],
-    /// Of each column, whether it holds text.
+    /// Whether each column holds text.
     is_text: &'static [bool],
     rows: Vec<Vec<String>>,
 }
@@ -175,7 +175,7 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
     ]
 }
 
-/// What the place of a task is called, in placement A (0) or B (1).
+/// The name of the place of a task, in placement A (0) or B (1).
 fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
     let place = report.placements[letter].placement[task];
     let names = &report.envelope.machine.spe_places;

@@ -9,25 +9,27 @@
 //!        LEFT                       RIGHT
 //! ```
 //!
-//! Colours are classes, so that the style sheet chooses them for light, dark and paper.
+//! Colours are classes, so that the style sheet chooses them for light and dark screens and for
+//! paper.
 
 use maud::{Markup, html};
 
-/// The size of the drawing in its own units. It is drawn at about one unit a pixel, so that
-/// letters of 12 units can be read.
+/// The size of the drawing in its units. A unit is drawn as about a pixel, so that letters of 12
+/// units can be read.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 290.0;
-/// Where the area between the axes begins and ends.
+/// The place where the area between the axes begins or ends.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 48.0;
 
-/// How many styles of lines the style sheet has. More lines than that are several charts.
+/// The number of styles of lines in the style sheet. If there are more lines than that, they become
+/// several charts.
 pub(crate) const STYLES: usize = 8;
-/// About how many ticks an axis has.
+/// The number of ticks that an axis should have.
 const TICKS: f64 = 5.0;
-/// Over fewer powers of 10 than this, these alone would be too few ticks.
+/// If the numbers span fewer powers of 10 than this, ticks at powers of 10 alone would be too few.
 const DECADES_FEW: f64 = 2.5;
 
 /// A drawing.
@@ -38,18 +40,19 @@ pub(crate) struct Chart {
     pub series: Vec<Series>,
 }
 
-/// What an axis shows, and how its numbers are written.
+/// The quantity of an axis, and how its numbers are written.
 #[derive(Clone)]
 pub(crate) struct Axis {
-    /// With the unit, unless each tick has it.
+    /// The label, with the unit unless each tick has it.
     pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
-    /// What has a place on the axis besides the points, so that charts beside each other compare.
+    /// Further numbers that have a place on the axis beside the points, so that charts beside each
+    /// other can be compared.
     pub shows: Vec<f64>,
 }
 
-/// Where the numbers of an axis are.
+/// How the numbers of an axis are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// From zero on, at equal distances.
@@ -73,16 +76,16 @@ pub(crate) struct Series {
 pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
-    /// The ends of the bar that shows how sure `y` is.
+    /// The ends of the bar that shows how certain `y` is.
     pub bar: Option<(f64, f64)>,
-    /// What is shown when the pointer is over the point.
+    /// The text that is shown while the pointer is over the point.
     pub hover: String,
 }
 
-/// An axis that knows where on the drawing its numbers are.
+/// An axis with the places of its numbers on the drawing.
 struct Placed<'a> {
     axis: &'a Axis,
-    /// The ends in numbers, or in their logarithms.
+    /// The ends of the axis as numbers, or as their logarithms.
     from: f64,
     to: f64,
     /// The ends on the drawing.
@@ -164,7 +167,8 @@ fn line(series: &Series, x: &Placed<'_>, y: &Placed<'_>) -> Markup {
                 line.bar x1=(at_x) x2=(at_x) y1=(px(y.place(low))) y2=(px(y.place(high))) {}
             }
             circle cx=(at_x) cy=(at_y) r="3" {}
-            // Wider than what is seen: three units are hard to meet with a finger.
+            // The target is larger than the visible point, because three units are hard to touch
+            // with a finger.
             circle.target cx=(at_x) cy=(at_y) r="9" data-hover=(point.hover) {}
         }
     }
@@ -195,14 +199,14 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// Where a number is; what has no logarithm is at the start.
+    /// The place of a number. A number without a logarithm is at the start.
     fn place(&self, number: f64) -> f64 {
         let scaled = self.axis.spacing.scaled(number).unwrap_or(self.from);
         let share = ((scaled - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         self.start + share * (self.end - self.start)
     }
 
-    /// Where the ticks are, and what stands beside them.
+    /// The places of the ticks, and the text beside each.
     fn ticks(&self) -> Vec<(f64, String)> {
         let numbers: Vec<f64> = match self.axis.spacing {
             Spacing::Linear => {
@@ -243,7 +247,7 @@ impl<'a> Placed<'a> {
 }
 
 impl Spacing {
-    /// The number in which distances are equal; `None` for what has no place.
+    /// The value whose differences are drawn as distances; `None` for a number that has no place.
     fn scaled(self, number: f64) -> Option<f64> {
         let scaled = match self {
             Self::Linear | Self::Whole => number,
@@ -265,7 +269,7 @@ fn round_step(step: f64) -> f64 {
             .unwrap_or(10.0)
 }
 
-/// A place on the drawing; a tenth of a unit is less than can be seen.
+/// A place on the drawing, rounded to a tenth of a unit, which is less than can be seen.
 fn px(place: f64) -> String {
     format!("{place:.1}")
 }

@@ -1,8 +1,8 @@
 //! Heat maps of matrices.
 //!
-//! Up to 16 SPEs are a table with a number in each cell. More are a canvas of a pixel for each
-//! pair, which the script paints from the numbers beside it: elements of their own for all pairs of
-//! 576 SPEs would be a third of a million.
+//! A matrix of up to 16 SPEs is a table with a number in each cell. A larger one is a canvas with a
+//! pixel for each pair, which the script paints from the numbers beside it: an element for each
+//! pair of 576 SPEs would make a third of a million elements.
 
 use cellworks_stats::Matrix;
 use colorous::VIRIDIS;
@@ -15,25 +15,26 @@ use crate::{MachineInfo, Report};
 
 /// The most SPEs whose numbers fit into the cells.
 const NUMBERED_MAX: usize = 16;
-/// How many colours the script and the legend have. More cannot be told apart.
+/// The number of colours in the script and the legend. A reader cannot distinguish more.
 const COLOURS: usize = 64;
-/// About how many SPEs are named at an edge of a canvas.
+/// The number of SPEs that should be named at an edge of a canvas.
 const TICKS: usize = 8;
 
-/// What the script paints from.
+/// The data that the script paints.
 #[derive(Serialize)]
 struct Painting<'a> {
     low_ns: f64,
     high_ns: f64,
-    /// From fast to slow.
+    /// The colours from fast to slow.
     colours: Vec<String>,
-    /// What SPEs are called.
+    /// The names of the SPEs.
     names: Vec<String>,
     /// Times in ns with one decimal, which is more than three figures from 10 ns on.
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time that is written with at most four figures: a report of 576 SPEs has a third of a million.
+/// A time that is written with at most four figures: a report of 576 SPEs has a third of a million
+/// of them.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 
@@ -137,7 +138,7 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
         rows: &rows,
     };
     let json = serde_json::to_string(&painting).expect("numbers and strings can be written");
-    // A name could end the script element.
+    // A name could contain the end of the script element.
     let json = json.replace('<', "\\u003c");
     let step = spes.div_ceil(TICKS).next_power_of_two();
     let cpus = text::cpus(&machine.spe_places).filter(|_| machine.is_this_computer());

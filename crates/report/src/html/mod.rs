@@ -1,4 +1,4 @@
-//! HTML: one file with everything in it, that opens from a disk without a network.
+//! HTML: one file with everything in it. It opens from a disk without a network.
 //!
 //! ```text
 //!   page ─┬─ notices, advice, results
@@ -8,12 +8,12 @@
 //!         └─ circumstances
 //! ```
 //!
-//! Curves are SVG and complete without the script, which shows what the pointer is over and paints
-//! the large heat maps. They are drawn here because of what charting crates would add to every
-//! report: plotly 0.14 adds its script of 4.7 MB and MathJax of 2.1 MB, which cannot be left out,
-//! and charming 0.6 names the address of a script in the network. A report of a small machine has
-//! 150 KB, takes its colours from the reader's preference for light or dark, and prints.
-//! Comparisons have the same frame.
+//! Curves are SVG and complete without the script, which shows the text of the point under the
+//! pointer and paints the large heat maps. They are drawn here because a charting crate would make
+//! every report much larger. plotly 0.14 adds its script of 4.7 MB, and MathJax of 2.1 MB, which
+//! cannot be left out. charming 0.6 refers to a script in the network. A report of a small machine
+//! has 150 KB, takes its colours from the reader's preference for light or dark, and can be
+//! printed. Comparisons have the same frame.
 
 pub(crate) mod chart;
 mod matrix;
@@ -67,7 +67,7 @@ pub fn render(report: &Report) -> String {
     .render()
 }
 
-/// What the words for the parts of a machine mean, and who sits where.
+/// The meaning of the words for the parts of a machine, and which CPU each SPE has.
 pub(crate) fn about(machine: &MachineInfo) -> Markup {
     html! {
         br; (Words::of(machine).in_a_line())
@@ -75,7 +75,7 @@ pub(crate) fn about(machine: &MachineInfo) -> Markup {
     }
 }
 
-/// What must be known before the numbers of a report.
+/// What a reader must know before the numbers of a report.
 pub(crate) fn notices(envelope: &Envelope) -> Markup {
     let warnings = &envelope.environment.warnings;
     html! {
@@ -84,7 +84,7 @@ pub(crate) fn notices(envelope: &Envelope) -> Markup {
     }
 }
 
-/// Advice, that about one topic together.
+/// The advice, grouped by topic.
 fn advice(report: &Report) -> Option<Markup> {
     (!report.advice.is_empty()).then(|| {
         html! {
@@ -100,7 +100,7 @@ fn advice(report: &Report) -> Option<Markup> {
     })
 }
 
-/// Which measurements were taken in two states of the computer.
+/// The measurements that were taken in two states of the computer.
 fn two_states(report: &Report) -> Option<Markup> {
     let states = text::two_states(&report.measurements);
     (!states.is_empty()).then(|| {
@@ -112,7 +112,7 @@ fn two_states(report: &Report) -> Option<Markup> {
     })
 }
 
-/// What was not measured, and why.
+/// The measurements that are missing, and the reason for each.
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     let list = (!missing.is_empty()).then(|| {
         html! {
@@ -126,14 +126,15 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     Part::new("not-measured", "Not measured", list)
 }
 
-/// When the run ended, to the minute; `None` if no calendar has that number of seconds.
+/// The time at which the run ended, to the minute; `None` if no calendar has that number of
+/// seconds.
 fn finished(environment: &Environment) -> Option<String> {
     let seconds = i64::try_from(environment.finished_unix_s).ok()?;
     let end = Timestamp::from_second(seconds).ok()?;
     Some(format!("{} UTC", end.strftime("%Y-%m-%d %H:%M")))
 }
 
-/// The machine, where its SPEs are, and what measured it.
+/// The machine, the places of its SPEs, and what measured it.
 pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     let machine = &envelope.machine;
     let content = html! {
@@ -175,14 +176,14 @@ fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usiz
     by_module
 }
 
-/// What was measured, by what and in which state, each with its name; what is not known is left
-/// out.
+/// The facts about a measurement, each with its name: what was measured, by what, and in which
+/// state. Facts that are not known are left out.
 pub(crate) fn facts(
     machine: &MachineInfo,
     environment: &Environment,
 ) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Machine", format!("{} ({})", machine.name, machine.kind))];
-    // Of a matrix of costs nothing else is known.
+    // If the machine is a matrix of costs, nothing else is known.
     if !machine.cells.is_empty() {
         facts.extend([
             ("SPEs", machine.spes.to_string()),
@@ -215,7 +216,7 @@ pub(crate) fn facts(
     facts
 }
 
-/// The state of the computer; what could not be read is left out.
+/// The state of the computer. Values that could not be read are left out.
 fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
     let governors = (!host.governors.is_empty()).then(|| host.governors.join(", "));

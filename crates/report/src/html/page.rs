@@ -1,4 +1,4 @@
-//! The frame of every page: its head, what must be known before the numbers, and its parts.
+//! The frame of every page: its head, what a reader must know before the numbers, and its parts.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -7,25 +7,25 @@ use crate::Words;
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// A page that loads nothing: style and script are in it.
+/// A page that loads nothing: it contains its style and its script.
 pub(crate) struct Page<'a> {
     /// The command that made it, such as `stats`.
     pub command: &'a str,
     pub heading: &'a str,
-    /// What stands below the heading.
+    /// The text below the heading.
     pub about: Markup,
-    /// What must be known before the numbers.
+    /// What a reader must know before the numbers.
     pub notices: Markup,
-    /// In which the notices and parts are shown.
+    /// The words in which the notices and parts are shown.
     pub words: Words<'a>,
     pub parts: Vec<Part>,
 }
 
-/// A part of a page, which the navigation leads to.
+/// A part of a page, with a link in the navigation.
 pub(crate) struct Part {
     id: &'static str,
     heading: &'static str,
-    /// `None` if there is nothing to show: then there is no such part.
+    /// `None` if there is nothing to show: then the page does not have this part.
     content: Option<Markup>,
 }
 
@@ -42,8 +42,9 @@ impl Part {
 impl Page<'_> {
     pub(crate) fn render(&self) -> String {
         let parts = || self.parts.iter().filter(|part| part.content.is_some());
-        // Words stand for words without `<`, `&` or a quote, so that markup stays what it is.
-        let said = |markup: &Markup| PreEscaped(self.words.say(&markup.0));
+        // The replaced words and their replacements contain no `<`, `&` or quote, so the markup
+        // does not change.
+        let translated = |markup: &Markup| PreEscaped(self.words.say(&markup.0));
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -64,9 +65,9 @@ impl Page<'_> {
                         }
                     }
                     main {
-                        (said(&self.notices))
+                        (translated(&self.notices))
                         @for part in parts() {
-                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (said(content)) } }
+                            section id=(part.id) { h2 { (part.heading) } @if let Some(content) = &part.content { (translated(content)) } }
                         }
                     }
                     div #hover role="status" hidden {}
@@ -78,7 +79,7 @@ impl Page<'_> {
     }
 }
 
-/// Sentences that must be known before the numbers; `kind` is `doubt` or `warning`.
+/// Sentences that a reader must know before the numbers; `kind` is `doubt` or `warning`.
 pub(crate) fn notice(kind: &'static str, heading: &str, sentences: &[String]) -> Markup {
     html! {
         aside class=(kind) role=[(kind == "doubt").then_some("alert")] {

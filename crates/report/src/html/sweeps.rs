@@ -1,11 +1,12 @@
-//! Which measurements make a curve: those that differ in one quantity only.
+//! Decides which measurements make a curve: those that differ in one quantity only.
 //!
 //! For each function and each quantity that a curve can be drawn against, measurements that agree
-//! in all other parameters are a line. What the lines of a chart differ in becomes their names.
+//! in all other parameters are a line. The names of the lines of a chart are the parameters in
+//! which the lines differ.
 //!
-//! A chart has no more lines than there are styles. Where there are more, each value of what tells
-//! them apart gets a chart of its own, with the same axes, whose title says what its lines have in
-//! common:
+//! A chart has no more lines than there are styles. If there are more, the chart is divided by the
+//! values of a parameter in which lines differ. Each value gets a chart with the same axes, and the
+//! title of the chart has what its lines have in common:
 //!
 //! ```text
 //!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
@@ -28,11 +29,11 @@ const POINTS_MIN: usize = 3;
 /// From this ratio of the slowest to the fastest on, times are drawn by their logarithm.
 const WIDE_RATIO: f64 = 10.0;
 
-/// What a curve is drawn against.
+/// The quantity that a curve is drawn against.
 #[derive(Clone, Copy)]
 enum Against {
     Block,
-    /// The block of a chase is the table that it goes through.
+    /// The table that a chase goes through, which is its block.
     Table,
     Spes,
     Setting(&'static Setting, &'static Shown),
@@ -44,10 +45,10 @@ pub(super) struct Curves {
     charts: Vec<Chart>,
 }
 
-/// Measurements that differ in one quantity, in its order.
+/// Measurements that differ in one quantity, sorted by it.
 #[derive(Clone)]
 struct Line<'a> {
-    /// What they have in common: the parameters without the quantity and what goes with it.
+    /// What they have in common: all parameters but the quantity and those that depend on it.
     common: Common,
     points: Vec<(usize, &'a Measurement)>,
 }
@@ -55,7 +56,7 @@ struct Line<'a> {
 #[derive(Clone, PartialEq, Eq)]
 struct Common {
     parameters: Parameters,
-    /// Of lists: what all elements have together.
+    /// For lists: the bytes of all elements together.
     list_bytes: Option<usize>,
 }
 
@@ -110,8 +111,9 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // Sizes and numbers of SPEs at once would be a surface. Two SPEs have no third point; the
-        // function that is measured with numbers of SPEs in between is drawn all the same.
+        // Sizes and numbers of SPEs at the same time would need a surface. With two SPEs there is
+        // no third point. The function that is measured with numbers of SPEs in between is drawn in
+        // any case.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -158,7 +160,8 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
     lines
 }
 
-/// One SPE that shares its variable with nobody is where lines of private variables start, too.
+/// A single SPE shares its variable with no other, so its point also begins the line of private
+/// variables.
 fn share_single_spes(lines: &mut [Line<'_>]) {
     fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
         line.points.iter().find(|(spes, _)| *spes == 1).copied()
@@ -357,7 +360,7 @@ fn charts_of(
 /// Lines of one chart.
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The first and the last name, of a group that no circumstance sets apart.
+    /// The first and the last name, if the lines of the group have no circumstance in common.
     range: Option<[String; 2]>,
 }
 
@@ -367,14 +370,14 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
         return vec![Group { lines, range: None }];
     }
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // How the number of SPEs matters is what a chart is to show.
+    // A chart is to show the effect of the number of SPEs, so lines are not divided by it.
     let aspects = (0..all[0].len()).filter(|at| *at != SPES);
     let Some((at, values)) = aspects
         .map(|at| (at, values(&all, at)))
         .find(|(_, values)| values.len() > 1)
     else {
         let names = names(&lines);
-        // Charts of about the same number of lines.
+        // Charts with about the same number of lines.
         let each = lines.len().div_ceil(lines.len().div_ceil(STYLES));
         let groups = lines.chunks(each).zip(names.chunks(each));
         return groups
@@ -386,14 +389,14 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     };
     let with = |value: &&str| {
         let lines = lines.iter().zip(&all);
-        // One SPE alone is where the lines of shared and of private buffers start.
+        // The point of a single SPE begins the lines of shared and of private buffers.
         let lines = lines.filter(|(_, aspects)| aspects[at].is_empty() || aspects[at] == **value);
         lines.map(|(line, _)| line.clone()).collect::<Vec<_>>()
     };
     values.iter().map(with).flat_map(readable).collect()
 }
 
-/// What an aspect is where it has a meaning, in the order of the lines.
+/// The values of an aspect that have a meaning, in the order of the lines.
 fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
@@ -405,8 +408,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// What these lines have in common, of that in which `all` lines differ; empty if these are
-    /// all.
+    /// The aspects that these lines have in common, of those in which `all` lines differ; empty if
+    /// these are all lines.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -432,43 +435,45 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
     text
 }
 
-/// What the lines differ in; where that would leave a line without a name, all that is known of it.
+/// The differences between the lines. If that left a line without a name, the name has all aspects
+/// of the line.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // What has no meaning for some lines need not be said of the others, if names differ without.
-    let brief = said(&all, |values| {
+    // An aspect that has no meaning for some lines is left out of all names, if the names still
+    // differ.
+    let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
     let unlike: BTreeSet<&String> = brief.iter().collect();
     if unlike.len() == all.len() {
         return brief;
     }
-    said(&all, |values| values.len() > 1)
+    named_by(&all, |values| values.len() > 1)
 }
 
-/// Of each line the aspects of whose values `matter` says that they do; all if these are empty.
-fn said(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
+/// The aspects of each line whose values make `matter` true; all aspects if a line would have none.
+fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();
-    let said: Vec<usize> = every.iter().copied().filter(matters).collect();
+    let chosen: Vec<usize> = every.iter().copied().filter(matters).collect();
     let joined = |aspects: &[String], at: &[usize]| {
         let parts = at.iter().map(|at| aspects[*at].as_str());
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         parts.join(", ")
     };
-    let name = |aspects: &Vec<String>| match joined(aspects, &said) {
+    let name = |aspects: &Vec<String>| match joined(aspects, &chosen) {
         nothing if nothing.is_empty() => joined(aspects, &every),
         name => name,
     };
     all.iter().map(name).collect()
 }
 
-/// The number of SPEs among the aspects.
+/// The place of the number of SPEs among the aspects.
 const SPES: usize = 1;
-/// How many aspects there are before those of settings.
+/// The number of aspects before those of settings.
 const BEFORE_SETTINGS: usize = 4;
 
-/// The circumstances in words; what has no meaning is empty.
+/// The circumstances in words. An aspect without a meaning is empty.
 fn aspects(common: &Common) -> Vec<String> {
     let p = &common.parameters;
     let spes = match (p.spes, p.between) {
@@ -476,7 +481,7 @@ fn aspects(common: &Common) -> Vec<String> {
         (2, Between::SpeSpe) => "an SPE and another".to_owned(),
         (spes, _) => count(spes, "SPE"),
     };
-    // An SPE alone shares with nobody.
+    // A single SPE shares with no other.
     let spread = p.buffers.filter(|_| p.spes != 1);
     let text = |part: Option<String>| part.unwrap_or_default();
     let mut aspects = vec![

@@ -10,8 +10,8 @@ use crate::text::{
 };
 use crate::{Counters, Report};
 
-/// In the order of the table, before the columns of settings. A column in which no measurement of a
-/// function has something is left out.
+/// The columns before those of the settings, in the order of the table. A column is left out if no
+/// measurement of a function has a value in it.
 const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -26,7 +26,7 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
     ("block", |m| m.parameters.settings.block_bytes.map(size)),
 ];
 
-/// The columns after those of settings.
+/// The columns after those of the settings.
 const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("mean (ns)", |m| Some(figures(m.latency_ns.mean))),
     ("min (ns)", |m| Some(figures(m.latency_ns.min))),
@@ -44,10 +44,10 @@ const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("outliers", |m| Some(whole(m.outliers))),
 ];
 
-/// Tables with more rows are folded: their curves show them at once.
+/// The largest table that is not folded: the curves show the rest at once.
 const ROWS_MAX: usize = 8;
 
-/// The columns that text fills from the left.
+/// The columns that are aligned to the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
 fn text(number: Option<impl ToString>) -> Option<String> {
@@ -114,7 +114,7 @@ fn grouped(group: &[Measurement]) -> Markup {
     }
 }
 
-/// What the parts of a simulated machine did.
+/// The counters of the parts of a simulated machine.
 pub(crate) fn counters(counters: &Counters) -> Markup {
     html! {
         p.note { (about(counters)) "; times are shares of it." }
@@ -139,7 +139,7 @@ pub(crate) fn counters(counters: &Counters) -> Markup {
     }
 }
 
-/// What follows from the measurements; `None` if nothing does.
+/// The findings; `None` if there are none.
 pub(super) fn findings(report: &Report) -> Option<Markup> {
     if report.results.is_empty() {
         return None;

@@ -29,46 +29,47 @@ pub struct PlacementReport {
     /// What all results have in common. The machine has an SPE for each place.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// What was to be placed where.
+    /// The problem: the tasks and the places.
     pub problem: PlacementProblem,
-    /// What chose the random numbers of the search.
+    /// The seed of the random numbers of the search.
     pub seed: u64,
-    /// After how many seconds the search had to end.
+    /// The number of seconds after which the search had to end.
     pub time_limit_s: f64,
-    /// `cost`: what the placement costs. `bound`: no placement costs less. `gap`: which part of the
-    /// cost is not proven to be necessary, 0 to 1. `average`: what a placement by chance costs on
-    /// average. `time_to_best`: when the search found it.
-    /// `time`: when the search ended. `iterations`: how many exchanges of two tasks it did. Where a
-    /// command was run, `time_unbound` and `time_bound` are the medians of its times without a
-    /// binding and with the placement; `gain` is the median of the first divided by the second, and
-    /// `gain_at_least` and `gain_at_most` are an interval that has it with a probability of 98 %.
-    /// What was not known yet when a run was interrupted is not there.
+    /// `cost`: the cost of the placement. `bound`: no placement costs less. `gap`: the part of the
+    /// cost that is not proven to be necessary, 0 to 1. `average`: the average cost of a random
+    /// placement. `time_to_best`: when the search found it. `time`: when the search ended.
+    /// `iterations`: how many exchanges of two tasks it did. If a command was run, `time_unbound`
+    /// and `time_bound` are the medians of its times without a binding and with the placement;
+    /// `gain` is the median of the first divided by the second, and `gain_at_least` and
+    /// `gain_at_most` are an interval that contains it with a probability of 98 %. A value that was
+    /// not known when a run was interrupted is left out.
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
-    /// The place of task 0, of task 1 and so on; empty if the run ended before there was any.
+    /// The place of task 0, of task 1 and so on; empty if the run ended before there was a
+    /// placement.
     pub placement: Vec<usize>,
-    /// The same for programs that bind tasks to CPUs; `None` if the places are no CPUs of a
+    /// The same for programs that bind tasks to CPUs; `None` if the places are not CPUs of a
     /// computer.
     pub binding: Option<CpuBinding>,
-    /// What a command took with the cheapest placements; `None` if there was none to run. Then
-    /// `placement` is the one that it was fastest with.
+    /// The times of a command with the cheapest placements; `None` if no command was run. If there
+    /// are times, `placement` is the one with which the command was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
 }
 
-/// What was to be placed where.
+/// The tasks and the places of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementProblem {
-    /// The file with the tasks, as it was named, or the name of a pattern.
+    /// The file with the tasks, as the user named it, or the name of a pattern.
     pub file: String,
     /// The file with the costs; `None` if the first file has them, too.
     pub costs: Option<String>,
-    /// How many tasks there are.
+    /// The number of tasks.
     pub tasks: usize,
-    /// How many places.
+    /// The number of places.
     pub places: usize,
-    /// How many tasks a place takes.
+    /// The number of tasks that fit at a place.
     pub capacity: usize,
     /// The tasks that had to be at a place.
     pub fixed: Vec<FixedTask>,
@@ -85,10 +86,10 @@ pub struct FixedTask {
     pub place: usize,
 }
 
-/// The CPU of each task, and how other programs are told it.
+/// The CPU of each task, in the forms that other programs take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuBinding {
-    /// The CPU of task 0, of task 1 and so on, by the number that the operating system gives it.
+    /// The CPU of task 0, of task 1 and so on, by its number in the operating system.
     pub cpus: Vec<usize>,
     /// All of them, as `taskset --cpu-list` and `numactl --physcpubind` take them.
     pub cpu_list: String,

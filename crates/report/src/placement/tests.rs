@@ -23,7 +23,7 @@ fn the_table_has_the_numbers_and_what_to_type() {
 }
 
 #[test]
-fn an_optimal_placement_says_so_and_one_without_cpus_has_no_binding() {
+fn an_optimal_placement_is_marked_and_one_without_cpus_has_no_binding() {
     let mut report = made_up::placement();
     report.optimal = true;
     report.binding = None;

@@ -1,12 +1,12 @@
-//! What a command took with several placements.
+//! The times of a command with several placements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::median::median;
 
-/// What a command took with several placements, and without a binding to CPUs. It ran in turn in
-/// each way, so runs of the same number were one after the other.
+/// The times of a command with several placements, and without a binding to CPUs. The ways took
+/// turns, so runs of the same number were one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementTrials {
     /// The command and its arguments.
@@ -17,14 +17,14 @@ pub struct PlacementTrials {
     pub placements: Vec<PlacementTrial>,
 }
 
-/// What a command took with a placement.
+/// The times of a command with a placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementTrial {
     /// The place of task 0, of task 1 and so on.
     pub placement: Vec<usize>,
     /// The CPUs of these tasks.
     pub cpus: Vec<usize>,
-    /// What the placement costs.
+    /// The cost of the placement.
     pub cost: f64,
     /// How long each run took.
     pub ns: Vec<f64>,
@@ -44,9 +44,9 @@ impl PlacementTrials {
     }
 
     /// How many times as long the command takes without a binding as with the fastest placement:
-    /// the least, the median and the most. Of ten runs, the least and the most are an interval that
-    /// has the median with a probability of 98 %: between the second and the ninth of ten numbers.
-    /// `None` if there are fewer than three runs.
+    /// the second-least ratio of all runs, the median and the second-largest. With ten runs, the
+    /// outer two are an interval that contains the median with a probability of 98 %. `None` if
+    /// there are fewer than three runs.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);
@@ -55,7 +55,7 @@ impl PlacementTrials {
         (ratios.len() >= 3).then(|| [ratios[1], median, ratios[ratios.len() - 2]])
     }
 
-    /// The median of the runs without a binding, and with the fastest placement.
+    /// The median of the runs without a binding, and of those with the fastest placement.
     pub fn medians_ns(&self) -> Option<[f64; 2]> {
         let trial = self.placements.get(self.fastest())?;
         Some([ascending(&self.unbound_ns).1, ascending(&trial.ns).1])

@@ -62,7 +62,7 @@ pub(crate) fn on_costs(file: &str, costs: Option<&str>) -> String {
     }
 }
 
-/// How large the problem is, and what else was asked for.
+/// The size of the problem, and its further conditions.
 fn sizes(report: &PlacementReport) -> String {
     let problem = &report.problem;
     let mut text = format!(
@@ -82,7 +82,7 @@ fn sizes(report: &PlacementReport) -> String {
     text
 }
 
-/// The numbers, each with its name in front and what it means behind.
+/// The numbers, each with its name in front and its meaning behind.
 fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     let limit = report.time_limit_s;
     let meaning = match report.optimal {
@@ -123,7 +123,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// A cost. Whole ones are shown to the last digit, because they are compared with published ones.
+/// A cost. A whole one is shown to the last digit, because costs are compared with published ones.
 pub(crate) fn amount(cost: f64) -> String {
     match cost {
         _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
@@ -142,7 +142,7 @@ pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
     numbers.join(between)
 }
 
-/// What to type for each tool; `COMMAND` stands for a program and its arguments.
+/// The command line for each tool; `COMMAND` stands for a program and its arguments.
 fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let CpuBinding {
         cpu_list,
@@ -153,7 +153,7 @@ fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let variables = binding
         .openmp()
         .map(|(name, value)| match value.contains('{') {
-            // A shell would take braces for its own.
+            // A shell would interpret braces.
             true => format!("{name}='{value}'"),
             false => format!("{name}={value}"),
         });
@@ -216,7 +216,7 @@ pub fn html(report: &PlacementReport) -> String {
     .render()
 }
 
-/// Numbers, each with its name in front and what it means behind.
+/// Numbers, each with its name in front and its meaning behind.
 pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
     html! {
         div.wide {
@@ -231,7 +231,7 @@ pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
     }
 }
 
-/// What was run, and what came of it.
+/// The command that was run, and its result.
 fn tried(trials: &PlacementTrials) -> String {
     let mut text = format!(
         "`{}` ran {} in each way, in turn",
@@ -248,7 +248,7 @@ fn tried(trials: &PlacementTrials) -> String {
 
 const TRIAL_HEADINGS: [&str; 5] = ["CPUs", "cost", "median", "fastest", "slowest"];
 
-/// A line for each way in which a command was run.
+/// A line for each way in which the command was run.
 fn ways(trials: &PlacementTrials) -> Vec<[String; 5]> {
     let row = |cpus: String, cost: Option<f64>, ns: &[f64]| {
         let (sorted, median) = ascending(ns);

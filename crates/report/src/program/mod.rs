@@ -1,4 +1,4 @@
-//! What programs found that `cellworks run` ran: their numbers and curves.
+//! The results of the programs of `cellworks run`: their numbers and curves.
 //!
 //! ```text
 //!   results by parameters ─┐                   ┌─► table, csv, html   for people
@@ -19,51 +19,52 @@ use crate::{Counters, Envelope, NotMeasured};
 pub use page::html;
 pub use views::{csv, table};
 
-/// What a program found, in one run or in several with other parameters.
+/// The results of a program, of one run or of several with different parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramReport {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// Which program, such as `aes`.
+    /// The name of the program, such as `aes`.
     pub program: String,
-    /// What has not run, and why.
+    /// The runs that are missing, and the reasons.
     pub not_measured: Vec<NotMeasured>,
-    /// The numbers. Those with the same parameters are of one run, or belong to it.
+    /// The numbers. Numbers with the same parameters are from one run, or belong to it.
     pub results: Vec<Finding>,
     /// Curves of the results.
     pub figures: Vec<ProgramFigure>,
-    /// What the parts of a simulated machine did in the run; `None` unless asked for.
+    /// The counters of the parts of a simulated machine in the run; `None` unless the user asked
+    /// for them.
     pub counters: Option<Counters>,
 }
 
 /// Curves over one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFigure {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What the curves are drawn against.
+    /// The quantity of the horizontal axis.
     pub x: FigureAxis,
-    /// What they show.
+    /// The quantity of the vertical axis.
     pub y: FigureAxis,
     /// The curves.
     pub curves: Vec<FigureCurve>,
 }
 
-/// What an axis shows.
+/// The quantity of an axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureAxis {
-    /// What it is, in a few words.
+    /// The name of the quantity, in a few words.
     pub label: String,
-    /// In what, such as `bytes`.
+    /// The unit, such as `bytes`.
     pub unit: String,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureCurve {
-    /// What distinguishes it.
+    /// What distinguishes it from the other curves.
     pub name: String,
-    /// Its points as `[x, y]`, by `x`.
+    /// Its points as `[x, y]`, sorted by `x`.
     pub points: Vec<(f64, f64)>,
 }

@@ -1,4 +1,4 @@
-//! What a program found as a page.
+//! The results of a program as a page.
 
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
@@ -10,10 +10,10 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
 
-/// From this ratio of the largest to the smallest on, an axis is logarithmic.
+/// An axis is logarithmic if the largest number is at least this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
-/// Up to so many whole numbers have a tick each.
+/// If there are at most this many whole numbers, each has a tick.
 const WHOLE_MAX: f64 = 64.0;
 
 /// The report as an HTML page that needs no other file and no network.
@@ -101,8 +101,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
     }
 }
 
-/// An axis that has room for all these numbers. Nothing at all has no logarithm, and is left out
-/// where the others need one.
+/// An axis with room for all these numbers. Zero has no logarithm, and is left out if the others
+/// need a logarithmic axis.
 fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);
@@ -112,7 +112,8 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
-        // The ideal speed-up is a straight line, and half of all mappings are half of the width.
+        // On a linear axis the ideal speed-up is a straight line, and each mapping has the same
+        // width.
         "times" | "rank" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,

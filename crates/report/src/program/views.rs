@@ -1,4 +1,4 @@
-//! What a program found as a table and as CSV, and what the page shares with them.
+//! The results of a program as a table and as CSV, and what the page shares with them.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -16,13 +16,14 @@ use crate::text::{bandwidth, bold, figures, size, time, wrapped};
 /// The numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
 
-/// Rows that have the same parameters and quantities, below their headings.
+/// Rows with the same parameters and quantities, below their headings.
 pub(super) struct Block {
     pub headings: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// The results as a table, below what all of them have in common; titles carry ANSI styles.
+/// The results as a table, below the parameters that all of them have in common; titles carry ANSI
+/// styles.
 pub fn table(report: &ProgramReport, width: usize) -> String {
     let words = Words::of(&report.envelope.machine);
     let mut text = head(&report.envelope.machine, width);
@@ -56,8 +57,10 @@ pub fn table(report: &ProgramReport, width: usize) -> String {
 }
 
 fn aligned(block: &Block, words: Words<'_>, width: usize) -> String {
-    let said = |row: &Vec<String>| row.iter().map(|cell| words.say(cell)).collect::<Vec<_>>();
-    let rows = iter::once(&block.headings).chain(&block.rows).map(said);
+    let translated = |row: &Vec<String>| row.iter().map(|cell| words.say(cell)).collect::<Vec<_>>();
+    let rows = iter::once(&block.headings)
+        .chain(&block.rows)
+        .map(translated);
     columns_within(rows, |_| false, width)
 }
 
@@ -88,7 +91,7 @@ pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
             None => rows.push((&result.parameters, vec![result])),
         }
     }
-    // Quantities that most rows have, and those of several runs, have nothing in common.
+    // Quantities of single runs, and those of several runs, have no parameters in common.
     let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
     for row in rows {
         let same = groups.iter_mut().find(|group| {
@@ -145,7 +148,7 @@ fn called(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A value in words. Where the unit stands in the heading it is only a number.
+/// A value in words. If the unit is in the heading, it is only a number.
 pub(super) fn in_unit(value: f64, unit: &str) -> String {
     match unit {
         "ns" => time(value),
@@ -167,7 +170,7 @@ fn of_parameter(name: &str, value: &Value) -> String {
 }
 
 /// The results as CSV: a line for each, with a column for every parameter that some of them have,
-/// by name. docs/csv.md describes it.
+/// sorted by name. docs/csv.md describes it.
 pub fn csv(report: &ProgramReport) -> String {
     let mut parameters: Vec<&String> = report
         .results

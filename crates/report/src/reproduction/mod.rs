@@ -24,79 +24,80 @@ pub use page::html;
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// Published numbers of papers beside what simulated machines give. `machine` is that of the first
-/// paper, and `trust` and `complete` hold if every simulation gave a number; `complete` does not if
-/// some were left out.
+/// Published numbers of papers beside those of simulated machines. `machine` is that of the first
+/// paper. `trust` and `complete` hold if every simulation gave a number; `complete` does not hold
+/// if some numbers were left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// The machines that some numbers or other papers are about; `parameters` of each result say
-    /// which.
+    /// The machines of some numbers or of other papers; the `parameters` of a result name its
+    /// machine.
     pub other_machines: Vec<MachineInfo>,
     /// The papers.
     pub papers: Vec<PaperInfo>,
-    /// All numbers in a few.
+    /// A summary of all numbers.
     pub summary: ReproductionSummary,
     /// The numbers, in the order of the papers and of each paper.
     pub results: Vec<Reproduced>,
-    /// The figures of the papers, as the simulated machine draws them; none unless they were asked
-    /// for.
+    /// The figures of the papers, as the simulated machine draws them; empty unless the user asked
+    /// for them.
     pub figures: Vec<ReproducedFigure>,
 }
 
 /// A paper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperInfo {
-    /// What the command calls it.
+    /// The name of the paper on the command line.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Who wrote it, and when.
+    /// Its authors, and the year.
     pub authors: String,
 }
 
 /// One published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduced {
-    /// What it is called among those of its paper.
+    /// Its name among the numbers of its paper.
     pub name: String,
-    /// The simulated value; `None` if it was not simulated. Of a shape it is the ratio.
+    /// The simulated value; `None` if it was not simulated. For a shape it is the ratio.
     pub value: Option<f64>,
     /// The unit of the simulated and of the published value.
     pub unit: String,
     /// `paper`, `machine` and `conditions`.
     pub parameters: BTreeMap<String, Value>,
-    /// What it is, in a few words.
+    /// The quantity, in a few words.
     pub quantity: String,
-    /// Where in the paper it stands.
+    /// Its place in the paper.
     pub source: String,
-    /// The published value; `None` if it was kept back, or the text states only a shape.
+    /// The published value; `None` if it was kept back, or if the text states only a shape.
     pub published: Option<f64>,
     /// How the published value is to be read.
     pub reading: Published,
-    /// Whether it was published, but kept back from those who fitted the machine's parameters: the
-    /// simulated value is a prediction.
+    /// Whether the value was published, but kept back while the machine's parameters were fitted.
+    /// Then the simulated value is a prediction.
     pub kept_back: bool,
     /// What the text states instead of a value.
     pub shape: Option<ShapeRange>,
     /// Whether the simulated ratio is in the range of the shape.
     pub holds: Option<bool>,
-    /// Whether something was chosen so that it comes out: `relation` is `fitted`.
+    /// Whether something was chosen to reproduce it: `relation` is `fitted`.
     pub served_for_calibration: bool,
-    /// How far the simulated value is from the published one, in per cent of that; above 0 if it is
-    /// larger. 0 where the reading allows the value; `None` for ranks, which are compared by eye.
+    /// The distance of the simulated value from the published one, in per cent of the published
+    /// one. It is above 0 if the simulated value is larger, and 0 if the reading allows the value.
+    /// `None` for ranks, which are compared by eye.
     pub error_percent: Option<f64>,
-    /// Why nothing has simulated it.
+    /// The reason why no experiment has simulated it.
     pub not_simulated: Option<String>,
-    /// Why its simulation gave no number.
+    /// The reason why its simulation gave no number.
     pub failed: Option<String>,
-    /// How the simulated value comes about, and so what its error tells about the model; `None` if
-    /// it was kept back or is not simulated.
+    /// How the simulated value comes about. This decides what its error shows about the model.
+    /// `None` if the number was kept back or is not simulated.
     pub relation: Option<Relation>,
-    /// What was chosen, if it is fitted: the name of a quantity of the machine or a few words. What
-    /// it repeats or follows from, if it is derived.
+    /// For a fitted number, what was chosen: the name of a quantity of the machine or a few words.
+    /// For a derived number, what it repeats or follows from.
     pub follows_from: Option<String>,
 }
 
@@ -104,11 +105,11 @@ pub struct Reproduced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen while the number was in view.
+    /// Something was chosen with regard to the number.
     Fitted,
     /// It repeats a parameter or another number, or follows from them by arithmetic.
     Derived,
-    /// Neither: only these numbers tell how good the model is.
+    /// The value is neither fitted nor derived: only these numbers show how good the model is.
     Independent,
 }
 
@@ -116,7 +117,7 @@ pub enum Relation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Published {
-    /// As it stands.
+    /// As it is printed.
     Exact,
     /// The text says "about".
     About,
@@ -129,7 +130,7 @@ pub enum Published {
 /// A relation that a text states in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRange {
-    /// What is divided by what, and what counts as holding.
+    /// Which values are divided, and what the ratio must be.
     pub rule: String,
     /// The lower end of the range of the ratio, included.
     pub at_least: Option<f64>,
@@ -137,24 +138,24 @@ pub struct ShapeRange {
     pub at_most: Option<f64>,
 }
 
-/// All numbers in a few.
+/// A summary of all numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSummary {
-    /// Those that something was fitted to.
+    /// The numbers that something was fitted to.
     pub calibration: Errors,
-    /// Those that nothing was fitted to: derived and independent ones.
+    /// The numbers that nothing was fitted to: derived and independent ones.
     pub validation: Errors,
-    /// Those that repeat a parameter or another number, or follow from them.
+    /// The numbers that repeat a parameter or another number, or follow from them.
     pub derived: Errors,
-    /// The others: these tell how good the model is.
+    /// The other numbers: these show how good the model is.
     pub independent: Errors,
-    /// How many numbers are predictions of what was kept back.
+    /// The number of predictions of values that were kept back.
     pub predictions: usize,
-    /// How many numbers are not simulated.
+    /// The number of numbers that are not simulated.
     pub not_simulated: usize,
 }
 
-/// How far simulated values are from published ones, whichever is larger.
+/// The distances of simulated values from published ones, in either direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Errors {
     /// How many numbers have an error.
@@ -180,23 +181,23 @@ pub struct Errors {
 /// A figure of a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproducedFigure {
-    /// The paper.
+    /// The name of the paper.
     pub paper: String,
-    /// Its number there, or the listings that it is drawn from.
+    /// Its number in the paper, or the listings that it is drawn from.
     pub number: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What its curves are drawn against: `block_bytes`, `list_elements`, `spes`, `threads`,
+    /// The quantity of the horizontal axis: `block_bytes`, `list_elements`, `spes`, `threads`,
     /// `cycles_per_byte` or `operations`.
     pub against: String,
     /// Its panels.
     pub panels: Vec<ReproducedPanel>,
 }
 
-/// A part of a figure with axes of its own.
+/// A part of a figure, with its own axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproducedPanel {
-    /// What its curves have in common.
+    /// The title: what its curves have in common.
     pub title: String,
     /// Its curves.
     pub curves: Vec<Curve>,
@@ -205,29 +206,29 @@ pub struct ReproducedPanel {
 /// A simulated curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
-    /// What distinguishes it.
+    /// What distinguishes it from the other curves.
     pub name: String,
-    /// Its points, by `x`.
+    /// Its points, sorted by `x`.
     pub points: Vec<CurvePoint>,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// Where it is on the axis.
+    /// Its place on the horizontal axis.
     pub x: u64,
     /// The time of one operation, in nanoseconds.
     pub latency_ns: f64,
-    /// What all SPEs move together, in bytes a second.
+    /// The bytes a second that all SPEs together move.
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// How many times as fast it is as the same by one process on one SPE, if that is what the
-    /// figure shows.
+    /// How many times as fast it is as the same program with one process on one SPE, if the figure
+    /// shows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
 }
 
 impl ReproductionSummary {
-    /// Summarises numbers.
+    /// The summary of these numbers.
     pub fn of(results: &[Reproduced]) -> Self {
         let those = |relations: &[Relation]| {
             let is =

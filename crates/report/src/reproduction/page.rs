@@ -11,7 +11,7 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
 
-/// From this ratio of the largest to the smallest on, an axis is logarithmic.
+/// An axis is logarithmic if the largest number is at least this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
 /// The reproduction as an HTML page that needs no other file and no network.
@@ -55,7 +55,7 @@ fn summarized(reproduction: &Reproduction) -> Markup {
         @for sentence in summary(reproduction) { p.sentence { (sentence) } }
         p.note {
             "An error is that of the simulated value, in per cent of the published one. Predictions are of \
-             results that were published, and kept back from those who fitted the machine's parameters."
+             results that were published, but kept back while the machine's parameters were fitted."
         }
     }
 }
@@ -97,7 +97,7 @@ fn numbers(reproduction: &Reproduction) -> Markup {
     }
 }
 
-/// What is divided by what, of a shape; why there is no number, of what failed.
+/// The rule of a shape, or the reason why a number is missing.
 fn rule(result: &Reproduced) -> Option<&str> {
     let rule = result.shape.as_ref().map(|shape| shape.rule.as_str());
     rule.or(result.failed.as_deref())
@@ -128,7 +128,7 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     })
 }
 
-/// `Figure 4`, `Figures 10 and 11`, and `Listings 7 to 9` as they are.
+/// `Figure 4`, or `Figures 10 and 11`; `Listings 7 to 9` stays as it is.
 fn called(figure: &ReproducedFigure) -> String {
     if figure.number.starts_with("Listing") {
         return figure.number.clone();
@@ -147,8 +147,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// Speed-ups, beside those of programs that all SPEs share without a loss where they are drawn
-/// against the number of SPEs; `None` if the figure does not show them.
+/// The speed-ups. If they are drawn against the number of SPEs, the ideal speed-up is drawn beside
+/// them. `None` if the figure has no speed-ups.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
@@ -177,7 +177,7 @@ fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart
     Some(chart)
 }
 
-/// `None` if nothing is moved.
+/// The bandwidths; `None` if nothing is moved.
 fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = panel.curves.iter().flat_map(|curve| &curve.points);
     points
@@ -193,8 +193,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Logarithmic if the points are far apart; but over a linear axis what grows linearly has to be
-/// seen as a straight line.
+/// Logarithmic if the points are far apart. But with a linear horizontal axis, linear growth must
+/// be seen as a straight line.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,

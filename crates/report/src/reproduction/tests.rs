@@ -1,7 +1,7 @@
 use super::*;
 use crate::made_up;
 
-/// The text as it is where there are no colours.
+/// The text without colours.
 fn plain(styled: &str) -> String {
     let mut parts = styled.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();

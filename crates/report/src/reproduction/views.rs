@@ -10,10 +10,10 @@ pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,sour
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
 relation,follows_from\n";
 
-/// A column: its heading, and what a number has there.
+/// A column: its heading, and the text of a number in it.
 pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
 
-/// What numbers of one kind have in common, and the columns that say what they differ in.
+/// A kind of numbers, with the columns in which they differ.
 pub(super) struct Kind {
     pub title: &'static str,
     pub about: &'static str,
@@ -37,11 +37,11 @@ const FOLLOWS_FROM: Column = ("follows from", follows_from);
 const SHAPES: &str =
     "What the texts state in words, as a ratio and the range in which it has to be.";
 
-/// In the order in which they are shown.
+/// The kinds in the order in which they are shown.
 pub(super) const KINDS: [Kind; 8] = [
     Kind {
         title: "Fitted",
-        about: "Something was chosen while these numbers were in view: their errors tell how well that \
+        about: "Something was chosen with regard to these numbers: their errors show how well that \
                 succeeded.",
         belongs: |result| is(result, Relation::Fitted, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR, FITTED],
@@ -55,7 +55,7 @@ pub(super) const KINDS: [Kind; 8] = [
     Kind {
         title: "Derived",
         about: "These repeat a parameter or another number, or follow from them by arithmetic: their \
-                errors tell how far two publications agree.",
+                errors show how far two publications agree.",
         belongs: |result| is(result, Relation::Derived, false),
         columns: &[
             QUANTITY,
@@ -81,7 +81,7 @@ pub(super) const KINDS: [Kind; 8] = [
     },
     Kind {
         title: "Independent",
-        about: "Nothing was fitted to these numbers, and they repeat nothing: their errors tell how good \
+        about: "Nothing was fitted to these numbers, and they repeat nothing: their errors show how good \
                 the model is.",
         belongs: |result| is(result, Relation::Independent, false),
         columns: &[QUANTITY, CONDITIONS, PUBLISHED, SIMULATED, ERROR],
@@ -94,7 +94,7 @@ pub(super) const KINDS: [Kind; 8] = [
     },
     Kind {
         title: "Predictions",
-        about: "These results were published, but kept back from those who fitted the machine.",
+        about: "These results were published, but kept back while the machine was fitted.",
         belongs: |result| result.kept_back && is_simulated(result),
         columns: &[QUANTITY, CONDITIONS, SIMULATED],
     },
@@ -125,7 +125,7 @@ fn is_simulated(result: &Reproduced) -> bool {
     result.not_simulated.is_none()
 }
 
-/// The numbers of one paper and kind that are there.
+/// The numbers of one paper and kind.
 pub(super) fn of_kind<'a>(
     reproduction: &'a Reproduction,
     paper: &'a str,
@@ -137,8 +137,8 @@ pub(super) fn of_kind<'a>(
         .collect()
 }
 
-/// The reproduction as a table of at most `width` columns, a block for each paper and kind of number;
-/// titles carry ANSI styles.
+/// The reproduction as a table of at most `width` columns, with a block for each paper and kind of
+/// number; titles carry ANSI styles.
 pub fn table(reproduction: &Reproduction, width: usize) -> String {
     let mut text = String::new();
     for line in summary(reproduction) {
@@ -296,7 +296,7 @@ fn errors_in_words(errors: &Errors) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The circumstances, and the machine, which papers of several machines need.
+/// The circumstances, with the machine for papers about several machines.
 fn conditions(result: &Reproduced) -> String {
     let machine = result.parameter("machine");
     match result.parameter("conditions") {
@@ -345,7 +345,7 @@ fn in_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// So many decimals at the most: those that are zero say nothing.
+/// A number with at most this number of decimals, without zeros at its end.
 fn figures_of(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if !text.contains('.') {

@@ -24,7 +24,7 @@ pub fn copies() -> Matrix {
     }
 }
 
-/// So many pairs, of which these times were measured.
+/// A class of this number of pairs. These times were measured in some of them.
 fn class(name: &str, pairs: usize, mut times: Vec<f64>) -> MatrixClass {
     times.sort_by(f64::total_cmp);
     MatrixClass {

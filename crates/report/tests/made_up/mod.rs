@@ -1,4 +1,4 @@
-//! Results to look at, for all tests of this crate. Their numbers are made up, unless said
+//! Results for all tests of this crate. Their numbers are made up, unless a comment states
 //! otherwise.
 
 // Each test file uses some of them.
@@ -82,7 +82,7 @@ pub fn report() -> Report {
     }
 }
 
-/// A report with nothing where something may be missing: an interrupted run on a simulated machine.
+/// A report that lacks all that may be missing: an interrupted run on a simulated machine.
 pub fn bare() -> Report {
     let simulated = MachineInfo {
         kind: "simulated".to_owned(),
@@ -119,7 +119,7 @@ pub fn reference(exchange_ns: f64, line_ns: f64) -> Reference {
     }
 }
 
-/// What the machine of reports is called that say nothing else.
+/// The default name of the machine of a report.
 const PROCESSOR: &str = "A made-up processor";
 
 /// A report with a machine of this many SPEs in Cells of this size, and nothing measured.
@@ -222,7 +222,7 @@ pub fn two_cores() -> Report {
 }
 
 /// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell.
-/// All else in it stands in for what was not captured.
+/// Everything else in it is made up.
 pub fn captured_64_cores() -> Report {
     let mut report = empty(64, 2);
     report.envelope.machine.name =
@@ -243,7 +243,7 @@ pub fn captured_64_cores() -> Report {
     report
 }
 
-/// A report that says in every way that it should not be relied upon.
+/// A report with every kind of reason not to rely upon it.
 pub fn doubtful() -> Report {
     let mut report = two_cores();
     report.envelope.complete = false;
@@ -264,7 +264,7 @@ pub fn doubtful() -> Report {
     report
 }
 
-/// A machine with so many SPEs, in Cells of this size.
+/// A machine with this number of SPEs, in Cells of this size.
 pub fn machine(name: &str, spes: usize, cell: usize) -> MachineInfo {
     let numbers: Vec<usize> = (0..spes).collect();
     let cells = numbers.chunks(cell).map(|spes| CellInfo {
@@ -392,7 +392,7 @@ pub fn on_memory(block_bytes: usize) -> Parameters {
     }
 }
 
-/// One SPE; all on one buffer; all on their own.
+/// One SPE; all SPEs on one buffer; all SPEs on private buffers.
 fn spread(spes: usize, one: &Parameters) -> [Parameters; 3] {
     let all = |buffers| Parameters {
         spes,

@@ -1,4 +1,4 @@
-//! What programs and simulated machines did.
+//! Results of programs and of simulated machines.
 
 use std::collections::BTreeMap;
 

@@ -149,7 +149,7 @@ fn reproduced(name: &str, value: Option<f64>) -> Reproduced {
     }
 }
 
-/// The same, with a parameter that was fitted to it.
+/// The number with a parameter that was fitted to it.
 fn fitted(number: Reproduced) -> Reproduced {
     Reproduced {
         served_for_calibration: true,
@@ -159,7 +159,7 @@ fn fitted(number: Reproduced) -> Reproduced {
     }
 }
 
-/// The same, which nothing was fitted to.
+/// The number as an independent one, to which nothing was fitted.
 fn independent(number: Reproduced) -> Reproduced {
     Reproduced {
         relation: Some(Relation::Independent),
@@ -247,7 +247,7 @@ pub fn two_papers() -> Reproduction {
     }
 }
 
-/// A figure of two panels, whose curves are up to 1,000 times apart.
+/// A figure of two panels. Its curves are up to 1,000 times apart.
 fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
     let curve = |name: &str, factor: f64| Curve {
         name: name.to_owned(),
@@ -280,7 +280,7 @@ fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
     }
 }
 
-/// The same as a machine that is simulated, as those of papers are.
+/// The machine as a simulated one, like those of papers.
 fn simulated(machine: MachineInfo) -> MachineInfo {
     MachineInfo {
         kind: "simulated".to_owned(),

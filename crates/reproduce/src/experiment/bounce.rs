@@ -1,4 +1,4 @@
-//! A line of memory that two SPEs take away from each other (cellmark section 3.5).
+//! A line of memory that two SPEs change in turn (cellmark section 3.5).
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
@@ -16,7 +16,7 @@ pub struct Bounce {
     pub between: [u16; 2],
 }
 
-/// Changes by each SPE before those that are timed, and timed changes.
+/// The changes by each SPE before the timed ones.
 const WARM_UP: u32 = 8;
 const TIMED: u32 = 64;
 
@@ -42,8 +42,8 @@ impl Bounce {
     }
 }
 
-/// Adds 1 whenever the number in the line is this SPE's turn, even or odd. Returns the time from
-/// one change, by either SPE, to the next, in nanoseconds.
+/// Adds 1 whenever it is this SPE's turn: whether the number in the line is even or odd decides
+/// that. Returns the time from one change, by either SPE, to the next, in nanoseconds.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

@@ -1,4 +1,4 @@
-//! All mappings of a ring of tasks, whose program is that of [`cellworks_mapping::experiment`].
+//! All mappings of a ring of tasks. The tasks run the program of [`cellworks_mapping::experiment`].
 
 use std::iter;
 
@@ -7,32 +7,32 @@ use serde::Deserialize;
 
 use super::Dimension;
 
-/// In how many rounds the time of a mapping counts.
+/// The number of timed rounds of a mapping.
 const ROUNDS: u32 = 30;
 
-/// Tasks in a ring, for all mappings to SPEs in which SPE 0 has task 0.
+/// Tasks in a ring, with all mappings to SPEs in which SPE 0 has task 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
-    /// How many SPEs and tasks, 3 to 8.
+    /// The number of SPEs and of tasks, 3 to 8.
     pub spes: u8,
     /// Bytes of a packet: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
     /// Whether packets go around in one direction only.
     #[serde(default)]
     pub one_way: bool,
-    /// What is asked of the times of all mappings.
+    /// The statistic of the times of all mappings that is the result.
     pub statistic: RingStatistic,
-    /// The mapping that is asked about: the task of SPE 0, of SPE 1 and so on.
+    /// The mapping that the statistic is about: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The packets that those of `packet_bytes` are compared with, by `correlation`: a multiple of
-    /// 16, up to 16,384.
+    /// The size of the packets that `correlation` compares with those of `packet_bytes`: a multiple
+    /// of 16, up to 16,384.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }
 
-/// A property of the times of all mappings.
+/// A statistic of the times of all mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingStatistic {
@@ -40,16 +40,15 @@ pub enum RingStatistic {
     WorstToBest,
     /// The median divided by the shortest.
     MedianToBest,
-    /// That of a mapping divided by the shortest.
+    /// The time of one mapping divided by the shortest.
     MappingToBest,
-    /// The place of a mapping among all, the fastest at 1.
+    /// The place of one mapping among all; the fastest is at 1.
     Rank,
-    /// The range of the middle half of the times, divided by the median: how much the mapping
-    /// matters, a few very fast or slow ones left aside.
+    /// The range of the middle half of the times, divided by the median. It shows how much the
+    /// mapping matters, without a few very fast or slow ones.
     MiddleHalf,
-    /// How far the mappings take as long with packets of one size as with those of another: the
-    /// correlation coefficient of the times, 1 where they are proportional, about 0 where they are
-    /// random.
+    /// The correlation coefficient of the times with packets of one size and those with packets of
+    /// another. It is 1 if the times are proportional, and about 0 if they are random.
     Correlation,
 }
 
@@ -79,14 +78,16 @@ impl Ring {
                 );
             }
         }
-        let asks_for_one = matches!(
+        let is_about_one = matches!(
             self.statistic,
             RingStatistic::Rank | RingStatistic::MappingToBest
         );
-        match (&self.mapping, asks_for_one) {
-            (None, true) => return Err("its ring needs a `mapping` to ask about".to_owned()),
+        match (&self.mapping, is_about_one) {
+            (None, true) => {
+                return Err("its statistic is about one mapping; add `mapping`".to_owned());
+            }
             (Some(_), false) => {
-                return Err("its ring asks about all mappings; remove `mapping`".to_owned());
+                return Err("its statistic is about all mappings; remove `mapping`".to_owned());
             }
             (Some(mapping), true) if self.place_of(mapping).is_none() => {
                 return Err(format!(
@@ -127,7 +128,7 @@ impl Ring {
         })
     }
 
-    /// What follows from the times of all [runs](Self::runs).
+    /// The statistic, from the times of all [runs](Self::runs).
     pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
         let times = Times::of(ns).expect("there is always one mapping");
         let of_mapping = || {

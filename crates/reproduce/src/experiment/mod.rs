@@ -1,4 +1,4 @@
-//! What can be simulated, as papers name it.
+//! The experiments that can be simulated, in the terms of the papers.
 
 mod bounce;
 mod mappings;
@@ -31,31 +31,33 @@ pub(crate) use outcome::Outcome;
 pub enum Experiment {
     /// A measurement of `cellworks stats`.
     Stats(Stats),
-    /// One tick of the decrementer, which the machine's description states.
+    /// The time of one tick of the decrementer, which the machine's description states.
     Tick,
     /// Tasks that pass packets around a ring, for all mappings to SPEs.
     Ring(Ring),
     /// SPEs that move blocks without waiting for each.
     Stream(Stream),
-    /// A line that SPEs take away from each other.
+    /// A line that two SPEs change in turn.
     Bounce(Bounce),
     /// A communication by a channel on the PPE alone: a write to a buffer, and a read from it.
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// How many times as fast such a program is, as with one process on one SPE.
+    /// How many times as fast a program of `cellworks run` is as the same program with one process
+    /// on one SPE.
     SpeedUp(Run),
-    /// The computation from which on a ring scales well.
+    /// The least computation with which a ring scales well.
     ScalesFrom(ScalesFrom),
     /// Several experiments, put together.
     Combined(Combined),
 }
 
-/// Several experiments, put together. All have to give the same: a time, a bandwidth or a ratio.
+/// Several experiments, put together. All must have results of the same kind: a time, a bandwidth
+/// or a ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {
-    /// How.
+    /// How their values become one.
     pub how: Combination,
     /// The experiments.
     pub of: Vec<Experiment>,
@@ -88,7 +90,7 @@ pub enum Access {
     SystemCalls,
 }
 
-/// What the result of an experiment is.
+/// The kind of an experiment's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
     /// Nanoseconds.
@@ -113,7 +115,7 @@ impl Dimension {
     }
 }
 
-/// One run of a machine: what is equal needs to be simulated only once.
+/// One run of a machine. Equal runs are simulated only once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Simulation {
     /// The name of the machine's description.
@@ -122,7 +124,7 @@ pub(crate) struct Simulation {
     pub program: Program,
 }
 
-/// What runs.
+/// The program of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Program {
     Stats(Stats),
@@ -134,15 +136,15 @@ pub(crate) enum Program {
     Run(Run),
 }
 
-/// Finds the outcome of a simulation; `Err` says why there is none.
+/// Finds the outcome of a simulation; `Err` is the reason why there is none.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs on a machine, whose decrementer counts at `timebase_hz`.
+    /// Runs on a machine whose decrementer counts at `timebase_hz`.
     ///
     /// # Errors
     ///
-    /// Why the machine gave no number.
+    /// The reason why the machine gave no number.
     pub fn run<M: CellMachine>(&self, machine: &M, timebase_hz: u64) -> Result<Outcome, String> {
         match self {
             Self::Stats(stats) => stats.run(machine),
@@ -157,7 +159,7 @@ impl Program {
 }
 
 impl Experiment {
-    /// What the result is; the message says what is wrong with the experiment.
+    /// The kind of the result. The error is what is wrong with the experiment.
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
@@ -174,7 +176,7 @@ impl Experiment {
         }
     }
 
-    /// Adds the simulations that it needs to `all`.
+    /// Adds the simulations of this experiment to `all`.
     pub(crate) fn simulations(&self, machine: &Arc<str>, all: &mut Vec<Simulation>) {
         let mut one = |access, program| {
             all.push(Simulation {
@@ -209,8 +211,8 @@ impl Experiment {
         }
     }
 
-    /// The outcome of the first of its [simulations](Self::simulations), which is that of itself if
-    /// another one is only what it is compared with.
+    /// The outcome of the first of its [simulations](Self::simulations). If there is another one
+    /// that the first is only compared with, this is the outcome of the experiment itself.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,
@@ -221,8 +223,8 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// Its result, from those of its [simulations](Self::simulations); in nanoseconds or bytes a
-    /// second.
+    /// The result of the experiment, from those of its [simulations](Self::simulations), in
+    /// nanoseconds or bytes a second.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);
         let times = || -> Result<Vec<f64>, String> {

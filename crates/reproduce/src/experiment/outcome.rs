@@ -1,14 +1,14 @@
-//! What an experiment finds, and why it may find nothing.
+//! The outcome of an experiment, or the reason why there is none.
 
 pub(super) use cellworks_mapping::experiment::gather::{check_spes, failed};
 use serde::{Deserialize, Serialize};
 
-/// What a run found.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// The time of one operation.
     pub ns: f64,
-    /// What all SPEs moved together, if they moved anything.
+    /// The bytes a second that all SPEs together moved, if they moved anything.
     pub bytes_per_s: Option<f64>,
 }
 

@@ -5,7 +5,7 @@ use cellworks_machine::{Machine, Span};
 
 use super::outcome::{Outcome, failed};
 
-/// Timed communications, and those before them.
+/// The number of timed communications, and of those before them.
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 

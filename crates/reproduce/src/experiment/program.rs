@@ -1,7 +1,7 @@
 //! Programs of `apps`, with the parameters that a paper states.
 //!
-//! A speed-up is of one simulation over another: that of the same program by a single process. The
-//! computation from which on a ring scales well is found in several speed-ups.
+//! A speed-up compares two simulations: the program, and the same program with a single process.
+//! The least computation with which a ring scales well follows from several speed-ups.
 
 use std::iter;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A program of `cellworks run`, with all its parameters, and which of its numbers counts.
+/// A program of `cellworks run`, with all its parameters, and the number of its output that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -21,12 +21,12 @@ pub struct Run {
     pub program: String,
     /// The names and values of all its parameters, such as `{ threads = 8, yields = 16_000 }`.
     pub with: Map<String, Value>,
-    /// Which of its numbers counts, such as `switch`: a time or a bandwidth.
+    /// The number of its output that counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
-    /// Of how many such runs, one after the other, the published time is.
+    /// The published time is that of this number of runs, one after the other.
     #[serde(default = "once")]
     pub times: u32,
-    /// What the published time is a part of: 2 for the time of half of what runs.
+    /// The published time is divided by this: 2 for the time of half of what runs.
     #[serde(default = "once")]
     pub divided_by: u32,
     /// How the PPE reaches mailboxes.
@@ -34,15 +34,16 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The computation in each step of a program from which on it scales well: there its speed-up is
-/// for the first time the stated share of the number of SPEs. It is looked for where `operations`
-/// say, and between two of them times are taken to be in a line.
+/// The least computation in each step of a program with which the program scales well: its speed-up
+/// is for the first time the stated share of the number of SPEs. The speed-up is simulated at the
+/// numbers in `operations`. Between two of them the times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program, whose parameter `operations` is replaced, and the time that a speed-up is of.
+    /// The program. `operations` replaces its parameter of that name. The speed-up is that of its
+    /// time.
     pub of: Run,
-    /// Which share of the number of SPEs a speed-up has to be, in per cent: 1 to 100.
+    /// The share of the number of SPEs that a speed-up must reach, in per cent: 1 to 100.
     pub efficiency_percent: u16,
     /// Floating-point operations of a step, in rising order; at least 2.
     pub operations: Vec<u64>,
@@ -52,7 +53,7 @@ fn once() -> u32 {
     1
 }
 
-/// How many nanoseconds the unit of a time has.
+/// The nanoseconds in a unit of time.
 fn nanoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ns" => Some(1.0),
@@ -63,14 +64,14 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// The same with another value of a parameter; `None` if it has no such parameter.
+    /// The same run with another value of a parameter; `None` if it has no such parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();
         Some(run)
     }
 
-    /// The same by one process.
+    /// The same run with one process.
     pub(super) fn alone(&self) -> Result<Self, String> {
         let alone = self.at("spes", 1).and_then(|run| run.at("threads", 1));
         alone.ok_or_else(|| {
@@ -81,7 +82,7 @@ impl Run {
         })
     }
 
-    /// What the number that counts is; the message says what is wrong with the run.
+    /// The kind of the number that counts. The error is what is wrong with the run.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
         let metric = self.visited(Check(self))?;
         match metric.unit {
@@ -127,7 +128,7 @@ impl Run {
     }
 }
 
-/// Whether there is such a program with such parameters, and what it gives.
+/// Checks that there is such a program with these parameters, and finds the kind of its number.
 struct Check<'a>(&'a Run);
 
 impl Visitor for Check<'_> {
@@ -139,7 +140,7 @@ impl Visitor for Check<'_> {
     }
 }
 
-/// Runs on a machine.
+/// Runs a program on a machine.
 struct On<'a, M> {
     run: &'a Run,
     machine: &'a M,
@@ -167,7 +168,7 @@ impl<M: Machine> Visitor for On<'_, M> {
             let times = f64::from(run.times) / f64::from(run.divided_by);
             return Ok(Outcome::time(value * nanoseconds * times));
         }
-        // Of all SPEs together, block after block.
+        // The bandwidth of all SPEs together, which move block after block.
         let block_bytes = run.with.get("block_bytes").and_then(Value::as_f64);
         Ok(Outcome {
             ns: block_bytes.unwrap_or(1.0) / value * 1e9,
@@ -204,18 +205,18 @@ impl ScalesFrom {
         }
     }
 
-    /// What runs: for each number of operations one process alone, and all.
+    /// The runs: for each number of operations, one with one process and one with all.
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
         let at = |operations: &u64| self.of.at("operations", *operations);
         let all = self.operations.iter().filter_map(at);
         all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
     }
 
-    /// The operations, from the times of the [runs](Self::runs).
+    /// The least number of operations, from the times of the [runs](Self::runs).
     pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
         let spes = self.of.with["spes"].as_f64().unwrap_or_default();
         let wanted = spes * f64::from(self.efficiency_percent) / 100.0;
-        // Above 0 where it scales well.
+        // A margin is above 0 if the program scales well.
         let margins = times.chunks_exact(2).map(|pair| pair[0] - wanted * pair[1]);
         let operations = self.operations.iter().map(|operations| *operations as f64);
         let points: Vec<(f64, f64)> = operations.zip(margins).collect();

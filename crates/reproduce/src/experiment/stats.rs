@@ -1,4 +1,4 @@
-//! Measurements of `cellworks stats`, with as many iterations as a simulated machine needs.
+//! Measurements of `cellworks stats`, with the number of iterations that a simulated machine needs.
 
 use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
 use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
@@ -8,13 +8,13 @@ use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
 /// A measurement of `cellworks stats`, in the terms of the paper's flags; see
-/// [`cellworks_stats::Request`]. What is not given is as there.
+/// [`cellworks_stats::Request`], which also has the values of what is not given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
-    /// What is measured.
+    /// The function that is measured.
     pub function: Function,
-    /// How many SPEs; between SPEs, SPE 0 is one of them.
+    /// The number of SPEs; between SPEs, SPE 0 is one of them.
     #[serde(default = "one")]
     pub spes: usize,
     /// Whether they share a buffer or variable.
@@ -35,18 +35,18 @@ pub struct Stats {
     /// Bytes from one private buffer to the next.
     #[serde(default)]
     pub stride_bytes: Option<usize>,
-    /// SPE 0 in place of the PPE or of main memory.
+    /// Whether SPE 0 is used instead of the PPE or main memory.
     #[serde(default)]
     pub between_spes: bool,
     /// How the PPE reaches the registers of SPEs.
     #[serde(default)]
     pub ppe_access: Access,
-    /// Which of its results counts.
+    /// The result that counts.
     #[serde(default)]
     pub gives: Gives,
 }
 
-/// Which result of a measurement counts.
+/// The results of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gives {
@@ -74,8 +74,8 @@ const fn shared() -> Buffers {
     Buffers::Shared
 }
 
-/// What a simulated machine allows. The memory is that of one module of a QS20, half of it, which
-/// is more than any measurement here takes.
+/// The limits of a simulated machine. The memory is half of one module of a QS20, which is more
+/// than any measurement here takes.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -85,16 +85,17 @@ const LIMITS: Limits = Limits {
 };
 
 /// The most and the fewest iterations that are timed. A simulated machine repeats itself exactly
-/// after a few, so more only take time; what needs thousands of requests is in a steady state by
-/// itself.
+/// after a few iterations, so more would only take time. A measurement of thousands of requests
+/// reaches a steady state within one iteration.
 const ITERATIONS: (u64, u64) = (64, 4);
-/// About how many bus requests a measurement may have.
+/// The most bus requests that a measurement should have.
 const REQUESTS: u64 = 30_000;
-/// Creating a program takes milliseconds and moves nothing: it needs no steady state.
+/// The iterations when programs are created. This takes milliseconds and moves nothing, so it needs
+/// no steady state.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {
-    /// The measurement, whichever of its results counts.
+    /// The measurement without the choice of its result.
     pub(crate) fn operation(&self) -> Self {
         Self {
             gives: Gives::Latency,

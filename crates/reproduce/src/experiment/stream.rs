@@ -8,13 +8,14 @@ use serde::Deserialize;
 use super::outcome::{Outcome, check_spes, failed};
 
 /// SPEs that move blocks between their local stores and main memory, or the local stores of other
-/// SPEs, with several under way; the result is what all move together.
+/// SPEs. Each SPE keeps several blocks under way. The result is what all SPEs move together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     /// The SPEs that move blocks.
     pub spes: Vec<u16>,
-    /// The SPE whose local store each of them accesses; main memory if there are none.
+    /// The SPE whose local store each of them accesses. If the list is empty, they access main
+    /// memory.
     #[serde(default)]
     pub lenders: Vec<u16>,
     /// Whether they put blocks instead of getting them.
@@ -22,16 +23,16 @@ pub struct Stream {
     pub put: bool,
     /// Bytes of a block: a multiple of 16, up to 16,384.
     pub block_bytes: u32,
-    /// Blocks of an SPE under way at once.
+    /// The number of blocks that an SPE keeps under way.
     pub in_flight: u32,
 }
 
-/// What each SPE moves before the time counts and after it, and while it does.
+/// The bytes that each SPE moves before the timed part and after it.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
-/// The far end: blocks follow each other in a window of this size, over and over.
+/// The size of the window at the far end. Blocks follow each other in it, over and over.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// As many tag groups as there are without those that libspe2 keeps for itself.
+/// The most blocks under way: the number of tag groups that libspe2 does not keep for itself.
 const IN_FLIGHT_MAX: u32 = 8;
 
 impl Stream {
@@ -101,8 +102,7 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window, and moves blocks if it is one of those that do; what it moved, in bytes a
-    /// second.
+    /// Lends a window, and moves blocks if `moves`. Returns what it moved, in bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(
@@ -148,7 +148,7 @@ impl Stream {
         for block in 0..edge + timed + edge {
             mfc.wait_all(tag(block).mask());
             issue(block + self.in_flight)?;
-            // Others may begin later and end earlier, so both edges are left out.
+            // Other SPEs may begin later and end earlier, so the time counts without both edges.
             if block + 1 == edge {
                 begin = spe.now();
             }

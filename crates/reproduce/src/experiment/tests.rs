@@ -1,4 +1,4 @@
-//! The programs on the host, whose numbers mean nothing here: what they do is the same on every
+//! Experiments on the host. Their numbers mean nothing there, but what they do is the same on every
 //! machine.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,7 +24,7 @@ fn experiment(text: &str) -> Experiment {
     wrapped.experiment
 }
 
-/// What looks for the computation from which on a ring scales well.
+/// An experiment for the least computation with which a ring scales well.
 fn scales_from(spes: u16, efficiency_percent: u16, operations: &str) -> String {
     format!(
         r#"kind = "scales-from", of = {{ program = "ratio", with = {{ spes = {spes}, threads = 1, transport = "coordinator", operations = 1, steps = 10 }}, gives = "time_per_step" }}, efficiency_percent = {efficiency_percent}, operations = {operations}"#
@@ -69,7 +69,7 @@ fn numbers_go_around_a_ring_of_channels() {
     gives_a_time(r#"kind = "ppe-communication""#);
 }
 
-/// The simulation is one run of them, and repeats, so the time of several is known.
+/// The simulation is a single run and repeats exactly, so the time of several runs is known.
 #[test]
 fn a_published_time_may_be_that_of_several_runs() {
     let time = |times| {
@@ -86,7 +86,7 @@ fn a_published_time_may_be_that_of_several_runs() {
 
 #[test]
 fn processes_share_programs_as_one_alone_does_them() {
-    // What they find is compared with what it has to be.
+    // Each program compares its result with the right one.
     for (program, with, gives) in [
         (
             "knn",
@@ -142,8 +142,8 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // Subtracting the reference may leave nothing of a switch on a computer that is busy with
-    // others.
+    // On a computer that is busy with other programs, subtracting the reference may leave nothing
+    // of a switch.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -176,8 +176,8 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// The value of an experiment whose simulations take 100 ns, 200 ns, ... in their order, and move
-/// as many bytes a second.
+/// The value of an experiment whose simulations take 100 ns, 200 ns and so on in their order. Each
+/// moves the same number of bytes a second.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();
@@ -212,7 +212,7 @@ fn experiments_are_combined() {
 
 #[test]
 fn a_speed_up_is_over_one_process() {
-    // 100 ns; one process takes 200 ns.
+    // This run takes 100 ns; with one process it takes 200 ns.
     let text = r#"kind = "speed-up", program = "prototein", with = { spes = 16, threads = 2, transport = "direct", prototein = "HPPH", placed = 2 }, gives = "time""#;
     assert_eq!(value(text), 2.0);
     let mut all = Vec::new();
@@ -233,8 +233,8 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // Pairs of the times of one process and of 4: it is twice as fast where the second pair lies,
-    // and half-way to the third.
+    // Pairs of times, with one process and with 4. First the program is twice as fast at the second
+    // pair, then half-way from the second pair to the third.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(
@@ -249,7 +249,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
 
 #[test]
 fn statistics_are_of_all_mappings() {
-    // 102 is the third in the order of a dictionary, so it takes 300 ns.
+    // 102 is the third mapping in the order of a dictionary, so it takes 300 ns.
     let of = |rest| {
         value(&format!(
             r#"kind = "ring", spes = 4, packet_bytes = 16, {rest}"#
@@ -266,13 +266,13 @@ fn statistics_are_of_all_mappings() {
     );
     // 200 ns and 500 ns are the ends of the middle half.
     assert_eq!(of(r#"statistic = "middle-half""#), 3.0 / 4.0);
-    // 700 ns to 1,200 ns with the other packets: as many ns longer for each mapping.
+    // With the other packets the mappings take 700 ns to 1,200 ns: each takes the same time longer.
     let alike = of(r#"statistic = "correlation", other_packet_bytes = 32"#);
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// The share of random machines on which a shape holds: each simulation takes a time of its own
-/// from 1.0 to 1.2 us, equally likely.
+/// The share of random machines on which a shape holds. On such a machine each simulation takes a
+/// random time from 1.0 to 1.2 us, with equal probability.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();
@@ -315,11 +315,11 @@ fn what_cannot_be_simulated_is_refused() {
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank""#,
-            "its ring needs a `mapping` to ask about",
+            "its statistic is about one mapping; add `mapping`",
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "worst-to-best", mapping = "0123""#,
-            "its ring asks about all mappings; remove `mapping`",
+            "its statistic is about all mappings; remove `mapping`",
         ),
         (
             r#"kind = "ring", spes = 4, packet_bytes = 16, statistic = "rank", mapping = "1023""#,

@@ -1,6 +1,7 @@
-//! What the value of each key may be. The unit at the end of a key's name says it of most numbers.
+//! What the value of each key may be. For most numbers the unit at the end of the key's name
+//! decides it.
 //!
-//! Values that are right by themselves but not together are for [`check`](super::check).
+//! Values that are right one by one but do not fit together are found by [`check`](super::check).
 
 use std::fmt::{self, Display};
 
@@ -48,7 +49,7 @@ impl Display for Whole {
     }
 }
 
-/// A number as TOML has it, with the digits in groups of three.
+/// A number as TOML writes it, with the digits in groups of three.
 struct Digits(u64);
 
 impl Display for Digits {
@@ -64,7 +65,8 @@ impl Display for Digits {
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
 /// The table and the key that a path such as `memory[1].banks` ends with: `memory` and `banks`. A
-/// path to an element of a list, or to the value of a quantity, ends with the key of that.
+/// path to an element of a list, or to the value of a quantity, ends with the key of the list or of
+/// the quantity.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -72,11 +74,11 @@ fn table_and_key(path: &str) -> (&str, &str) {
     (&table[..named(table)], &key[..named(key)])
 }
 
-/// What the number that a path leads to may be.
+/// What the number at a path may be.
 ///
-/// The ranges hold every machine that may reasonably be described, and keep 64 bits of femtoseconds
-/// from overflowing: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128
-/// bytes takes at most 1.28 * 10^11 fs, where 1.8 * 10^19 fit.
+/// The ranges allow every machine that may reasonably be described, and 64 bits of femtoseconds do
+/// not overflow: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128 bytes
+/// takes at most 1.28 * 10^11 fs, while 64 bits hold 1.8 * 10^19.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -90,21 +92,21 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // What a program can do again and again must take time, or a loop that waits would never
-        // end.
+        // What a program can do again and again must take time: otherwise a loop that waits would
+        // never end.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell, a module, or a tile's column or row. Whether there is such
-        // an element is for `check` to say.
+        // The number of an SPE, a Cell, a module, or the column or row of a tile. Whether the
+        // machine has such an element is found by `check`.
         _ => whole(0, 65_535),
     }
 }
 
-/// What the text that a path leads to may be, and whether this one is.
+/// What the text at a path may be, and whether `text` is allowed.
 pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
     let is_in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let (allowed, is_allowed) = match path {
@@ -117,7 +119,7 @@ pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
 const NAME: &str = "lower-case letters, digits and dashes";
 const LINE: &str = "text on one line";
 
-/// What the list that a path leads to may be. Lists hold one element or more.
+/// What the list at a path may be. Lists hold one element or more.
 pub(super) fn list(path: &str) -> Option<&'static str> {
     let is_inner = path.ends_with(']');
     match table_and_key(path) {
@@ -138,10 +140,10 @@ pub(super) fn one_of(words: &[&str]) -> String {
     quoted.collect::<Vec<_>>().join(", ")
 }
 
-/// A table, as the rest of a file has it.
+/// A table as the rest of a file writes it.
 pub(super) const TABLE: &str = "a table of keys";
 
-/// What may stand where a path leads to, at which nothing stands.
+/// What may be written at a path at which nothing is written.
 pub(super) fn at(path: &str) -> String {
     if let Some(list) = list(path) {
         return list.to_owned();

@@ -1,14 +1,14 @@
-//! What must fit together in a description whose values are right one by one.
+//! Finds values that are right one by one but do not fit together in one machine.
 
 use std::collections::BTreeSet;
 
 use super::file::File;
 use super::*;
 
-/// More than any chip has; ids, and the tables that they index, have room for it.
+/// No chip has more SPEs. Ids, and the tables that they index, have room for this number.
 pub(super) const SPES_MAX: usize = 1_024;
 
-/// Takes down what no machine can have together; `file` knows where it is written.
+/// Records all values that no machine can have together. `file` gives the place of each.
 pub(super) fn check(machine: &Description, file: &File<'_>) {
     cells(machine, file);
     modules(machine, file);
@@ -123,7 +123,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // What is missing may be what is misspelt.
+        // The missing element may be the one that is misspelt.
         return;
     }
     let missing = |element: &str, why: String| {
@@ -164,7 +164,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
 
 fn is_element(name: &str) -> bool {
     let spe = name.strip_prefix("SPE");
-    // As it is written back: no sign, and no zeros in front.
+    // A number as it is written back: no sign, and no leading zeros.
     let is_number = |spe: &str| {
         spe.parse()
             .is_ok_and(|number: u16| number.to_string() == spe)
@@ -176,7 +176,7 @@ fn is_element(name: &str) -> bool {
 fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
-    // Round one way only, the farthest element is the one just behind.
+    // If packets can go one way round only, the farthest element is the one just behind.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";

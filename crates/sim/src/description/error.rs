@@ -13,7 +13,7 @@
 #[error("{}", self.lines().join("\n"))]
 pub struct DescriptionError {
     file: String,
-    /// The line of each problem, by which they are ordered, and what it is.
+    /// The line of each problem, by which the problems are sorted, and the problem itself.
     problems: Vec<(usize, String)>,
 }
 
@@ -25,7 +25,7 @@ impl DescriptionError {
         }
     }
 
-    /// The problems of several; `None` if there are none.
+    /// The problems of several errors; `None` if there are none.
     pub(super) fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut all = errors.into_iter().reduce(|mut all, error| {
             all.problems.extend(error.problems);

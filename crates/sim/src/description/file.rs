@@ -1,4 +1,4 @@
-//! The file of a description: its values, and where each of them stands.
+//! The file of a description: its values, and the place of each of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use super::error::DescriptionError;
 pub(super) struct File<'t> {
     name: &'t str,
     text: &'t str,
-    /// All that is written in it: a table.
+    /// All that the file holds: a table.
     pub root: Spanned<DeValue<'t>>,
-    /// What stands for a value that is missing: a table without keys.
+    /// The value that replaces a missing one: a table without keys.
     pub nothing: Spanned<DeValue<'t>>,
-    /// What was found to be wrong.
+    /// The problems that were found.
     problems: RefCell<Vec<DescriptionError>>,
-    /// The keys that are missing, by their paths; without an error in what is made up itself.
+    /// The missing keys, by their paths. A key that is missing in a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// Paths to what stands for something that is wrong: what is in it says nothing.
+    /// The paths at which a made-up value replaces a wrong one. Nothing inside them is reported.
     made_up: RefCell<Vec<String>>,
 }
 
@@ -51,14 +51,14 @@ impl<'t> File<'t> {
         Ok(file)
     }
 
-    /// Takes down that what `path` leads to is wrong, and reading goes on.
+    /// Records that the value at `path` is wrong. Reading goes on.
     pub fn wrong(&self, path: &str, error: DescriptionError) {
         if !self.is_made_up(path) {
             self.problems.borrow_mut().push(error);
         }
     }
 
-    /// Whether what `path` leads to is not what the file has, or is in such a thing.
+    /// Whether the value at `path` is made up, or is inside a made-up value.
     fn is_made_up(&self, path: &str) -> bool {
         let is_in = |whole: &String| {
             let rest = path.strip_prefix(whole.as_str());
@@ -67,23 +67,23 @@ impl<'t> File<'t> {
         self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
     }
 
-    /// Says that all values are there and read.
+    /// To be called when all values were read.
     pub fn is_read(&self) {
         self.made_up.take();
     }
 
-    /// Takes down what is wrong about what `path` leads to.
+    /// Records a problem of the value at `path`.
     pub fn problem(&self, path: &str, problem: impl Display) {
         self.wrong(path, self.error(path, problem));
     }
 
-    /// Says that what `path` leads to has no value of its own from now on.
+    /// From now on the value at `path` counts as made up.
     pub fn make_up(&self, path: &str) {
         self.made_up.borrow_mut().push(path.to_owned());
     }
 
-    /// Takes down that the key `path` is missing, and forgets all else: the file is to be read
-    /// again, with something in its place.
+    /// Records that the key `path` is missing, and forgets all other problems: the file is then
+    /// read again with a made-up value for that key.
     pub fn misses(&self, path: String, error: DescriptionError) {
         let error = (!self.is_made_up(&path)).then_some(error);
         self.problems.take();
@@ -91,7 +91,7 @@ impl<'t> File<'t> {
         self.missing.borrow_mut().insert(path, error);
     }
 
-    /// The missing keys of a table, of which `path` is the beginning of their paths.
+    /// The missing keys of a table. `path` is the beginning of their paths.
     pub fn missing_in(&self, path: &str, keys: &[&'static str]) -> Vec<&'static str> {
         let missing = self.missing.borrow();
         let is_missing = |key: &&&str| {
@@ -114,15 +114,15 @@ impl<'t> File<'t> {
         DescriptionError::all(all).map_or(Ok(()), Err)
     }
 
-    /// An error about what stands so far from the beginning of the file.
+    /// An error about the text at `offset` bytes from the beginning of the file.
     pub fn error_at(&self, offset: usize, problem: String) -> DescriptionError {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         DescriptionError::new(self.name, line, problem)
     }
 
-    /// An error about what `path` leads to, such as `memory[1].cell`; about the nearest part of the
-    /// path that is written down, if all of it is not.
+    /// An error about the value at `path`, such as `memory[1].cell`. If that value is not in the
+    /// file, the error is about the nearest part of the path that is.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {
@@ -139,7 +139,7 @@ impl<'t> File<'t> {
         self.error_at(here.span().start, format!("{path} {problem}"))
     }
 
-    /// What is written there, or the beginning of it.
+    /// The text of a span, or the beginning of it.
     pub fn excerpt(&self, span: Range<usize>) -> String {
         const LONGEST: usize = 60;
         let line = self.text.get(span).unwrap_or_default();

@@ -15,14 +15,14 @@ use super::*;
 const HEAD: &str = "\
 # Descriptions of machines
 
-A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes one to begin with, `cellworks machines \
-mine.toml` checks one and names all that is wrong, `cellworks machines diff qs20 mine.toml` says what is different, and `cellworks \
-machine mine.toml --html mine.html` draws it.
+A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes a file to start from, `cellworks machines \
+mine.toml` checks a file and lists all its problems, `cellworks machines diff qs20 mine.toml` lists the differences, and `cellworks \
+machine mine.toml --html mine.html` draws the machine.
 
-A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` says where it comes \
-from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it was \
-fitted to. The unit ends the name of the key: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those of \
-`bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. What has no unit is a number of something.
+A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` is where the number \
+comes from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it \
+was fitted to. The name of the key ends with the unit: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those \
+of `bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. A number without a unit is a count.
 
 This page is made from the code that reads the files.
 ";
@@ -97,7 +97,7 @@ fn page() -> String {
                 path => format!("{path}.{key}"),
             };
             let meaning = schema["description"].as_str().expect("a key has a comment");
-            // A link in a comment is a name on a page.
+            // A link in a comment becomes a plain name on the page.
             let meaning = meaning.replace('\n', " ");
             let allowed = allowed::at(&path);
             page += &format!("| `{key}` | {} | {allowed} | {meaning} |\n", unit(key));
@@ -107,7 +107,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_keys_is_what_the_code_says() {
+fn the_page_of_keys_is_that_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machines.md");
     if std::env::var_os("RENEW_KEYS").is_some() {
         std::fs::write(&path, page()).unwrap();

@@ -15,13 +15,13 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// What stands for everything but the matrix in a machine of which only the matrix was measured.
+/// The values of everything but the matrix, for a machine of which only the matrix was measured.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
-/// Why there is no such machine.
+/// Why a machine could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It is neither the name of a machine that is built in nor a file.
+    /// The name is neither that of a machine that is built in nor that of a file.
     #[error(
         "no machine is called `{}`; {}built in: {}; or name a file that ends in .toml or .csv",
         name.escape_debug(),
@@ -29,9 +29,9 @@ pub enum LoadError {
         Description::built_in_names().collect::<Vec<_>>().join(", ")
     )]
     Unknown {
-        /// What was asked for.
+        /// The name or path that was given.
         name: String,
-        /// The name of a machine that is spelt alike, if one is.
+        /// The name of a machine that is spelt alike, if there is one.
         nearest: Option<&'static str>,
     },
     /// The file could not be read.
@@ -39,11 +39,11 @@ pub enum LoadError {
     Unreadable {
         /// Its path.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         why: io::Error,
     },
-    /// The file says something that no machine can be.
+    /// The file describes something that no machine can be.
     #[error(transparent)]
     Invalid(#[from] DescriptionError),
 }
@@ -85,7 +85,7 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`LoadError`]: no machine has this name, the file cannot be read, or it is not a description.
+    /// [`LoadError`]: no machine has this name, the file cannot be read, or it is no description.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
         if let Some(built_in) = Self::built_in(name_or_path) {
             return Ok(built_in);
@@ -110,8 +110,8 @@ impl Description {
         })
     }
 
-    /// A machine of which only the one-way times between its cores were measured: the text of a CSV
-    /// file that errors call `file`. See [`load`](Self::load).
+    /// A machine of which only the one-way times between its cores were measured, from the text of
+    /// a CSV file. Errors call the file `file`. See [`load`](Self::load).
     ///
     /// # Errors
     ///
@@ -119,7 +119,8 @@ impl Description {
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
-        // A title and a source can be printed on one line, whatever the file is called.
+        // A file's name may contain control characters, but a title and a source are printed on one
+        // line.
         let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
         let stem = Path::new(file).file_stem().unwrap_or_default();
         let stem = printable(&stem.to_string_lossy());

@@ -53,13 +53,14 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionE
     (0..cores).map(row).collect()
 }
 
-/// The time that a field holds, in picoseconds, if it holds any.
+/// The time in a field, in picoseconds, if the field has one.
 fn time_ps(field: &str) -> Result<Option<u64>, &str> {
     if field.is_empty() {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        // Both bounds are exact, and no sum is taken: the same on every computer.
+        // Both bounds are exact, and nothing is added up, so the result is the same on every
+        // computer.
         Ok(ns) if (0.0..=LONGEST_NS).contains(&ns) => Ok(Some((ns * 1_000.0).round() as u64)),
         _ => Err(field),
     }

@@ -1,8 +1,8 @@
 //! What a simulated machine is made of and how long everything takes: a TOML file with a source for
 //! every number.
 //!
-//! Every parameter is a [`Quantity`]: a whole number, whose unit ends the key's name, with its
-//! source and how sure it is. There are no numbers of a machine anywhere else.
+//! Every parameter is a [`Quantity`]: a whole number with its source and how sure it is. The name
+//! of its key ends with its unit. There are no numbers of a machine anywhere else.
 //!
 //! ```text
 //!   name of a machine ──┐
@@ -38,19 +38,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The number; its unit ends the name of its key.
+    /// The number; the name of its key ends with its unit.
     pub value: u64,
     /// Where it comes from.
     pub source: String,
     /// How sure it is.
     pub sure: Certainty,
-    /// The published number that it was fitted to, if it was.
+    /// The published number that the parameter was fitted to, if it was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_to: Option<String>,
 }
 
 impl Quantity {
-    /// A number of which nothing else is known: its source is "not given", and it is uncertain.
+    /// A number without further information: its source is "not given", and it is uncertain.
     pub fn plain(value: u64) -> Self {
         Self {
             value,
@@ -66,25 +66,25 @@ impl Quantity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// A named source says it.
+    /// A named source states it.
     Stated,
     /// It follows from stated facts by arithmetic.
     Derived,
-    /// Recalled, or from a weak source.
+    /// It was recalled, or comes from a weak source.
     Uncertain,
-    /// Chosen so that a published number comes out; `fitted_to` says which.
+    /// It was chosen so that a published number comes out. `fitted_to` names that number.
     Fitted,
 }
 
-/// A machine. What [`load`](Self::load) and [`from_toml`](Self::from_toml) give is checked; what
-/// serde reads, or a program changes, is not.
+/// A machine. The results of [`load`](Self::load) and [`from_toml`](Self::from_toml) are checked;
+/// what serde reads, or a program changes, is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// What the command calls it: lower-case letters, digits and dashes.
+    /// The name of the machine on the command line: lower-case letters, digits and dashes.
     pub name: String,
-    /// What people call it.
+    /// The name of the machine for people.
     pub title: String,
     /// Clocks.
     pub clock: Clock,
@@ -125,9 +125,9 @@ impl Description {
     }
 }
 
-/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down: of 3.2 GHz
-/// each cycle exactly 312,500 fs, of 14.318 MHz the first tick 69,842,156 fs and 1,000 ticks
-/// 69,842,156,725 fs.
+/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down. At 3.2 GHz
+/// each cycle takes exactly 312,500 fs; at 14.318 MHz the first tick takes 69,842,156 fs, and 1,000
+/// ticks take 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -148,7 +148,7 @@ pub struct Cell {
     /// The physical numbers of the SPEs that programs may use, in the order of their ids. SPEs of
     /// Cell 0 get the first ids, those of Cell 1 the next.
     pub spes: Vec<u16>,
-    /// The memory module that is nearest.
+    /// The memory module that is nearest to the Cell.
     pub nearest_module: u16,
 }
 
@@ -157,9 +157,9 @@ pub struct Cell {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryModule {
-    /// The Cell whose interconnect it is attached to.
+    /// The number of the Cell whose interconnect the module is attached to.
     pub cell: u16,
-    /// On a mesh, its column and row; elsewhere nothing.
+    /// The column and row of its tile on a mesh; elsewhere the key is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<[u16; 2]>,
     /// How much memory, in bytes.
@@ -169,25 +169,27 @@ pub struct MemoryModule {
     /// From the command's arrival at the controller to the data at the bus, for a read of an idle
     /// bank.
     pub access_ps: Quantity,
-    /// From the last byte of a write at the controller until its MFC has been told.
+    /// From the last byte of a write at the controller until the MFC has the answer that the write
+    /// is complete.
     pub accept_ps: Quantity,
-    /// Banks, to which lines are dealt out in turn.
+    /// Banks. Consecutive lines are in different banks.
     pub banks: Quantity,
     /// How long a bank is busy with a read.
     pub bank_read_ps: Quantity,
     /// How long a bank is busy with a write.
     pub bank_write_ps: Quantity,
-    /// What the data pins lose when a read follows a write, or a write a read.
+    /// The time that the data pins lose when a read follows a write, or a write a read.
     pub turnaround_ps: Quantity,
-    /// Writes are collected up to this number, unless nothing else is to do, to save turnarounds.
+    /// Writes are collected up to this number, unless there is nothing else to do, to save
+    /// turnarounds.
     pub write_batch_lines: Quantity,
     /// Writes that the controller accepts before they are in a bank.
     pub write_queue_lines: Quantity,
-    /// The shortest write that is not a read, a change and a write.
+    /// The shortest write that needs no read of its line before.
     pub whole_write_bytes: Quantity,
     /// How often the memory is refreshed.
     pub refresh_interval_ps: Quantity,
-    /// For how long it is not available then.
+    /// How long the memory is not available during a refresh.
     pub refresh_ps: Quantity,
 }
 
@@ -206,8 +208,8 @@ pub enum Interconnect {
     Matrix(Matrix),
 }
 
-/// Reads an interconnect, whose kind is one of its keys. The derive would read all keys before it
-/// looks at the kind, and could not say where a value stands.
+/// Reads an interconnect. One of its keys is its kind. The code that serde derives would read all
+/// keys before it looks at the kind, and its errors could not name the place of a value.
 fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
     struct Kinds;
 
@@ -252,7 +254,7 @@ pub struct Rings {
     pub elements_source: String,
     /// Rings that run in the order of the elements.
     pub clockwise: Quantity,
-    /// Rings that run against it.
+    /// Rings that run against the order of the elements.
     pub counterclockwise: Quantity,
     /// How long a packet of up to 128 bytes holds a segment, and the ports at its ends.
     pub packet_bus_cycles: Quantity,
@@ -302,7 +304,7 @@ pub struct Matrix {
     pub one_way_ps: Vec<Vec<u64>>,
     /// Where the times come from.
     pub one_way_source: String,
-    /// From an SPE to memory or the PPE, and back, each way.
+    /// From an SPE to memory or the PPE, and the same back.
     pub to_memory_ps: Quantity,
     /// What the port of an element carries, in bytes a second, each way.
     pub port_bytes_per_s: Quantity,
@@ -313,7 +315,7 @@ pub struct Matrix {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandBus {
-    /// From a command to the combined response of all who snoop, within one Cell.
+    /// From a command to the combined response of all units that snoop, within one Cell.
     pub phase_bus_cycles: Quantity,
     /// The shortest time between two commands in one Cell.
     pub interval_bus_cycles: Quantity,
@@ -326,13 +328,13 @@ pub struct CommandBus {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// From the one Cell's interconnect to the other's.
+    /// From the interconnect of one Cell to that of the other.
     pub latency_ps: Quantity,
-    /// What it carries each way, in bytes a second.
+    /// What the link carries each way, in bytes a second.
     pub bytes_per_s: Quantity,
-    /// What goes with each packet of data, in bytes.
+    /// What the link carries with each packet of data, in bytes.
     pub packet_overhead_bytes: Quantity,
-    /// What a command or a response takes, in bytes.
+    /// The size of a command or a response on the link, in bytes.
     pub command_bytes: Quantity,
 }
 
@@ -341,9 +343,9 @@ pub struct Link {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mfc {
-    /// Bus requests that may be under way at once.
+    /// The most bus requests that one MFC has under way.
     pub outstanding_requests: Quantity,
-    /// The channel writes that issue a command, on the SPU.
+    /// The time of the channel writes on the SPU that issue a command.
     pub issue_cycles: Quantity,
     /// From the last channel write to the first bus request: queue, translation, unrolling.
     pub start_cycles: Quantity,
@@ -362,7 +364,7 @@ pub struct LocalStore {
     pub bytes: Quantity,
     /// From the request for a line to its first byte at the bus.
     pub read_cycles: Quantity,
-    /// From the last byte off the bus until the line is there, and its MFC has been told.
+    /// From the last byte off the bus until the line is in the local store and the MFC knows it.
     pub write_cycles: Quantity,
 }
 
@@ -384,7 +386,7 @@ pub struct Registers {
 pub struct Atomic {
     /// Lines in its cache.
     pub cache_lines: Quantity,
-    /// `getllar` or `putllc` on a line that it has, without the channel writes.
+    /// `getllar` or `putllc` on a line in its cache, without the channel writes.
     pub hit_cycles: Quantity,
 }
 

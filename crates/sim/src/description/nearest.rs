@@ -1,15 +1,15 @@
-//! What somebody may have meant.
+//! The name that a misspelt name most likely stands for.
 
-/// The most similar of the known names, if one is similar enough to be a slip.
+/// The most similar of the known names, if it is so similar that `name` can be a slip.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // One wrong letter in three is above this, and so is a letter or two swapped, dropped or
-    // doubled in a longer name; names that share only their ending, such as `hit_cycles` and
-    // `read_cycles`, are below.
+    // A name with one wrong letter in three is above this, and so is a longer name with a letter or
+    // two swapped, dropped or doubled. Names that only have the same ending, such as `hit_cycles`
+    // and `read_cycles`, are below.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));
     let similar = all.filter(|(similarity, _)| *similarity >= SIMILAR);
-    // Of equals, the first.
+    // The first of equally similar names.
     let best = similar.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, known)| known)
 }

@@ -6,8 +6,8 @@
 //!             └────────────── place of a key ──► check: what must fit together ◄─────────────────┘
 //! ```
 //!
-//! Which keys there are is what the derives of [`Description`] say. What their values may be is
-//! [`allowed`].
+//! The derives of [`Description`] define which keys there are. [`allowed`] defines what their
+//! values may be.
 
 use std::{fmt, iter};
 
@@ -29,9 +29,10 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// All that is wrong: no TOML, keys that are unknown or missing, values of a wrong type or out
-    /// of their range; or if there is nothing of that, values that no machine can have together. For
-    /// each of them the message names the file, the line, the key, the value and what is allowed.
+    /// All problems: no TOML, keys that are unknown or missing, values of a wrong type or out of
+    /// their range. If there are none of these, all values that do not fit together in one machine.
+    /// The message names the file, the line, the key, the value and what is allowed for each
+    /// problem.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -40,8 +41,8 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        // What is wrong is taken down, and something stands in its place; serde gives up only where
-        // a key is missing, so it begins again with something there.
+        // Each problem is recorded, and a made-up value replaces the wrong one. Only a missing key
+        // makes serde give up; then reading begins again with a made-up value for that key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,
@@ -61,7 +62,7 @@ impl Description {
     }
 }
 
-/// Why a value was refused: what serde says of a table, until it is known where that is.
+/// Why a value was refused. A message of serde about a table has no place until `locate` adds it.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("{0}")]
@@ -93,10 +94,10 @@ impl serde::de::Error for Refused {
 /// A value of the file.
 struct Entry<'f> {
     file: &'f File<'f>,
-    /// What leads to it, such as `memory[1]`; nothing for the file as a whole.
+    /// The path of the value, such as `memory[1]`; empty for the file as a whole.
     path: String,
     value: &'f Spanned<DeValue<'f>>,
-    /// The key that says which keys a table has, where there is one.
+    /// The key whose value decides which other keys the table has, if there is such a key.
     tag: Option<&'static str>,
 }
 
@@ -119,7 +120,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Says where it is that something was refused, if that is not known yet.
+    /// Adds the place of this value to an error that has none yet.
     fn locate(&self, refused: Refused) -> Refused {
         let here = self.value.span().start;
         match refused {
@@ -129,7 +130,8 @@ impl<'f> Entry<'f> {
                     Some(near) => {
                         let table = self.value.get_ref().as_table();
                         if !table.is_some_and(|table| table.contains_key(near)) {
-                            // That this is missing, too, is no news.
+                            // The misspelt key explains why this one is missing, so it is not
+                            // reported a second time.
                             self.file.make_up(&self.path_of(near));
                         }
                         format!("did you mean {near}? ")
@@ -156,7 +158,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// It is not what is allowed.
+    /// Records that the value is not allowed.
     fn refuse(&self, allowed: impl fmt::Display) {
         let span = self.value.span();
         let value = self.file.excerpt(span.clone());
@@ -198,7 +200,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// The elements of a list of one or more, or of as many as are asked for.
+    /// The elements of a list: `count` of them, or else one or more.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -226,7 +228,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// The table that stands for a quantity that is only its number.
+    /// The table for a quantity that is written as a number only.
     fn plain_quantity(&self) -> Spanned<DeValue<'f>> {
         let span = self.value.span();
         let text = |text: &'static str| Spanned::new(span.clone(), DeValue::String(text.into()));
@@ -239,7 +241,7 @@ impl<'f> Entry<'f> {
         Spanned::new(span, DeValue::Table(table.into_iter().collect()))
     }
 
-    /// Of a quantity: whether it says what it was fitted to if it was, and only then.
+    /// Checks that a quantity names what it was fitted to if it is fitted, and only then.
     fn check_fitted(&self, quantity: &DeTable<'_>) {
         let sure = quantity
             .get("sure")
@@ -317,7 +319,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // All of it is read by now.
+            // By now all of the table was read.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
@@ -357,7 +359,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// A table whose key `kind` says which other keys there are.
+    /// A table whose key `kind` decides which other keys it has.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -374,14 +376,14 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let kind = self.inner(path, kind);
         let word = kind.word(&allowed::KINDS);
         if kind.value.get_ref().as_str() != Some(word) {
-            // Which keys there are is not known.
+            // Without the kind, the keys of the table are not known.
             self.file.make_up(&self.path);
         }
         let entry = Entry {
             tag: Some(TAG),
             ..self.inner(self.path.clone(), self.value)
         };
-        // To serde, an enum is a map of one entry: its variant and what that holds.
+        // For serde, an enum is a map of one entry: its variant, and the variant's content.
         let variant = iter::once((word, entry));
         visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
     }

@@ -1,5 +1,5 @@
-//! What is refused and how it is said; that everything built in is valid; that no text makes it
-//! panic.
+//! Which descriptions are refused, and with which message; that everything built in is valid; that
+//! no text makes the reader panic.
 
 use std::fs;
 
@@ -621,7 +621,7 @@ fn machines_that_are_not_there() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut text = changed("banks = 16", "banks = 0");
     for (from, to) in [
         ("bus_hz = 1_600_000_000, ", ""),
@@ -646,7 +646,7 @@ fn all_that_is_wrong_is_said_at_once() {
     ];
     assert_eq!(lines, expected, "{error}");
 
-    // What does not fit together, where each value is right.
+    // Values that are right one by one but do not fit together.
     let text = changed("nearest_module = 0", "nearest_module = 7");
     let text = text.replacen("spes = [1, 0]", "spes = [1, 1]", 1);
     let text = text.replacen("hops_max = 2", "hops_max = 1", 1);

@@ -37,10 +37,10 @@ impl Description {
         text
     }
 
-    /// In what another machine differs: each key, such as `memory[0].banks`, with what stands there
-    /// in this one and in the other; `None` where it has no such key.
+    /// The differences between this machine and another one: each key, such as `memory[0].banks`,
+    /// with its value here and its value there; `None` for a machine without such a key.
     ///
-    /// Where a number comes from is no difference.
+    /// Sources of numbers are not compared.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -80,7 +80,7 @@ impl Description {
     }
 }
 
-/// The values of a machine by their keys. That of a quantity is its number.
+/// The values of a machine by their keys. The value of a quantity is its number.
 fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => match table.get("value") {

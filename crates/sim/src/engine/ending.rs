@@ -9,16 +9,17 @@ use crate::time::Moment;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Why the programs were cancelled, if they were by the engine.
+    /// Why the engine cancelled the programs, if it did.
     pub fn take_failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }
 
-    /// Before a deadlock is reported: what an MFC found wrong, of which its program was not told
-    /// yet, may be the cause. Says whether a thread goes on because of it, with a panic.
+    /// To be called before a deadlock is reported. If an MFC found an error that its program has
+    /// not seen yet, that may be the cause of the deadlock. Then a thread of the program goes on
+    /// with a panic. Returns whether there is such a thread.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_late_errors(&self) -> bool {
+    pub(super) fn raise_late_errors(&self) -> bool {
         let mut has_told = false;
         for processor in &self.processors {
             let threads = processor.threads.borrow();
@@ -43,13 +44,13 @@ impl World {
         has_told
     }
 
-    /// Unwinds all threads, because none can go on or the time is spent.
+    /// Unwinds all threads, because none can go on or the time of the run is over.
     pub(super) fn cancel(&self) {
         self.record_deadlock();
         self.cancel_all();
     }
 
-    /// No event is left: if nothing else has ended the run, all programs wait for each other.
+    /// No event is left. If nothing else has ended the run, all programs wait for each other.
     pub(super) fn record_deadlock(&self) {
         if self.failure.borrow().is_none() {
             let waits = self.waits();
@@ -63,13 +64,14 @@ impl World {
         OWNER.cancel_all();
     }
 
-    /// What the run did.
+    /// Ends the observation of the run, and returns its counters.
     ///
     /// # Errors
     ///
-    /// What kept the trace from being written.
+    /// The error that kept the trace from being written.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, the last event may be before what a program has computed then.
+        // After a deadlock, the last event may be earlier than the end of a program's last
+        // computation.
         let busy_until = self
             .processors
             .iter()

@@ -1,4 +1,4 @@
-//! The event loop, which each thread runs that has to wait.
+//! The event loop. Each thread that has to wait runs it.
 
 use std::fmt;
 
@@ -12,12 +12,13 @@ use crate::threads::OWNER;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Runs the event loop until this thread may go on, and lets others run meanwhile.
+    /// Runs the event loop until this thread may go on. Other threads may run meanwhile.
     #[inline(always)]
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // The thread that runs the event loop when this one may go on hands over to it.
+            // If another thread runs the event loop when this one may go on, that thread switches
+            // to this one.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -29,12 +30,13 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread, because all were cancelled. Returns in one that unwinds already.
+    /// Unwinds the calling thread, because all threads were cancelled. Returns if the thread
+    /// unwinds already.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
 
-    /// Records that it is the turn of another thread, and returns what wakes it.
+    /// Records that another thread runs next, and returns the handle that wakes it.
     #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
         let (handle, processor, number) = self.threads.give_turn(next);
@@ -48,8 +50,8 @@ impl World {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until it is the turn of the calling thread, however often it is woken before. Returns
-    /// at once in a thread that unwinds because the run was cancelled.
+    /// Waits until the calling thread is to run, however often it is woken before. Returns at once
+    /// in a thread that unwinds because the run was cancelled.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {
@@ -57,17 +59,17 @@ impl World {
         }
     }
 
-    /// Handles events until a thread may go on. `None` if none ever may.
+    /// Handles events until a thread may go on. `None` if no thread ever may.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // It would be asked again within itself.
+        // The condition would run again within itself.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"
         );
         loop {
             let Some((time, event)) = self.clock.take_next() else {
-                if self.tell_late_errors() {
+                if self.raise_late_errors() {
                     continue;
                 }
                 return None;
@@ -79,7 +81,7 @@ impl World {
             self.clock.handle_at(time);
             self.observers.sample_if_due(time, &self.bus);
             let next = match event.kind {
-                Kind::Word => self.ask_waiters(self.word_arrives(event.index)),
+                Kind::Word => self.check_waiters(self.word_arrives(event.index)),
                 _ => self.handle(event),
             };
             if next.is_some() {
@@ -88,8 +90,8 @@ impl World {
         }
     }
 
-    /// Handles an event. Returns the thread that goes on at once, if one does.
-    // Apart, so that what messages take stays small.
+    /// Handles an event. Returns the thread that goes on at once, if there is one.
+    // A function by itself, so that the code for a message stays small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -105,7 +107,7 @@ impl World {
         }
     }
 
-    // Apart, so that what messages take stays small.
+    // A function by itself, so that the code for a message stays small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);
@@ -134,7 +136,7 @@ impl World {
     }
 }
 
-/// Asked when a thread has ended and no other is ready: runs the event loop.
+/// Called when a thread has ended and no other is ready: runs the event loop.
 impl Idle for World {
     fn idle(&self) -> Verdict {
         if threads::is_cancelled() {

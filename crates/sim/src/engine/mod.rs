@@ -14,10 +14,11 @@
 //! ```
 //!
 //! Time within a processor runs ahead of the clock: `compute` and other small costs add up to a
-//! *lag*, which is paid before the next interaction with others. Two kinds of interaction need no
-//! event for that, which halves the events of an exchange of words: what is sent leaves at a time
-//! of its own anyway, and a thread that waits for what others send can pay while it waits. Of the
-//! threads of an SPE one runs in simulated time; the others are ready, or wait.
+//! *lag*. The processor pays the lag before its next interaction with others: it lets that time
+//! pass. Two kinds of interaction need no event for the payment, which halves the events of an
+//! exchange of words. A word that is sent needs an event for its departure anyway, and that event
+//! can be later by the lag. A thread that waits for another processor can pay while it waits. Of
+//! the threads of an SPE one runs in simulated time; the others are ready, or wait.
 //!
 //! All files here are methods of [`World`](crate::world::World).
 

@@ -1,7 +1,8 @@
 //! How time passes on a processor.
 //!
-//! It runs ahead of the clock: what a program does adds up to a *lag*, which is paid before the
-//! next interaction with others.
+//! The time of a processor runs ahead of the clock: the costs of what a program does add up to a
+//! *lag*. The processor pays the lag, which lets that time pass, before its next interaction with
+//! others.
 
 use cellworks_threads as threads;
 
@@ -13,13 +14,13 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A lag that is paid at once, so that a program that only computes meets the limit of the run, in
-/// cycles.
+/// A lag of this number of cycles is paid at once, so that a program that only computes reaches the
+/// limit of the run.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds to what a processor has done since it last paid. What goes beyond the limit of the run
-    /// is not counted, so that times do not overflow.
+    /// Adds to the lag of a processor. Time beyond the limit of the run is not counted, so that
+    /// times do not overflow.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
@@ -37,8 +38,8 @@ impl World {
         }
     }
 
-    /// Lets time pass on a processor, its lag included, while its running thread keeps it. In a
-    /// condition it is only added to the lag.
+    /// Lets time pass on a processor, its lag included, while its running thread keeps the
+    /// processor. In a condition, the time is only added to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {

@@ -1,4 +1,8 @@
-//! Which thread of a processor has it. The others are ready, or wait.
+//! Which thread of a processor runs. The others are ready, or wait.
+
+// Rejected: a ready queue of the machine, beside the events. Which thread goes on first at an
+// instant is a tie, too. Every wake-up is an event, or part of the event that causes it, so the
+// seed permutes it.
 
 use cellworks_threads as threads;
 
@@ -10,12 +14,13 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Makes the calling cooperative thread one of a processor: number 0 is the program itself.
+    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
+    /// itself.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
 
-    /// Gives a processor to a thread that was adopted, when no thread had it.
+    /// Gives a processor to a thread that was adopted while no thread had the processor.
     pub fn take_processor(&self, thread: ThreadIndex) {
         let number = self.threads.number_of(thread);
         let processor = self.processor(self.threads.processor_of(thread));
@@ -31,7 +36,8 @@ impl World {
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets every other ready thread of an SPE run once; in a condition, which must not wait, none.
+    /// Lets every other ready thread of an SPE run once. In a condition, which must not wait, it
+    /// lets none run.
     pub fn yield_now(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         if self.threads.is_in_condition() || threads::is_cancelled() {
@@ -39,8 +45,8 @@ impl World {
         }
         let me = processor.running().thread;
         if !processor.has_ready() {
-            // The library saves and restores the registers of a thread that comes back to itself. A
-            // program that started no threads is not linked with the library.
+            // The thread library saves and restores the registers even of a thread that switches to
+            // itself. A program that started no threads is not linked with that library.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -58,8 +64,8 @@ impl World {
         }
     }
 
-    /// Gives an SPE to the next ready thread, of which there is one. The running one goes on after
-    /// those that are ready now.
+    /// Gives an SPE to the next ready thread, which must exist. The running thread goes on after
+    /// the threads that are ready now.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -69,7 +75,7 @@ impl World {
         self.suspend(me);
     }
 
-    /// The running thread of a processor does what has this name from now on.
+    /// The running thread of a processor begins an activity with this name.
     pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -78,7 +84,7 @@ impl World {
         }
     }
 
-    /// What the running thread of a processor has begun last ends.
+    /// The activity that the running thread of a processor began last ends.
     pub fn activity_ends(&self, processor: &SimProcessor) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -106,7 +112,8 @@ impl World {
     /// The program of a processor has ended for good.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
-        // After a deadlock, the last event may be before what the program has computed then.
+        // After a deadlock, the last event may be earlier than the end of the program's last
+        // computation.
         let now = self.clock.now().max(processor.busy_until.get());
         self.observers
             .observer
@@ -115,7 +122,7 @@ impl World {
     }
 
     /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once,
-    /// and not after a switch.
+    /// without the time of a switch.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -126,8 +133,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if it goes on at once, and not after
-    /// a switch.
+    /// Gives a free processor to a thread. Returns the thread if it goes on at once, without the
+    /// time of a switch.
     #[inline(always)]
     pub(super) fn give(
         &self,
@@ -147,14 +154,14 @@ impl World {
         None
     }
 
-    // Apart, so that what messages take stays small.
+    // A function by itself, so that the code for a message stays small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {
         self.clock.plan(time, Event::resume(thread));
     }
 
-    /// Has a thread go on, by an event at this time.
+    /// Lets a thread go on, by an event at the present time.
     pub fn resume_now(&self, thread: Option<ThreadIndex>) {
         if let Some(thread) = thread {
             self.clock.plan_now(Event::resume(thread));

@@ -1,5 +1,5 @@
-//! How threads wait, and how their conditions are asked: where an event is handled, on the stack of
-//! whichever thread runs the event loop.
+//! How threads wait, and where their conditions are checked: when an event is handled, on the stack
+//! of the thread that runs the event loop.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -23,7 +23,7 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        // Only if it was cancelled: otherwise `check` has taken it out.
+        // Only if the thread was cancelled: otherwise `check` has removed the entry.
         self.threads
             .borrow_mut()
             .waiting
@@ -43,7 +43,7 @@ impl World {
     ) -> bool {
         self.assert_may_wait(processor);
         self.pass(processor, Femtoseconds::ZERO);
-        if self.threads.ask(&mut *ready) {
+        if self.threads.check(&mut *ready) {
             return true;
         }
         self.wait(processor, cause, why, location, ready, false)
@@ -65,7 +65,7 @@ impl World {
         };
         self.assert_may_wait(processor);
         self.pass(processor, Femtoseconds::ZERO);
-        if !self.threads.ask(&mut ready_or_late) {
+        if !self.threads.check(&mut ready_or_late) {
             self.check_at(deadline, processor);
             self.wait(
                 processor,
@@ -79,12 +79,12 @@ impl World {
         came_true
     }
 
-    /// Waits for what is not there now, and what only an event of its own processor brings: a word,
-    /// or the end of a command. As [`wait_until`](Self::wait_until), but the lag passes while it
-    /// waits.
-    // Inlined down to the switch of stacks: this is on the way of each message, and a frame costs
-    // some twenty instructions, and a return that the processor predicts wrong because its stack of
-    // returns is another thread's.
+    /// Waits for something that is not there now and that only an event of its own processor
+    /// brings: a word, or the end of a command. Like [`wait_until`](Self::wait_until), but the lag
+    /// passes while the thread waits.
+    // Inlined down to the switch of stacks, because each message takes this path. A frame costs
+    // some twenty instructions. It also costs a return that the real processor predicts wrong,
+    // because its stack of returns is that of another thread.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -95,7 +95,7 @@ impl World {
         ready: &mut dyn FnMut() -> bool,
     ) {
         if self.threads.is_in_condition() || processor.has_ready() {
-            // Another thread gets the processor, so it must be known now when.
+            // Another thread gets the processor, so the time of that must be known now.
             self.wait_until(processor, cause, why, location, ready);
             return;
         }
@@ -135,17 +135,17 @@ impl World {
     ) -> bool {
         if threads::is_cancelled() {
             Self::unwind();
-            return self.threads.ask(ready);
+            return self.threads.check(ready);
         }
         let who = processor.running();
         let ProcessorThread { thread: me, number } = who;
         let since = self.clock.now().saturating_add(processor.lag.take());
         processor.busy_until.set(since);
         // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone,
-        // and only while this call has neither returned nor unwound: `check` and `tell_late_errors`
-        // take the waiter out before they make the thread ready, and nothing else continues it; if
-        // it unwinds, `Waits` takes it out, which lives in its frame.
-        let (why, asked) = unsafe {
+        // and only before this call returns or unwinds: `check` and `raise_late_errors` remove the
+        // waiter before they make the thread ready, and nothing else continues the thread. If the
+        // call unwinds, `Waits`, which lives in its frame, removes the waiter.
+        let (why, condition) = unsafe {
             (
                 std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
                 std::mem::transmute::<&mut dyn FnMut() -> bool, *mut dyn FnMut() -> bool>(
@@ -153,7 +153,8 @@ impl World {
                 ),
             )
         };
-        // From here on, whatever unwinds: a trace may be written by code that panics.
+        // From here on `Waits` removes the entry whenever this call unwinds: a trace may be written
+        // by code that panics.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -162,7 +163,7 @@ impl World {
         threads.waiting.push(Waiter {
             who,
             why,
-            ready: asked,
+            ready: condition,
             location,
             since,
             is_idle,
@@ -182,12 +183,13 @@ impl World {
         }
         self.suspend(me);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here: its destructor is not kept waiting.
+            // Only a thread that unwinds gets here. A wait in one of its destructors must not hold
+            // it up.
             drop(waits);
-            return self.threads.ask(ready);
+            return self.threads.check(ready);
         }
-        // A thread is given the processor after its entry was taken out, and only then may the
-        // entry's borrows end.
+        // A thread gets the processor only after its entry was removed, and only then may the
+        // borrows of the entry end.
         assert!(
             processor.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",
@@ -198,12 +200,12 @@ impl World {
         true
     }
 
-    /// A condition must not wait: it may be asked on the stack of any thread, which would wait
-    /// instead.
+    /// A condition must not wait: it may be checked on the stack of any thread, and that thread
+    /// would wait instead.
     ///
     /// # Panics
     ///
-    /// If a condition is being asked.
+    /// If a condition is being checked.
     pub fn assert_may_wait(&self, processor: &SimProcessor) {
         assert!(
             !self.threads.is_in_condition(),
@@ -212,9 +214,10 @@ impl World {
         );
     }
 
-    /// The calling thread, for others to wake.
+    /// The calling thread, as a handle with which others wake it.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // A thread that unwinds after the run was cancelled has no processor, and is not woken.
+        // A thread that unwinds after the run was cancelled has no processor, and no other thread
+        // wakes it.
         let thread = processor
             .running
             .get()
@@ -223,13 +226,13 @@ impl World {
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
     }
 
-    /// What the threads of all processors wait for.
+    /// The threads of all processors that wait, and what each waits for.
     #[cold]
     pub(super) fn waits(&self) -> Vec<Waiting> {
-        // What a description calls must not wait, nor let time pass.
-        let _asking = self.threads.asking();
+        // The code that prints a description must not wait, nor let time pass.
+        let _in_condition = self.threads.begin_condition();
         let mut waits = Vec::new();
-        // The PPE last, as it usually waits for the others.
+        // The PPE is last, because it usually waits for the others.
         for processor in self.processors[PPE + 1..]
             .iter()
             .chain([&self.processors[PPE]])
@@ -256,7 +259,7 @@ impl World {
         waits
     }
 
-    /// Has the threads of a processor ask again what they wait for, at this time.
+    /// Plans an event at the present time that checks the conditions of a processor's threads.
     pub fn notify(&self, processor: &SimProcessor) {
         if processor.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
             return;
@@ -273,16 +276,16 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Asks what the threads of a processor wait for. Returns the thread that goes on at once, if
-    /// one does.
+    /// Checks the conditions of a processor's threads. Returns the thread that goes on at once, if
+    /// there is one.
     #[inline(never)]
     pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
-        self.ask_waiters(processor)
+        self.check_waiters(processor)
     }
 
     /// [`check`](Self::check), for the event loop.
     #[inline(always)]
-    pub(super) fn ask_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
+    pub(super) fn check_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.busy_until.get() > self.clock.now() {
             self.check_at(processor.busy_until.get(), processor);
             return None;
@@ -295,12 +298,14 @@ impl World {
             };
             let lag = processor.lag.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows
-            // the condition; it asks nothing itself meanwhile, and no condition asks another one.
+            // the condition. The thread itself does not run meanwhile, and no condition checks
+            // another one.
             let ready = unsafe { &mut *ready };
-            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.ask(ready)));
+            let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // The thread waits, and how often it was asked meanwhile takes no time.
+                    // The thread waits anyway, so the checks meanwhile take no time of its
+                    // processor.
                     processor.lag.set(lag);
                     place += 1;
                     continue;
@@ -312,7 +317,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // Most SPEs have one thread, which has no other to queue behind.
+            // Most SPEs have one thread, which does not queue behind others.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

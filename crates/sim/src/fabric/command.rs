@@ -1,19 +1,20 @@
 //! The command bus of each Cell, and the order of coherent commands over all of them.
 //!
-//! Every request on the bus is a command first: the bus takes one at a time, shows it to every unit
-//! of the Cell, and combines what they answer. Where several Cells keep one memory coherent, a
-//! single point puts the coherent commands of all of them in order, and takes fewer.
+//! Every request on the bus begins with a command. The bus takes one command at a time, shows it to
+//! every unit of the Cell, and combines the answers of the units. Where several Cells keep one
+//! memory coherent, a single point puts the coherent commands of all of them in order. It takes
+//! fewer commands in the same time than the bus of one Cell.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
 
-/// When each Cell's command bus takes its next command.
+/// The command bus of each Cell, and the time at which it takes its next command.
 #[derive(Debug)]
 pub(super) struct CommandBus {
     /// From a command's slot to the combined response of the units of one Cell.
     pub phase: Femtoseconds,
     interval: Femtoseconds,
-    /// `None` where only one Cell snoops: a coherent command is then like every other.
+    /// `None` where only one Cell snoops: then a coherent command is like any other.
     coherent_interval: Option<Femtoseconds>,
     /// By Cell.
     free_at: Vec<Moment>,
@@ -35,7 +36,7 @@ impl CommandBus {
         }
     }
 
-    /// Takes the first free slot of a Cell's bus from `now` on, and tells when it is.
+    /// Takes the first free slot of a Cell's bus from `now` on, and returns the time of the slot.
     #[inline]
     pub fn slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = now.max(self.free_at[cell]);
@@ -43,8 +44,8 @@ impl CommandBus {
         slot
     }
 
-    /// The same for a command that every Cell snoops. It waits for its turn among those of all
-    /// Cells without keeping the others of its Cell from theirs.
+    /// The same for a command that every Cell snoops. While it waits for its turn among the
+    /// coherent commands of all Cells, other commands of its Cell keep their slots.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

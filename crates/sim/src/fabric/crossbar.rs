@@ -22,16 +22,16 @@ impl Crossbar {
         }
     }
 
-    /// How long the head of a packet takes.
+    /// How long the head of a packet takes from any element to any other.
     pub fn latency(&self) -> Femtoseconds {
         self.latency
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
-    /// elements.
+    /// The time at which the last byte of a packet arrives, for a packet that is ready at
+    /// `ready_at`, by the indices of the elements.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they
-    /// are ready.
+    /// Packets are served in the order of the calls, which must be the order of the times at which
+    /// they are ready.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::description::Quantity;
 
-    /// Four elements, 10 ns apart, whose ports take 1 ns for 16 bytes.
+    /// Four elements, 10 ns apart. Their ports take 1 ns for 16 bytes.
     fn crossbar() -> Crossbar {
         let parameters = Parameters {
             latency_ps: Quantity::plain(10_000),
@@ -63,7 +63,8 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// When a packet arrives that is ready then, both counted from the start of the run.
+    /// The arrival of a packet that is ready at a time; both times are counted from the start of
+    /// the run.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,
@@ -100,7 +101,7 @@ mod tests {
         let mut crossbar = crossbar();
         assert_eq!(arrival(&mut crossbar, NOW, 0, 2, 128), 18 * NS);
         assert_eq!(arrival(&mut crossbar, NOW, 1, 2, 128), 26 * NS);
-        // The second one waited at its target: its source was free after 8 ns.
+        // The second packet waited at its target: its source was free after 8 ns.
         assert_eq!(arrival(&mut crossbar, 8 * NS, 1, 3, 128), 26 * NS);
     }
 

@@ -1,8 +1,8 @@
-//! The link between two Cells: one direction each way, each carrying one thing at a time.
+//! The link between two Cells: one direction each way. A direction carries one message at a time.
 //!
-//! Commands, responses and packets of data share it in the order in which they come. Its latency is
+//! Commands, responses and packets of data use it in the order in which they come. Its latency is
 //! counted from the start of a message. What follows a command or a response can begin with its
-//! first beat; a packet of data is of use only when its last byte has come.
+//! first beat; a packet of data is of use only when its last byte has arrived.
 
 use super::usage::Usage;
 use crate::description::Description;
@@ -27,7 +27,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Takes the direction for a time, as soon as it is free, and tells when that is.
+    /// Takes the direction for `span`, as soon as it is free, and returns the time of that.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;
@@ -58,12 +58,12 @@ impl Link {
         })
     }
 
-    /// Sends a command or a response, and tells when it arrives.
+    /// Sends a command or a response, and returns the time at which it arrives.
     pub fn command(&mut self, now: Moment, from_cell: usize) -> Moment {
         self.directions[from_cell].take(now, self.command) + self.latency
     }
 
-    /// Sends a packet of data, and tells when all of it has arrived.
+    /// Sends a packet of data, and returns the time at which all of it has arrived.
     pub fn data_at(&mut self, now: Moment, from_cell: usize, bytes: u32) -> Moment {
         let whole = u64::from(bytes) + self.overhead_bytes;
         let span = Femtoseconds::of_transfer(whole, self.bytes_per_s);
@@ -73,8 +73,8 @@ impl Link {
         direction.take(now, span) + span + self.latency
     }
 
-    /// What each direction carried: packets and bytes of data; it was busy with commands and
-    /// responses, too.
+    /// The packets and bytes of data that each direction carried, and how long it was busy.
+    /// Commands and responses count only in the busy time.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         (0..2).map(|from| {
             let name = format!("link from Cell {from} to Cell {}", 1 - from);

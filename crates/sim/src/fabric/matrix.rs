@@ -1,22 +1,23 @@
-//! Measured one-way times: between two SPEs the head of a packet takes what was measured, and
+//! Measured one-way times: between two SPEs the head of a packet takes the measured time, and
 //! packets meet only at the ports.
 //!
-//! What was measured is an exchange of a line between two caches, and has all of it in it. So a line
-//! between caches takes as much less as the machine takes for the rest: then the same exchange takes
-//! what was measured.
+//! The measured time is that of an exchange of a line between two caches, with everything that such
+//! an exchange takes. So the way of a line between caches takes the measured time less what the
+//! machine takes for the rest. Then the same exchange on the simulated machine takes the measured
+//! time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An interconnect of which one-way times were measured.
+/// An interconnect from measured one-way times.
 #[derive(Debug)]
 pub(super) struct Matrix {
     /// By the SPE that sends and the one that receives.
     one_way: Vec<Vec<Femtoseconds>>,
     to_memory: Femtoseconds,
-    /// What is measured with a line between caches beside its way.
+    /// The time of a measured exchange of a line between caches beyond the way of the line.
     beside: Femtoseconds,
     ports: Ports,
 }
@@ -43,11 +44,11 @@ impl Matrix {
         measured.copied().unwrap_or(self.to_memory)
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
-    /// elements from which and to which it goes.
+    /// The time at which the last byte of a packet arrives, for a packet that is ready at
+    /// `ready_at`, by the indices of its source and its target.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they
-    /// are ready.
+    /// Packets are served in the order of the calls, which must be the order of the times at which
+    /// they are ready.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -75,7 +76,7 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// Two SPEs and a module, whose ports take 1 ns for 16 bytes.
+    /// Two SPEs and a module. Their ports take 1 ns for 16 bytes.
     fn matrix() -> Matrix {
         let parameters = Parameters {
             one_way_ps: vec![vec![1_000, 40_000], vec![60_000, 0]],
@@ -92,7 +93,8 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// When a packet arrives that is ready then, both counted from the start of the run.
+    /// The arrival of a packet that is ready at a time; both times are counted from the start of
+    /// the run.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,
@@ -108,7 +110,7 @@ mod tests {
         let line =
             |from, to| matrix().arrival(Moment::START, [from, to], 128, true) - Moment::START;
         assert_eq!(line(0, 1), 39 * NS);
-        // Never less than its body.
+        // Never less than the body of the packet takes.
         assert_eq!(line(0, 0), 8 * NS);
     }
 

@@ -7,22 +7,29 @@
 //!            (accepted)
 //! ```
 //!
-//! The number of a line decides its bank: see `bank_of`. Of the requests whose bank is free the
-//! oldest goes first, so that a busy bank does not hold up the others. The pins lose time when their
-//! direction changes; therefore writes are collected, and a batch of them goes at once. After a batch as many
-//! reads come before the next, so that neither kind starves. A request shorter than a line takes
-//! the slot of a whole one; a short write reads its line first, as any other read would.
+//! The number of a line decides its bank: see `bank_of`. Of the requests to free banks the oldest
+//! goes first, so that a busy bank does not hold up the others. The pins lose time when their
+//! direction changes. Therefore writes are collected and go in batches. After a batch, the same
+//! number of reads goes before the next batch, so that neither kind starves. A request shorter than
+//! a line takes the time of a whole line on the pins; a short write first reads its line, like any
+//! other read.
 //!
-//! A write that begins where one ends that waits for its bank, in the same line, is gathered into
-//! that, as write buffers do: the parts that a list puts to a line take its bank once. Writes of the
-//! same bytes are not, because CellStats finds that puts of many SPEs to one line take as many times
-//! as long (section 4.4).
+//! A write may begin where an earlier write ends that waits for its bank, in the same line. Then
+//! the two are gathered into one, as write buffers do, so the parts that a list puts to a line use
+//! its bank once. Writes of the same bytes are not gathered, because CellStats finds that the time
+//! of puts of many SPEs to one line grows with the number of SPEs (section 4.4).
 //!
-//! A write is complete for who sent it when there is room for it in the write queue. A line that is
-//! read while a write to it waits takes its time as if it had to come from its bank.
+//! A write is complete for its sender when there is room for it in the write queue. A read of a
+//! line to which a write waits takes as long as a read from the bank.
 //!
-//! For refresh the memory starts nothing for a while at every multiple of an interval: that is
-//! arithmetic and not an event, so that an idle memory leaves the queue of events empty.
+//! At every multiple of an interval the memory is refreshed, and starts nothing for a while. That
+//! time is found by arithmetic and not by an event, so that an idle memory leaves the queue of
+//! events empty.
+
+// Rejected: open rows. A shared line would not take longer with more SPEs, although CellStats
+// finds that it does, for GETs and for PUTs.
+// Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128
+// bytes equally fast, alone and under stress. A description chooses it by `whole_write_bytes`.
 
 use std::collections::VecDeque;
 
@@ -31,10 +38,11 @@ use crate::description::MemoryModule;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// What is stored in one bank, before the next line is in the next bank: the line of the bus.
+/// The bytes that are stored in one bank before the next line goes to the next bank: a line of the
+/// bus.
 const LINE_BYTES: u64 = 128;
 
-/// What came of a request.
+/// What a request has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The data of a read will be at the bus.
@@ -66,7 +74,7 @@ pub(super) struct Memory {
     accepted: usize,
     /// Writes for which there is no room yet.
     outside: VecDeque<Write>,
-    /// What the pins did last, and for how many lines on end.
+    /// What the pins did last, and for how many lines in a row.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -102,12 +110,12 @@ impl Bank {
 struct Request {
     /// Of two requests the one with the smaller number is the older one.
     order: u64,
-    /// When it can start: what a short write has read must have come.
+    /// The earliest time at which it can start: a short write must wait for the data of its read.
     not_before: Moment,
-    /// Of the first byte.
+    /// The address of the first byte.
     address: u64,
     bytes: u32,
-    /// Who gets the data of a read; nobody for the one that a short write needs.
+    /// The transaction that gets the data of a read; `None` for the read that a short write needs.
     reader: Option<u32>,
 }
 
@@ -182,8 +190,8 @@ impl Memory {
         self.accept(now, outcomes);
     }
 
-    /// Starts what can start now. Returns when to call [`wake`](Self::wake), if that is not yet
-    /// known.
+    /// Starts what can start now. Returns when to call [`wake`](Self::wake), unless an earlier call
+    /// has returned that time already.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             let (start, bank) = self.next_start(now, direction);
@@ -198,7 +206,8 @@ impl Memory {
         None
     }
 
-    /// The same at a time that was asked for; does nothing if another one has been asked for since.
+    /// Like [`proceed`](Self::proceed), at a time that a call has returned. Does nothing if a later
+    /// call has returned another time.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -206,12 +215,12 @@ impl Memory {
         self.proceed(now, outcomes)
     }
 
-    /// From the last byte of a write that is accepted until its Cell has been told.
+    /// From the last byte of a write that is accepted until its Cell has the answer.
     pub fn accept_time(&self) -> Femtoseconds {
         self.accept
     }
 
-    /// What its pins carried; a short write counts as two lines, because its line is read before.
+    /// What the pins carried. A short write counts as two lines, because its line is read before.
     pub fn resources(&self, number: usize) -> ResourceCounters {
         self.usage.counters(format!("memory module {number}"))
     }
@@ -234,7 +243,7 @@ impl Memory {
         }
     }
 
-    /// Adds a write to one that waits for its bank, and that it continues within the line.
+    /// Adds a write to one that waits for its bank, if the new one continues it within the line.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -244,12 +253,12 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// The digits of the line's number, written in base of the banks, added up. So a group of as
-    /// many lines as there are banks uses each bank once, and each group begins with another bank
-    /// than the group before.
+    /// The sum of the digits of the line's number, written in base of the number of banks. So each
+    /// group of consecutive lines as large as the number of banks uses each bank once, and begins
+    /// with another bank than the group before.
     ///
-    /// Only the low 32 bits of the address count: a machine that is used again has its regions at
-    /// the same low bits, and at other high ones.
+    /// Only the low 32 bits of the address count: when a machine is used again, its regions have
+    /// the same low bits and other high bits.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -285,7 +294,7 @@ impl Memory {
         });
     }
 
-    /// What the pins do next, if anything is to do.
+    /// The next direction of the pins, if there is anything to do.
     fn next_direction(&self) -> Option<Direction> {
         use Direction::{Read, Write};
         match (self.reads, self.writes) {
@@ -295,7 +304,8 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // A batch goes on; a few writes that went for lack of reads do not.
+                    // A batch goes on. A few writes that went because no reads waited are not a
+                    // batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write
@@ -397,8 +407,8 @@ mod tests {
         module
     }
 
-    /// A module that is given requests by hand, in nanoseconds; a line is `n` where its address is
-    /// 128 n.
+    /// A module, and a test that makes its requests, with times in nanoseconds. Line `n` has the
+    /// address 128 n.
     struct Driver {
         memory: Memory,
         wakes: Vec<Moment>,
@@ -441,7 +451,7 @@ mod tests {
             });
         }
 
-        /// Handles wake-ups before a time.
+        /// Handles the wake-ups before a time.
         fn run_until(&mut self, end: u64) {
             while let Some(next) = self.wakes.iter().copied().min()
                 && next < ns(end)
@@ -451,7 +461,7 @@ mod tests {
             }
         }
 
-        /// Until nothing is to do; forgets what was before.
+        /// Runs until there is nothing to do, and returns the starts.
         fn starts(mut self) -> Vec<u64> {
             self.run_until(u64::MAX);
             self.starts
@@ -535,8 +545,8 @@ mod tests {
                 memory.proceed(ns(at), outcomes)
             });
         };
-        // The first starts at once; the next three are one write of 48 bytes. The same bytes again
-        // are another one, as is what begins a line.
+        // The first write starts at once; the next three become one write of 48 bytes. A write of
+        // the same bytes again is separate, and so is a write that begins a line.
         for (at, address) in [
             (100, 0),
             (101, 16),
@@ -553,7 +563,7 @@ mod tests {
     #[test]
     fn the_oldest_request_whose_bank_is_free_goes_first() {
         let mut driver = Driver::new(&module());
-        // When bank 0 is free again after 60 ns, the pins have 5 ns more to do.
+        // When bank 0 is free again after 60 ns, the pins are busy for 5 ns more.
         driver.read(100, 0);
         driver.read(158, 1);
         driver.read(159, 31);
@@ -618,7 +628,7 @@ mod tests {
         module.write_queue_lines.value = 2;
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
-        // All in one bank, which is busy for 70 ns with each.
+        // All these lines are in one bank, which is busy for 70 ns with each of them.
         for line in [0, 31, 46, 61] {
             driver.write(100, line, 128);
         }

@@ -1,8 +1,8 @@
-//! A mesh of tiles. A packet goes along the row first and along the column then (XY routing), which
+//! A mesh of tiles. A packet first goes along the row and then along the column (XY routing), which
 //! cannot deadlock.
 //!
-//! Routers have no room for a packet (wormhole): its head goes from link to link, its body follows,
-//! and where the head waits, all of it waits and holds what is behind the head.
+//! Routers have no room for a packet (wormhole routing): the head goes from link to link, and the
+//! body follows. Where the head waits, the whole packet waits, and the body keeps its links.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
@@ -38,12 +38,12 @@ pub(super) struct Mesh {
     into: Vec<Lane>,
     /// By tile, numbered along the rows, and [`Direction`].
     links: Vec<[Lane; 4]>,
-    /// The links of the packet at hand, from its source to its target: kept so that no packet
-    /// allocates.
+    /// The links of the present packet, from its source to its target. The list is kept so that a
+    /// packet needs no allocation.
     way: Vec<(usize, Direction)>,
 }
 
-/// Where a link leads from a tile.
+/// The direction of a link from a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     /// To the next column.
@@ -57,7 +57,7 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// The tile next to one, both by column and row; `None` before the first column or row.
+    /// The tile next to a tile, both as column and row; `None` before the first column or row.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],
@@ -68,7 +68,7 @@ impl Direction {
     }
 }
 
-/// What the link from a tile to the next one is called, both by column and row.
+/// The name of the link from a tile to the next one, both as column and row.
 fn link_name(from: [usize; 2], to: [usize; 2]) -> String {
     let [[column, row], [to_column, to_row]] = [from, to];
     format!("link from tile {column},{row} to {to_column},{to_row}")
@@ -99,16 +99,16 @@ impl Mesh {
         }
     }
 
-    /// When the last byte of a packet arrives that is ready at a time, by the indices of the
-    /// elements.
+    /// The time at which the last byte of a packet arrives, for a packet that is ready at
+    /// `ready_at`, by the indices of the elements.
     ///
-    /// Packets are served in the order of the calls, which must be that of the times at which they
-    /// are ready. The ports of an element carry as much as a link.
+    /// Packets are served in the order of the calls, which must be the order of the times at which
+    /// they are ready. The ports of an element carry as much as a link.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
         let start = ready_at.max(self.out[from].free_at);
-        // When the head is at the next link.
+        // The time at which the head is at the next link.
         let mut next = start;
         for &(tile, direction) in &self.way {
             let link = &self.links[tile][direction as usize];
@@ -117,8 +117,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // All of the packet waits where its head waits, so that its last byte never does: it is at
-        // each link one hop before it is at the next.
+        // The whole packet waits where its head waits, so its last byte never waits by itself: it
+        // is at each link one hop before it is at the next.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -169,8 +169,8 @@ impl Mesh {
         self.way.iter().map(name).collect()
     }
 
-    /// What each link from tile to tile has carried. It is busy while a packet holds it, also while
-    /// the packet waits.
+    /// What each link from tile to tile has carried. A link is busy while a packet holds it, even
+    /// while that packet waits.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -225,7 +225,8 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// When a packet arrives that is ready then, both counted from the start of the run.
+    /// The arrival of a packet that is ready at a time; both times are counted from the start of
+    /// the run.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -262,14 +263,15 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // Its head is at the link from tile 1 to 2 at once; the other one is on it from 2 to 10 ns.
+        // The head of the packet is at the link from tile 1 to 2 at once, while the other packet is
+        // on that link from 2 to 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
     #[test]
     fn packets_with_no_link_and_no_end_in_common_do_not_meet() {
         let mut mesh = mesh();
-        // The second goes the other way, the fourth crosses the way of the third at tile 5.
+        // The second packet goes the other way; the fourth crosses the way of the third at tile 5.
         for (from, to) in [(0, 2), (2, 0), (4, 6), (1, 9), (12, 4), (3, 7)] {
             let hops = tiles(from, to).len() as u64;
             let arrival = arrival(&mut mesh, NOW, from, to, 128);
@@ -280,17 +282,18 @@ mod tests {
     #[test]
     fn a_packet_that_waits_holds_the_links_behind_its_head() {
         let mut mesh = mesh();
-        // On the link from tile 2 to 3 from 0 to 80 ns.
+        // This packet is on the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // Its head waits for that link, so that its body holds the link from tile 1 to 2 to the
-        // end.
+        // The head of this packet waits for that link, so its body holds the link from tile 1 to 2
+        // until the end.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
-        // That link, which leads to tile 2 only, is free one hop before the one that follows.
+        // The link from tile 1 to 2 is free one hop before the one that follows it.
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
         );
-        // And that packet holds the link from tile 0 to 1 and its source's port, but no other's.
+        // That packet holds the link from tile 0 to 1 and the port of its own source, but no other
+        // port.
         assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 4, 128),

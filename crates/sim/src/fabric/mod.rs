@@ -1,5 +1,5 @@
-//! What carries commands and data between the elements of a machine, and the memory at its ends. It
-//! knows no programs and moves no bytes: it says when each transaction is complete.
+//! What carries commands and data between the elements of a machine, and the memory at its ends.
+//! The fabric has no programs and moves no bytes: it computes when each transaction is complete.
 //!
 //! ```text
 //!   begin(transaction) ─► command bus ─► snoop, link ─► source has the data ─► interconnect ─► sink ─► Token
@@ -9,12 +9,12 @@
 //!
 //! # Commands
 //!
-//! A transaction begins with a command: it waits for a slot of its Cell's command bus, and one
-//! *phase* later every unit of the Cell has seen it and their combined response is known. The
-//! target starts when it has seen the command; it does not wait for the response.
+//! A transaction begins with a command, which waits for a slot of its Cell's command bus. One
+//! *phase* later every unit of the Cell has seen the command, and their combined response is known.
+//! The target starts when it has seen the command; it does not wait for the response.
 //!
-//! Commands to main memory are coherent. Where there are two Cells both snoop them, and data of the
-//! requester waits for the response of both, wherever it comes from:
+//! Commands to main memory are coherent. If there are two Cells, both snoop them. Then data for the
+//! requester waits for the response of both Cells, from whichever Cell the data comes:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                         ┌─► combined response:
@@ -23,15 +23,15 @@
 //!                                             └──phase──► its response ──link──┘
 //! ```
 //!
-//! What is written to the memory of the other Cell sets out when the own Cell has seen the command,
-//! which takes the response of the own Cell along: so it is known there first that both have
-//! agreed. The controller's answer comes back over the link.
+//! Data that is written to the memory of the other Cell leaves when the requester's own Cell has
+//! seen the command. The command takes the response of that Cell along, so the other Cell is the
+//! first to have both responses. The controller's answer comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
 //! Requests to a local store or a register in the other Cell go through the interfaces at the ends
-//! of the link, and the far one issues them as commands of its own. A read is a command one way and
-//! data the other. A write is a request, a response, and then data handed on:
+//! of the link. The far interface issues them again as its own commands. A read is a command one
+//! way and data the other. A write is a request, a response, and then the data:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──► source ──rings──► interface keeps the data
@@ -41,20 +41,20 @@
 //! ```
 //!
 //! The near interface takes the data off its own interconnect at once, so that nothing there waits
-//! for the other Cell. It keeps a copy until the far one has placed the command on its bus and says
-//! that it was not refused; only then may the far one hand the data on. The response and its
-//! acknowledgement are exchanged by the interfaces themselves, without the interconnects behind
-//! them, and take together as long as anything else takes one way. So a read and a write take the
-//! same longer than within a Cell: the link twice, a phase, and a second way over an interconnect,
-//! 217 ns on the QS20. No source describes this protocol. It is the simplest that agrees with what
-//! was measured: 216 ns (mailbox) and 230 ns (signal) a message, and 220 ns for each access of the
-//! PPE (CellStats, tables 1 and 2).
+//! for the other Cell. It keeps a copy until the far interface has placed the command on its bus
+//! and has answered that the command was not refused. Only then may the far interface pass the data
+//! on. The two interfaces exchange the response and its acknowledgement themselves, without the
+//! interconnects behind them. Together these two take as long as anything else takes one way. So a
+//! read and a write are slower than within a Cell by the same time: the link twice, a phase, and a
+//! second way over an interconnect, which is 217 ns on the QS20. No source describes this protocol.
+//! It is the simplest that agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) a
+//! message, and 220 ns for each access of the PPE (CellStats, tables 1 and 2).
 //!
 //! # Data
 //!
-//! Data that a requester reads from memory has its time from [`memory`]. A write to memory is
-//! complete when the controller has accepted it and said so. Everything else takes the time of the
-//! local store or register at each end; a PPE takes none of its own here.
+//! The time of data that a requester reads from memory comes from [`memory`]. A write to memory is
+//! complete when the controller has accepted it and has answered. Everything else takes the time of
+//! the local store or register at each end; a PPE adds no time here.
 
 mod command;
 mod crossbar;
@@ -85,12 +85,12 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// What happens in the fabric; it is the upper part of an event's index.
+/// A step of a transaction or of a unit. It is the upper part of an event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// The arbiter of a Cell's rings may have something to grant. The index is that of the Cell;
-    /// here a wake-up, below transactions.
+    /// The arbiter of a Cell's rings may have something to grant. The index is that of the Cell.
+    /// This step and the next are wake-ups; the others belong to a transaction.
     Arbitrate,
     /// A memory module may have something to start. The index is that of the module.
     Schedule,
@@ -98,17 +98,17 @@ enum Step {
     Reflected,
     /// The command arrives in the other Cell.
     Crossed,
-    /// The other Cell's own combined response is known there.
+    /// The combined response of the other Cell alone is known there.
     Snooped,
     /// The combined response arrives in the requester's Cell.
     Responded,
-    /// Data is ready to enter an interconnect without an arbiter.
+    /// Data is ready to enter an interconnect that has no arbiter.
     Ready,
     /// Data arrives at the link's interface in its source's Cell.
     AtLink,
     /// Data arrives from the link in its sink's Cell.
     OffLink,
-    /// Data arrives at the memory controller that it is to be written by.
+    /// Data arrives at the memory controller that is to write it.
     AtMemory,
     /// The transaction is complete.
     Complete,
@@ -128,8 +128,8 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// What remains of an event's 19 bits: more transactions than the MFCs of a thousand SPEs have
-    /// under way.
+    /// The bits of an event's index that remain for the transaction, of 19. They number more
+    /// transactions than the MFCs of a thousand SPEs have under way.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -158,9 +158,9 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// Coherent: whether the combined response is known where data waits for it.
+    /// For a coherent transaction: whether the combined response is known where data waits for it.
     responded: bool,
-    /// Coherent: data that waits for the combined response, and since when.
+    /// For a coherent transaction: the time at which data began to wait for the combined response.
     data_at: Option<Moment>,
     /// The packet of [`Step::Ready`].
     packet: Packet,
@@ -200,7 +200,8 @@ impl Ends {
         }
     }
 
-    /// From the request for data to its first byte at the bus; for memory the controller says it.
+    /// From the request for data to its first byte at the bus. For memory the controller computes
+    /// it.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -230,13 +231,14 @@ pub(crate) struct Fabric {
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// Where everything is: PPEs by Cell, SPEs by id, modules, the link's interfaces by Cell.
+    /// The port of everything: PPEs by Cell, SPEs by id, modules, and the interfaces of the link by
+    /// Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
     link_ports: Vec<Port>,
     under_way: Vec<UnderWay>,
-    /// Entries of `under_way` that hold nothing.
+    /// Unused entries of `under_way`.
     unused: Vec<u32>,
     /// Kept to save its allocation.
     outcomes: Vec<Outcome>,
@@ -247,8 +249,8 @@ impl Fabric {
     ///
     /// # Panics
     ///
-    /// If the description has not passed the checks that it passes when it is loaded: a missing
-    /// element of the rings, more than two Cells, two Cells without a link.
+    /// If the description does not pass the checks of loading: an element of the rings is missing,
+    /// there are more than two Cells, or two Cells without a link.
     pub fn new(description: &Description) -> Self {
         let cells = 0..description.cells.len();
         let port = |cell: usize, element| Port {
@@ -264,7 +266,7 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
-        // As many as MFCs have under way, so that a long run seldom has to make more room.
+        // As many as the MFCs have under way, so that a long run seldom has to allocate.
         let spe_count = description.spes().count();
         let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
         let link = Link::new(description);
@@ -290,8 +292,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. It is complete when its token comes out of [`handle`](Self::handle):
-    /// data that is read has arrived, data that is written is there.
+    /// Begins a transaction. It is complete when [`handle`](Self::handle) returns its token: then
+    /// data that is read has arrived, and data that is written is in its place.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -306,7 +308,8 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // From here on the data's way needs no more commands: its time is known ahead.
+            // From here on the way of the data needs no more commands, so its time is computed
+            // ahead.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -314,8 +317,8 @@ impl Fabric {
         }
     }
 
-    /// Handles one of its events, which it has put into the queue as [`Kind::Fabric`],
-    /// and pushes the tokens of what is complete to `done`.
+    /// Handles an event that the fabric has put into the queue as [`Kind::Fabric`], and pushes the
+    /// tokens of the complete transactions to `done`.
     pub fn handle(&mut self, now: Moment, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
         let (step, id) = Step::from_index(index);
         match step {
@@ -372,9 +375,9 @@ impl Fabric {
         }
     }
 
-    /// How long a word takes from node to a register of another one, from its command on, where
-    /// words meet no other packets: on a crossbar and a measured matrix. `None` where they take a
-    /// transaction.
+    /// How long a word takes from one node to a register of another one, from its command on, where
+    /// words meet no other packets: on a crossbar and a measured matrix. `None` where a word takes
+    /// a transaction.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -383,7 +386,7 @@ impl Fabric {
         Some(self.command.phase + network + ends)
     }
 
-    /// What rings, memory modules and links have carried so far.
+    /// What the rings, memory modules and links have carried so far.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         let networks = self.networks.iter().enumerate();
         let modules = self.modules.iter().enumerate();
@@ -437,8 +440,8 @@ impl Fabric {
         push(time, step.index(id), queue);
     }
 
-    /// The units of the requester's Cell have seen a command that is coherent, or a read that
-    /// crosses.
+    /// The units of the requester's Cell have seen a command. The command is coherent, or that of a
+    /// read from the other Cell.
     fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
@@ -495,7 +498,7 @@ impl Fabric {
         }
     }
 
-    /// Goes on with what a memory module has done.
+    /// Continues the transactions for which a memory module has done something.
     fn after_memory(
         &mut self,
         now: Moment,
@@ -526,8 +529,8 @@ impl Fabric {
         }
     }
 
-    /// The source of a coherent read will have the data. In its own Cell it is given away only
-    /// after the combined response; in the other one it sets out at once.
+    /// The source of a coherent read will have the data at `ready_at`. In the requester's Cell the
+    /// data leaves only after the combined response; in the other Cell it leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -537,7 +540,7 @@ impl Fabric {
         }
     }
 
-    /// The requester's Cell knows the combined response.
+    /// The combined response is known in the requester's Cell.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -566,7 +569,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement, whose time is in that of the response: see the drawing
+                // The acknowledgement. Its time is part of that of the response: see the drawing
                 // above.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
@@ -620,7 +623,7 @@ impl Fabric {
         }
     }
 
-    /// Puts data that has crossed on the interconnect of its sink's Cell.
+    /// Puts data that has crossed the link on the interconnect of its sink's Cell.
     fn enter_from_link(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let (_, sink) = self.under_way[id].ends();
         let interface = self.link_ports[usize::from(sink.cell)];

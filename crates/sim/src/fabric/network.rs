@@ -1,4 +1,4 @@
-//! What carries data between the elements of one Cell: a choice of the machine's description.
+//! The interconnect of one Cell. The machine's description chooses its kind.
 
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
@@ -31,10 +31,10 @@ pub(super) enum Element {
 /// The interconnect of one Cell.
 #[derive(Debug)]
 pub(super) enum Network {
-    /// An arbiter decides when a packet starts: it needs events of its own.
+    /// An arbiter decides when a packet starts, so the rings have events.
     Rings(Rings),
-    /// The way of a packet follows by arithmetic from those that were ready before it, here and
-    /// below.
+    /// In this kind and the next ones, the way of a packet follows by arithmetic from the packets
+    /// that were ready before.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
@@ -61,7 +61,7 @@ impl Network {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
                 let tiles = spes.map(|number| [number % columns, number / columns]);
-                // A mesh has no link to another Cell; its place is that of the PPE.
+                // A mesh has no link to another Cell. The place of the link is that of the PPE.
                 let tiles = tiles.chain([mesh.ppe_tile; 2]);
                 let modules = description.modules.iter();
                 let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
@@ -97,7 +97,8 @@ impl Network {
         port as u16
     }
 
-    /// When the last byte of a packet arrives that is ready now; `None` if an arbiter decides that.
+    /// The time at which the last byte of a packet arrives that is ready now; `None` if an arbiter
+    /// decides that.
     pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
@@ -130,9 +131,9 @@ impl Network {
     }
 }
 
-/// What an exchange by compare-and-swap takes each way beside the way of the line itself: the request
-/// for the line, the cache that gives it, its body, the cache that takes it, and the request to make
-/// it one's own. Those who measure ways by such exchanges have it in their times.
+/// What an exchange by compare-and-swap takes each way beside the way of the line itself: the
+/// request for the line, the cache that gives it, its body, the cache that takes it, and the
+/// request to claim it. Measurements by such exchanges contain all of this.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -153,7 +154,8 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // A look at one's own cache is under way when the line changes, on average half done.
+    // The processor looks again and again into its own cache. The line changes during such a look,
+    // which is then half done on average.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

@@ -1,15 +1,15 @@
-//! What goes over an interconnect.
+//! A packet on an interconnect.
 
 use crate::time::{Femtoseconds, Moment};
 
 /// A packet of data on its way over the interconnect of one Cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// When its source has it.
+    /// The time at which its source has it.
     pub ready_at: Moment,
     /// How long its sink takes after the last byte.
     pub sink: Femtoseconds,
-    /// What happens then: the index of an event of the fabric.
+    /// What happens after that: the index of an event of the fabric.
     pub then: u32,
     pub bytes: u32,
     pub from: u16,

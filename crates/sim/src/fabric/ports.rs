@@ -11,17 +11,17 @@ use super::usage::Usage;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// Something that carries one packet at a time.
+/// Something that carries one packet at a time: a port or a link.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// When the last byte of the last packet leaves it.
+    /// The time at which the last byte of the last packet leaves the lane.
     pub free_at: Moment,
     usage: Usage,
 }
 
 impl Lane {
-    /// Holds it for a packet from the time that its head is there to the time that its last byte is
-    /// gone.
+    /// Holds the lane for a packet, from the time at which its head is there to the time at which
+    /// its last byte is gone.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;
@@ -34,7 +34,7 @@ impl Lane {
     }
 }
 
-/// The two ports of each element, one out and one in.
+/// The two ports of each element: one out and one in.
 #[derive(Debug)]
 pub(super) struct Ports {
     bytes_per_s: u64,
@@ -55,7 +55,8 @@ impl Ports {
         }
     }
 
-    /// When the last byte of a packet arrives whose head takes `latency` from port to port.
+    /// The time at which the last byte of a packet arrives. The head of the packet takes `latency`
+    /// from port to port.
     pub fn arrival(
         &mut self,
         ready_at: Moment,

@@ -8,33 +8,42 @@
 //!                                                       in-port        ████████
 //! ```
 //!
-//! A packet holds all segments of its way from its start until its last beat has arrived: a
-//! transfer that is in progress keeps others from its way. Its ports it holds only while it passes
-//! them. So the next packet of the same source finds the way still held, and goes over the other
-//! ring of the direction. For each segment of each ring there is one number, the time from which it
-//! is free: no event has to release it.
+//! A packet holds all segments of its way from its start until its last beat has arrived, so a
+//! transfer in progress keeps others from its way. It holds a port only while it passes that port.
+//! So the next packet of the same source finds the way still held, and goes over the other ring of
+//! the direction. Each segment of each ring has one number, the time from which it is free, so no
+//! event has to release it.
 //!
 //! The arbiter grants a packet when its way is free, the out-port of its source and the in-port of
-//! its sink will be free when it passes them, and its ring has not just started another packet. The
-//! memory controller goes first; of all other elements, the one that has sent least recently. A
-//! packet goes the shorter way round; of
-//! two ways of equal length, and of the rings of a direction, it takes the first on which it can
-//! start. Elements send their packets in the order in which these are ready.
+//! its sink will be free when the packet passes them, and its ring has not just started another
+//! packet. The memory controller goes first. Of all other elements, the one that sent least
+//! recently goes first. A packet goes the shorter way round. Of two ways of equal length, and of
+//! the rings of a direction, it takes the first on which it can start. Elements send their packets
+//! in the order in which the packets are ready.
 //!
-//! Who comes from far reaches a port later than its neighbours when all start together, so it can
-//! start sooner after the packet before, always, and they would starve. And who goes far needs more
-//! segments at once than who does not, and would starve, too.
-//! Therefore no sender may start that would delay the first packet of the memory controller, or of
-//! that other element whose turn it is, if that packet is ready and only waits for its way.
+//! Two kinds of packets would starve. A packet from far reaches a port later than one from a
+//! neighbour that starts at the same time. So the far packet can always start sooner after the
+//! packet before, and the neighbours would starve. And a packet that goes far needs more free
+//! segments at once than one that goes a short way, so it would starve, too. Therefore no sender
+//! may start that would delay the first packet of the memory controller, or of the other element
+//! whose turn it is, if that packet is ready and only waits for its way.
 //!
-//! There is at most one wake-up of the arbiter to wait for, for the earliest time at which it can
-//! grant anything.
+//! At most one wake-up of the arbiter is planned, for the earliest time at which it can grant
+//! anything.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
 //! Micro, 2006; recalled) for the conditions of a grant, the priority and that the others take
 //! turns. How the arbiter keeps them from starving and which of the rings of a direction it takes
 //! is not published.
+
+// Rejected: a segment that is free when a packet has left it. Then every pairing of eight SPEs
+// reaches the limit of its ports (best to worst 1.0 to 1.1, published 2.5; with the whole way
+// held 1.75), and one reader uses one ring, where the console's counters show two.
+// Rejected: the rings of a direction in turn, with each segment free when left. All packets
+// start 8 cycles apart, so it changes nothing.
+// Rejected: round robin among the elements alone. With skewed occupancy it starves the elements
+// that are far from a contended port: two of eight streams got half of what the others had.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -51,17 +60,18 @@ pub(super) struct Rings {
     packet: Femtoseconds,
     hop: Femtoseconds,
     start_interval: Femtoseconds,
-    /// By ring; those that run clockwise come first.
+    /// By ring; the rings that run clockwise come first.
     rings: Vec<Ring>,
     clockwise: usize,
     /// The allowed ways, the shorter one first, by `source * elements + sink`.
     ways: Vec<[Option<Way>; 2]>,
     /// By element, in ring order.
     elements: Vec<Element>,
-    /// By element: the earliest time at which its first packet could be granted, or earlier;
-    /// [`Moment::NEVER`] without one.
+    /// By element: a time at or before the earliest at which its first packet could be granted;
+    /// [`Moment::NEVER`] if it has no packet.
     next: Vec<Moment>,
-    /// By element: its latest grant, counted over all; of the memory controller always 0.
+    /// By element: the number of its latest grant, counted over all elements; always 0 for the
+    /// memory controller.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
@@ -91,7 +101,7 @@ struct Way {
     hops: usize,
 }
 
-/// How a packet goes: from when on, on which ring and which way.
+/// The start of a packet: when, on which ring and which way.
 #[derive(Clone, Copy)]
 struct Start {
     time: Moment,
@@ -158,8 +168,8 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that will be ready at a time that has not passed. Returns when the arbiter
-    /// must be woken, if that is not yet known.
+    /// Takes a packet that will be ready now or later. Returns when the arbiter must be woken,
+    /// unless an earlier call has returned that time already.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -179,9 +189,9 @@ impl Rings {
         })
     }
 
-    /// Grants what can be granted now, and gives each packet with the time at which its last byte
-    /// arrives to `arrive`. Returns when the arbiter must be woken again, if there is more to do. A
-    /// wake-up that has been replaced by an earlier one does nothing.
+    /// Grants what can be granted now, and calls `arrive` with each packet and the time at which
+    /// its last byte arrives. Returns when the arbiter must be woken again, if there is more to do.
+    /// A wake-up that an earlier one has replaced does nothing.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -203,7 +213,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// The elements that a packet passes on the way that is tried first, with both ends.
+    /// The elements on the way that a packet tries first, including both ends.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
@@ -220,7 +230,7 @@ impl Rings {
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
     }
 
-    /// Of the elements that may send now, the one whose turn it is.
+    /// Of the elements that may send now, the one that has its turn.
     #[inline]
     fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
@@ -233,8 +243,8 @@ impl Rings {
         next
     }
 
-    /// The earliest time at which something can be granted: times that have become too early
-    /// because of other grants are put right, but only as far as that takes.
+    /// The earliest time at which something can be granted. Times in `next` may have become too
+    /// early because of other grants. Those that matter here are put right.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -255,14 +265,14 @@ impl Rings {
         }
     }
 
-    /// When an element's first packet can start if nothing else does.
+    /// When the first packet of an element can start if no other packet starts.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// How an element's first packet can start now, or when to try again.
+    /// How the first packet of an element can start now, or when to try again.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -282,15 +292,15 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The other one may itself have to let one before it go.
+                // The other element may itself have to let another one go before it.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Those whose turn is before that of an element, and whose packets are ready and wait for
-    /// their way: the memory controller, and the first of the others.
+    /// The elements that come before this one and whose packets are ready and wait for their way:
+    /// the memory controller, and the first of the others.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -311,11 +321,12 @@ impl Rings {
         first
     }
 
-    /// Whether a start keeps another one, which is not earlier, from being.
+    /// Whether a start makes another start, which is not earlier, impossible.
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
-        // How much later the head of the other one passes a place after so many hops each.
+        // How much later the head of the other packet passes a place, for the hops that each packet
+        // makes to that place.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -336,8 +347,9 @@ impl Rings {
                 })
     }
 
-    /// The first start of an element's first packet from a time on, and of several at the same time
-    /// that on the first ring. Written out: it is most of what an arbiter does.
+    /// The first start of an element's first packet from a time on; of several at the same time,
+    /// the one on the first ring. It is written out because an arbiter spends most of its time
+    /// here.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -380,8 +392,8 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element from its queue, and what is on its way for the time in
-    /// which it passes. Returns when its last byte arrives.
+    /// Takes the first packet of an element out of its queue, and takes all that is on its way for
+    /// the time in which it passes. Returns when its last byte arrives.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -411,7 +423,7 @@ impl Rings {
         (passed, packet)
     }
 
-    /// From when on every segment of a way is free.
+    /// The time from which every segment of a way is free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
         let segments = segments(from, way, ring.free_at.len());
@@ -484,8 +496,8 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets, each given by when it is ready, from where and where to, and tells when each
-    /// arrives; times are in bus cycles.
+    /// Sends packets and returns the arrival of each. A packet is given by when it is ready, its
+    /// source and its target; times are in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -540,7 +552,8 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // The first holds segment 2 until it has arrived, whichever of them it passes it first.
+        // The first packet holds segment 2 until it has arrived, whether it passes that segment
+        // first or last.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -576,9 +589,9 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // Its turn is before that of element 2, with which it shares segment 2: it waits until
-        // cycle 10 for segment 1, and element 2 for it. The others do not delay it and start
-        // meanwhile.
+        // Its turn is before that of element 2, with which it shares segment 2. It waits for
+        // segment 1 until cycle 10, and element 2 waits for it. The others do not delay it and
+        // start meanwhile.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -629,7 +642,8 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // It goes first each time, and what waits longer comes after it.
+        // The memory controller goes first each time, and the packet that has waited longer comes
+        // after it.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -639,7 +653,8 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // To element 3, five packets each from two hops away, one, and one on the other side.
+        // Element 3 gets five packets each from an element two hops away, from one that is one hop
+        // away, and from one on the other side.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);
@@ -650,7 +665,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both go over segment 2, the first reaches it after one hop.
+        // Both go over segment 2; the first packet reaches it after one hop.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");
@@ -658,8 +673,8 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each to its neighbour against the order: one hop, or three. The rings cannot start them
-        // all as often as the ports could send them.
+        // Each element sends against the order to its neighbour: one hop, or three. The rings
+        // cannot start all packets as often as the ports could send them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();
@@ -680,7 +695,7 @@ mod tests {
     #[test]
     fn a_ring_is_busy_while_at_least_one_packet_is_on_it() {
         let mut rings = rings(1, 1);
-        // Two that overlap, from cycle 0 to 12, and one alone for 9 cycles.
+        // Two packets that overlap, from cycle 0 to 12, and a single one for 9 cycles.
         arrivals(&mut rings, &[(0, 1, 2), (0, 3, 4), (100, 3, 4)]);
         let counters: Vec<_> = rings.resources(1).collect();
         assert_eq!(counters[0].name, "Cell 1, ring 0");

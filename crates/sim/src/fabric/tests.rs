@@ -17,7 +17,7 @@ const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
 const REGISTER: u64 = 44 * 312_500;
 const MEMORY_ACCESS: u64 = 48 * NS;
-/// From a written line at the controller to its Cell's knowing.
+/// From a written line at the controller until its Cell has the answer.
 const ACCEPT: u64 = 18 * NS;
 
 /// A packet alone on the rings. Their order is PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0,
@@ -65,8 +65,8 @@ fn get(requester: u16, from: u16) -> Transaction {
     transaction(requester, Access::Read, Place::LocalStore, from)
 }
 
-/// Begins transactions at their times, numbers them, and gives number and time of each as they
-/// complete.
+/// Begins transactions at their times, numbers them, and returns the number and the end of each in
+/// the order of their ends.
 fn run_with(
     fabric: &mut Fabric,
     seed: u64,
@@ -92,7 +92,7 @@ fn run_with(
     complete
 }
 
-/// How long each of some transactions takes that begin at once, in their order.
+/// How long each transaction takes when all begin at once, in the given order.
 fn times<const N: usize>(description: &Description, transactions: [Transaction; N]) -> [u64; N] {
     const START: u64 = 5_000 * NS + 100 * NS;
     let mut times = [0; N];
@@ -174,7 +174,7 @@ fn remote_memory_is_read_over_the_link() {
     assert_eq!(time(&qs20(), read), expected);
     assert_eq!(expected, 308_137_500);
 
-    // A response that comes after the data is waited for.
+    // Data waits for a response that comes later.
     let mut slow_phase = qs20();
     slow_phase.command.phase_bus_cycles.value = 500;
     let response = 2 * (500 * BUS + LINK);
@@ -195,7 +195,7 @@ fn a_bank_that_is_busy_is_waited_for() {
     let [first, same_bank, other_bank] = times(&one_cell(), [read(0, 0), read(2, 31), read(4, 1)]);
     assert_eq!(first, PHASE + MEMORY_ACCESS + ring(1) + LOCAL_STORE_WRITE);
     assert_eq!(same_bank, first + 60 * NS + BUS);
-    // The pins are free after 5 ns, two hops more.
+    // The pins are free after 5 ns; the way is two hops longer.
     assert_eq!(other_bank, first + 5 * NS + 2 * BUS);
 }
 
@@ -208,7 +208,8 @@ fn a_write_is_complete_when_the_controller_has_it() {
         time(&qs20(), write(0)),
         RESPONSE_OF_BOTH + LOCAL_STORE_READ + ring(1) + ACCEPT
     );
-    // The data is at the other Cell before that has snooped: it waits for the later of the two.
+    // The data is at the other Cell before that Cell has snooped: it waits for the later of the
+    // two.
     let to_link = LOCAL_STORE_READ + ring(4) + LINE_ON_LINK;
     assert!(to_link < PHASE);
     let there = PHASE + LINK + PHASE + ring(5) + ACCEPT + LINK;
@@ -243,8 +244,8 @@ fn a_line_from_a_local_store_in_the_other_cell() {
 fn lines_over_the_link_follow_each_other() {
     let [first, second] = times(&qs20(), [get(6, 8), get(6, 8)]);
     assert_eq!(second - first, LINE_ON_LINK);
-    // The other way there is another direction, but the command of the one and the data of the
-    // other share it: they do not meet here.
+    // The two ways use different directions. The command of one transfer and the data of the other
+    // share a direction, but not at the same time here.
     let [out, back] = times(&qs20(), [get(6, 8), get(8, 6)]);
     assert_eq!(out, back);
 }
@@ -256,7 +257,7 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Commands that two Cells snoop have an order over both, one in two cycles.
+    // Commands that two Cells snoop have one order over both Cells, with one command in two cycles.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(
@@ -330,7 +331,7 @@ fn resources_are_named_and_counted() {
     ];
     assert_eq!(used, expected);
     assert_eq!(resources.len(), 2 * 4 + 2 + 2);
-    // A command one way; a response and the data the other.
+    // A command goes one way; a response and the data go the other way.
     let busy = |index: usize| resources[index].busy.as_femtoseconds();
     assert_eq!(busy(10), 800_000);
     assert_eq!(busy(11), u128::from(800_000 + LINE_ON_LINK));
@@ -430,7 +431,7 @@ fn the_same_calls_give_the_same_order() {
 fn nothing_is_left_to_happen_when_all_is_complete_and_the_slab_does_not_grow() {
     let mut fabric = Fabric::new(&qs20());
     for round in 0..20 {
-        // Every other hundred nanoseconds one: never more than a few under way.
+        // One transaction every 600 ns, so that only a few are ever under way.
         let load: Vec<_> = (0..100)
             .map(|n| ((round * 100 + n) * 600 * NS, get(1, 8)))
             .collect();

@@ -1,4 +1,4 @@
-//! What the fabric is asked to do, and by which names.
+//! The transactions that the fabric carries out, and their ends.
 
 use crate::index::{PPE, ProcessorIndex};
 
@@ -16,12 +16,12 @@ pub(crate) enum Node {
     Module(u16),
 }
 
-/// What of the target is meant.
+/// Which part of the target a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Its local store: no other Cell snoops.
+    /// The local store of the target: no other Cell snoops.
     LocalStore,
-    /// Its mailboxes and signals: no other Cell snoops.
+    /// The mailboxes and signals of the target: no other Cell snoops.
     Register,
     /// A line of main memory: coherent, so that every Cell snoops.
     Memory {
@@ -43,11 +43,11 @@ impl Place {
 /// Which way data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// From the target to the requester.
+    /// Data goes from the target to the requester.
     Read,
-    /// From the requester to the target.
+    /// Data goes from the requester to the target.
     Write,
-    /// Nowhere: only the command phase, which makes a line the requester's own.
+    /// No data goes: only the command phase, which claims a line for the requester.
     Claim,
 }
 
@@ -60,11 +60,11 @@ pub(crate) struct Transaction {
     pub access: Access,
     /// 1 to 128; 0 for a claim.
     pub bytes: u32,
-    /// Comes back when the transaction is complete.
+    /// Returned when the transaction is complete.
     pub token: Token,
 }
 
-/// Names a transaction for what began it.
+/// The name that the sender of a transaction gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 

@@ -1,4 +1,4 @@
-//! What is counted of a resource.
+//! The counts of a resource.
 
 use crate::observe::ResourceCounters;
 use crate::time::Femtoseconds;
@@ -12,7 +12,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The same under a name.
+    /// The counts under a name.
     pub fn counters(&self, name: String) -> ResourceCounters {
         ResourceCounters {
             name,

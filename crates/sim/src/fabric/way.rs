@@ -1,4 +1,4 @@
-//! The links that data takes where nothing else is under way.
+//! The links of a way when nothing else is under way.
 
 use std::iter;
 
@@ -7,10 +7,10 @@ use super::{Fabric, Node, Port};
 use crate::description::{Description, Interconnect};
 use crate::time::Femtoseconds;
 
-/// A line, the most that one packet carries.
+/// A line: the most that one packet carries.
 const LINE_BYTES: u64 = 128;
 
-/// A link, and for how long each of many lines keeps it.
+/// A link, and how long each of many lines keeps it.
 pub(crate) struct LinkOnWay {
     pub name: String,
     pub line: Femtoseconds,
@@ -69,7 +69,8 @@ impl Fabric {
         }
     }
 
-    /// The SPEs of each Cell in the order of the elements on its rings; elsewhere by their numbers.
+    /// The SPEs of each Cell in the order of the elements on its rings, or by their numbers if
+    /// there are no rings.
     pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
         let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
         if let Interconnect::Rings(_) = description.interconnect {
@@ -82,7 +83,7 @@ impl Fabric {
     }
 }
 
-/// What the elements of a Cell's rings are called, in their order.
+/// The names of the elements of a Cell's rings, in their order.
 fn elements(description: &Description, cell: usize) -> Vec<String> {
     let Interconnect::Rings(rings) = &description.interconnect else {
         return Vec::new();

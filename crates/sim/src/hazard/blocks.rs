@@ -1,10 +1,10 @@
-//! Which blocks of memory pieces in flight touch, so that few have to be compared.
+//! Counts the pieces in flight in each block of memory, so that few pieces have to be compared.
 
 use super::transfer::Piece;
 
-/// How many pieces in flight touch each block of 1 KB, where blocks share 4,096 counts: two pieces
-/// that have bytes in common have a count in common. That spares nearly every transfer a comparison
-/// with all others (measured: 0.2 us with 64 in flight).
+/// The number of pieces in flight in each block of 1 KB. Blocks share 4,096 counts. Two pieces that
+/// have bytes in common have a count in common, so nearly every transfer needs no comparison with
+/// all others (measured: 0.2 us with 64 in flight).
 #[derive(Debug)]
 pub(super) struct Blocks {
     counts: Box<[u32]>,
@@ -21,7 +21,7 @@ impl Blocks {
         }
     }
 
-    /// Adds a piece, and says whether it may have bytes in common with one that is there.
+    /// Adds a piece, and returns whether it may have bytes in common with one that is there.
     #[inline]
     pub fn add(&mut self, piece: Piece) -> bool {
         let mut shared = 0;

@@ -1,4 +1,4 @@
-//! What is wrong: a hazard before it is put into words, and after.
+//! A hazard before it is put into words, and after.
 
 use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{Processor, SpeId};
@@ -6,20 +6,19 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard that a program ran into. Printed, it says which processor, when, with which addresses,
-/// and what to do.
+/// A hazard of a program. Its text has the processor, the time, the addresses, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);
 
 impl Hazard {
-    /// A hazard in these words.
+    /// A hazard with this text.
     pub(super) fn new(message: String) -> Self {
         Self(message)
     }
 }
 
-/// What is wrong, still without a text.
+/// A hazard that has no text yet.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Overlap {
@@ -41,7 +40,7 @@ pub(super) enum Found<'a> {
     },
 }
 
-/// What happens to local store while a transfer is in flight there.
+/// What is done to local store while a transfer is in flight there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -50,7 +49,8 @@ pub(super) enum Use {
     Release,
 }
 
-/// Hazards of the same kind are told once: what happened, and which SPEs and commands took part.
+/// The kind of a hazard: what happened, and which SPEs and commands took part. Of each kind, one
+/// hazard is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Overlap([(SpeId, Issuer, &'static str); 2]),
@@ -59,7 +59,7 @@ pub(super) enum Kind {
 }
 
 impl Found<'_> {
-    /// What makes it different from others.
+    /// The kind of this hazard.
     pub fn kind(self) -> Kind {
         match self {
             Found::Overlap { new, old, .. } => {

@@ -11,9 +11,9 @@ pub(crate) struct Issue {
     pub tag: Option<Tag>,
     /// Counted from 1 among the commands of its queue.
     pub number: u64,
-    /// Whether it comes after everything before it in its tag group.
+    /// Whether the command comes after everything before it in its tag group.
     pub comes_after_group: bool,
-    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 where
+    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 if
     /// there is none.
     group_barrier: u64,
     queue_barrier: u64,
@@ -36,19 +36,19 @@ impl Issue {
     }
 }
 
-/// What was issued in one queue.
+/// The commands that were issued in one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Issued {
-    /// How many commands.
+    /// The number of commands.
     commands: u64,
     /// The number of the last barrier of the whole queue, or 0.
     queue_barrier: u64,
-    /// The same for each tag group.
+    /// The number of the last barrier of each tag group, or 0.
     group_barriers: [u64; Tag::COUNT as usize],
 }
 
 impl Issued {
-    /// A command that transfers is issued, with its tag, or none for a typed transfer.
+    /// Records that a command that transfers is issued, with its tag; a typed transfer has none.
     #[inline]
     pub fn issue(&mut self, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.commands += 1;
@@ -70,14 +70,13 @@ impl Issued {
         issue
     }
 
-    /// `barrier` is issued: all later commands come after all earlier ones.
+    /// Records that `barrier` is issued: all later commands come after all earlier ones.
     pub fn order_all(&mut self) {
         self.commands += 1;
         self.queue_barrier = self.commands;
     }
 
-    /// A command is issued after which all later commands of a tag group come after all earlier
-    /// ones.
+    /// Records a command after which all later commands of a tag group come after all earlier ones.
     pub fn order_group(&mut self, tag: Tag) {
         self.commands += 1;
         self.group_barriers[tag.number() as usize] = self.commands;

@@ -1,4 +1,4 @@
-//! A watch for what the raw level allows and a program cannot mean: what happens then depends on
+//! Watches for what the raw level allows but a program cannot mean, because the result depends on
 //! how fast things are.
 //!
 //! ```text
@@ -15,17 +15,18 @@
 //! in flight at once are a hazard if they have bytes in common in any of the places, at least one
 //! of them writes there, and nothing orders them.
 //!
-//! Commands of one queue are ordered as the architecture has it (CBEA section 7.9), and the watch
-//! follows that by itself: [`Hazards::issue`] is told the tag and the
-//! [`Order`](cellworks_machine::mfc::Order) of each command when it is issued, and gives an
-//! [`Issue`] for all of its transfers. It holds the command's number in the order of issue and
-//! those of the last barriers before it: a command comes after another if one of these is the other
-//! or comes behind it, or if it has a fence or a barrier itself and the same tag. The transfers may
-//! begin when their command is issued, or later, as the elements of a list do. Commands of
-//! different SPEs are never ordered, nor are those of an SPE's program and of the PPE in the proxy
-//! queue of that SPE: a program has to see that one is complete before it lets the other begin.
+//! Commands of one queue are ordered as the architecture defines it (CBEA section 7.9). The watch
+//! follows that order by itself: [`Hazards::issue`] gets the tag and the
+//! [`Order`](cellworks_machine::mfc::Order) of each command when it is issued, and returns an
+//! [`Issue`] for all transfers of the command. The `Issue` holds the command's number in the order
+//! of issue and the numbers of the last barriers before it. A command comes after another command
+//! if one of these barriers is that command or was issued after it. It also comes after all earlier
+//! commands with its tag if it has a fence or a barrier. The transfers may begin when their command
+//! is issued, or later, as the elements of a list do. Commands of different SPEs are never ordered.
+//! Nor are those of an SPE's program and those of the PPE in the proxy queue of that SPE: a program
+//! has to see that one is complete before it lets the other begin.
 //!
-//! What is kept is as much as commands are in flight, and at most [`MAX_HAZARDS`] messages.
+//! The watch keeps the commands in flight, and at most [`MAX_HAZARDS`] messages.
 
 mod blocks;
 mod found;

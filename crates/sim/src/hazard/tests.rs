@@ -1,4 +1,4 @@
-//! What is a hazard and what is none, and how it is said.
+//! What is a hazard and what is not, and the texts of hazards.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
@@ -28,7 +28,7 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// What a program issues: a command that is one transfer.
+/// A command that is one transfer, as a program issues it.
 #[derive(Clone, Copy)]
 struct Command {
     name: &'static str,
@@ -74,29 +74,30 @@ impl Command {
 }
 
 impl Hazards {
-    /// Issues a command whose transfer begins at once.
+    /// Issues a command. Its transfer begins at once.
     fn transfer(&mut self, now: Moment, spe: SpeId, id: u64, command: &Command) -> Option<Hazard> {
         let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
         self.begin(now, spe, id, &command.with(issue))
     }
 }
 
-/// What is said of these transfers of SPEs, issued a microsecond apart, if anything.
-fn said_of(transfers: &[(u16, Command)]) -> Option<String> {
+/// The hazard that these transfers of SPEs cause, if there is one. They are issued a microsecond
+/// apart.
+fn hazard_of(transfers: &[(u16, Command)]) -> Option<String> {
     let mut hazards = watch(HazardWatch::Error);
-    let mut said = None;
+    let mut text = None;
     for (number, (index, transfer)) in transfers.iter().enumerate() {
         let id = number as u64;
         let hazard = hazards.transfer(us(id + 1), spe(*index), id, transfer);
-        said = said.or(hazard.map(|hazard| hazard.to_string()));
+        text = text.or(hazard.map(|hazard| hazard.to_string()));
     }
-    said
+    text
 }
 
 #[test]
 fn a_get_into_what_is_being_put() {
     assert_eq!(
-        said_of(&[
+        hazard_of(&[
             (2, get(0x100, MEMORY, 256)),
             (2, put(0x180, MEMORY + 0x1000, 64))
         ])
@@ -115,43 +116,43 @@ fn two_gets_into_the_same_local_store() {
         tag: TAG_4,
         ..get(0x80, MEMORY + 0x1000, 256)
     };
-    let said = said_of(&[(0, get(0x100, MEMORY, 256)), (0, other)]).unwrap();
+    let text = hazard_of(&[(0, get(0x100, MEMORY, 256)), (0, other)]).unwrap();
     let expected = "both touch local store 0x100 to 0x17f of SPE 0, at least one writes there, and \
                     nothing orders them: order them with a fence (getf) in tag group 3, or wait \
                     for tag group 3 before";
-    assert!(said.ends_with(expected), "{said}");
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
 fn two_puts_to_the_same_main_memory() {
-    let said = said_of(&[(0, put(0, MEMORY, 256)), (0, put(0x1000, MEMORY + 128, 16))]).unwrap();
+    let text = hazard_of(&[(0, put(0, MEMORY, 256)), (0, put(0x1000, MEMORY + 128, 16))]).unwrap();
     let expected = "both touch effective addresses 0x1000000080 to 0x100000008f, at least";
-    assert!(said.contains(expected), "{said}");
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
 fn a_put_to_what_another_spe_gets() {
-    let said = said_of(&[(0, get(0, MEMORY, 256)), (3, put(0, MEMORY, 128))]).unwrap();
+    let text = hazard_of(&[(0, get(0, MEMORY, 256)), (3, put(0, MEMORY, 128))]).unwrap();
     let expected = "hazard at 2.000 us: SPE 3 issued put of 128 bytes (local store 0x0, effective \
                     address 0x1000000000, tag 3) while SPE 0's get of 256 bytes";
-    assert!(said.starts_with(expected), "{said}");
+    assert!(text.starts_with(expected), "{text}");
     let expected = "nothing orders them: let SPE 0 wait for tag group 3 and then tell SPE 3 by a \
                     mailbox or a signal that it may begin";
-    assert!(said.ends_with(expected), "{said}");
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
 fn a_put_into_the_local_store_of_another_spe_that_gets() {
     let into_spe_1 = put(0, 2 * STORE_BYTES + 0x200, 128);
-    let said = said_of(&[(1, get(0x240, MEMORY, 256)), (0, into_spe_1)]).unwrap();
+    let text = hazard_of(&[(1, get(0x240, MEMORY, 256)), (0, into_spe_1)]).unwrap();
     assert!(
-        said.contains("both touch local store 0x240 to 0x27f of SPE 1"),
-        "{said}"
+        text.contains("both touch local store 0x240 to 0x27f of SPE 1"),
+        "{text}"
     );
-    let said = said_of(&[(0, into_spe_1), (1, get(0x240, MEMORY, 256))]).unwrap();
+    let text = hazard_of(&[(0, into_spe_1), (1, get(0x240, MEMORY, 256))]).unwrap();
     assert!(
-        said.contains("both touch local store 0x240 to 0x27f of SPE 1"),
-        "{said}"
+        text.contains("both touch local store 0x240 to 0x27f of SPE 1"),
+        "{text}"
     );
 }
 
@@ -162,26 +163,26 @@ fn a_typed_transfer_is_waited_for_by_its_view() {
         tag: None,
         ..get(0, MEMORY, 64)
     };
-    let said = said_of(&[(0, typed), (0, put(0, MEMORY + 0x1000, 64))]).unwrap();
+    let text = hazard_of(&[(0, typed), (0, put(0, MEMORY + 0x1000, 64))]).unwrap();
     assert!(
-        said.contains("effective address 0x1000000000, typed), issued"),
-        "{said}"
+        text.contains("effective address 0x1000000000, typed), issued"),
+        "{text}"
     );
     assert!(
-        said.ends_with("nothing orders them: wait for its view before"),
-        "{said}"
+        text.ends_with("nothing orders them: wait for its view before"),
+        "{text}"
     );
 }
 
 #[test]
 fn what_only_reads_or_touches_other_bytes_is_none() {
     let none = [
-        // Two SPEs, and two commands of one, get the same.
+        // Two SPEs, and two commands of one SPE, get the same bytes.
         vec![(0, get(0, MEMORY, 128)), (1, get(0, MEMORY, 128))],
         vec![(0, get(0, MEMORY, 128)), (0, get(128, MEMORY, 128))],
-        // The same local store is put to two places.
+        // One buffer in local store is put to two places.
         vec![(0, put(0, MEMORY, 128)), (0, put(0, MEMORY + 128, 128))],
-        // Neighbours.
+        // The bytes are neighbours.
         vec![(0, get(0, MEMORY, 128)), (0, get(128, MEMORY + 128, 128))],
         vec![(0, put(0, MEMORY, 128)), (1, put(0, MEMORY + 128, 128))],
         // Two SPEs write to the same register.
@@ -191,7 +192,7 @@ fn what_only_reads_or_touches_other_bytes_is_none() {
         ],
     ];
     for transfers in none {
-        assert_eq!(said_of(&transfers), None);
+        assert_eq!(hazard_of(&transfers), None);
     }
 }
 
@@ -209,10 +210,11 @@ fn fences_and_barriers_order_a_tag_group() {
         order: Order::Barrier,
         ..plain
     };
-    assert!(said_of(&[(0, old), (0, plain)]).is_some());
-    assert_eq!(said_of(&[(0, old), (0, fenced)]), None);
-    assert_eq!(said_of(&[(0, old), (0, barred)]), None);
-    // A barrier also comes before what is behind it, whatever it touches itself; a fence does not.
+    assert!(hazard_of(&[(0, old), (0, plain)]).is_some());
+    assert_eq!(hazard_of(&[(0, old), (0, fenced)]), None);
+    assert_eq!(hazard_of(&[(0, old), (0, barred)]), None);
+    // A barrier also comes before the commands issued after it, whichever bytes it touches itself;
+    // a fence does not.
     let elsewhere = get(0x800, MEMORY + 0x2000, 16);
     let barrier = Command {
         order: Order::Barrier,
@@ -222,10 +224,10 @@ fn fences_and_barriers_order_a_tag_group() {
         order: Order::Fence,
         ..elsewhere
     };
-    assert_eq!(said_of(&[(0, barred), (0, old)]), None);
-    assert!(said_of(&[(0, fenced), (0, old)]).is_some());
-    assert_eq!(said_of(&[(0, old), (0, barrier), (0, plain)]), None);
-    assert!(said_of(&[(0, old), (0, fence), (0, plain)]).is_some());
+    assert_eq!(hazard_of(&[(0, barred), (0, old)]), None);
+    assert!(hazard_of(&[(0, fenced), (0, old)]).is_some());
+    assert_eq!(hazard_of(&[(0, old), (0, barrier), (0, plain)]), None);
+    assert!(hazard_of(&[(0, old), (0, fence), (0, plain)]).is_some());
 }
 
 #[test]
@@ -240,16 +242,16 @@ fn neither_another_tag_group_nor_another_spe_is_ordered() {
         name: "putb",
         ..barred
     };
-    let said = said_of(&[(0, old), (0, other_group)]).unwrap();
+    let text = hazard_of(&[(0, old), (0, other_group)]).unwrap();
     let expected = "nothing orders them: a fence or barrier orders one tag group, so issue the putb in \
                     tag group 3, or wait for tag group 3 before";
-    assert!(said.ends_with(expected), "{said}");
-    assert!(said_of(&[(0, old), (1, barred)]).is_some());
+    assert!(text.ends_with(expected), "{text}");
+    assert!(hazard_of(&[(0, old), (1, barred)]).is_some());
 }
 
 #[test]
 fn elements_of_a_list_keep_the_order_of_their_command() {
-    let said = |list_order: Order, later: Command| {
+    let is_hazard = |list_order: Order, later: Command| {
         let mut hazards = watch(HazardWatch::Error);
         let element = get(0, MEMORY, 128);
         let list = hazards.issue(spe(0), Issuer::Spu, element.tag, list_order);
@@ -264,15 +266,15 @@ fn elements_of_a_list_keep_the_order_of_their_command() {
         order: Order::Fence,
         ..plain
     };
-    assert!(said(Order::None, plain));
-    assert!(said(Order::Fence, plain));
-    assert!(!said(Order::Barrier, plain));
-    assert!(!said(Order::None, fence));
+    assert!(is_hazard(Order::None, plain));
+    assert!(is_hazard(Order::Fence, plain));
+    assert!(!is_hazard(Order::Barrier, plain));
+    assert!(!is_hazard(Order::None, fence));
     let other_group = Command {
         tag: TAG_4,
         ..fence
     };
-    assert!(said(Order::None, other_group));
+    assert!(is_hazard(Order::None, other_group));
 }
 
 #[test]
@@ -287,9 +289,9 @@ fn elements_of_one_list_are_not_ordered_with_each_other() {
         element.with(list)
     });
     assert_eq!(hazards.begin(us(1), spe(0), 0, &one), None);
-    let said = hazards.begin(us(1), spe(0), 1, &other).unwrap().to_string();
+    let text = hazards.begin(us(1), spe(0), 1, &other).unwrap().to_string();
     let expected = "they belong to one list; make two of it, the second with a fence (putlf)";
-    assert!(said.ends_with(expected), "{said}");
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
@@ -314,7 +316,7 @@ fn a_barrier_behind_two_commands_does_not_order_them() {
 fn ordering_commands_order_their_group_or_all() {
     let (old, new) = (get(0, MEMORY, 128), put(0, MEMORY, 128));
     let other_group = Command { tag: TAG_4, ..new };
-    let said = |order: fn(&mut Hazards), new: &Command| {
+    let is_hazard = |order: fn(&mut Hazards), new: &Command| {
         let mut hazards = watch(HazardWatch::Error);
         assert!(hazards.transfer(us(1), spe(0), 0, &old).is_none());
         order(&mut hazards);
@@ -324,11 +326,11 @@ fn ordering_commands_order_their_group_or_all() {
         |hazards| hazards.order_group(spe(0), Issuer::Spu, Tag::of::<3>());
     let all: fn(&mut Hazards) = |hazards| hazards.order_all(spe(0), Issuer::Spu);
     let of_other: fn(&mut Hazards) = |hazards| hazards.order_all(spe(1), Issuer::Spu);
-    assert!(!said(group, &new));
-    assert!(said(group, &other_group));
-    assert!(!said(all, &new));
-    assert!(!said(all, &other_group));
-    assert!(said(of_other, &new));
+    assert!(!is_hazard(group, &new));
+    assert!(is_hazard(group, &other_group));
+    assert!(!is_hazard(all, &new));
+    assert!(!is_hazard(all, &other_group));
+    assert!(is_hazard(of_other, &new));
 }
 
 #[test]
@@ -357,8 +359,8 @@ fn what_is_complete_is_none() {
     assert!(hazards.blocks.is_empty());
 }
 
-/// What is said when something is done to local store while a transfer is in flight.
-fn said_during(
+/// The hazard that an action on local store causes while a transfer is in flight.
+fn hazard_during(
     transfer: Command,
     act: impl FnOnce(&mut Hazards) -> Option<Hazard>,
 ) -> Option<String> {
@@ -370,7 +372,7 @@ fn said_during(
 #[test]
 fn a_program_touches_local_store_in_flight() {
     let access = |transfer, is_write, lsa| {
-        said_during(transfer, |hazards| {
+        hazard_during(transfer, |hazards| {
             hazards.local_access(us(2), spe(1), LsAddr(lsa), 4, is_write)
         })
     };
@@ -380,12 +382,12 @@ fn a_program_touches_local_store_in_flight() {
          store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is in flight over \
          it: wait for tag group 3 before"
     );
-    let said = access(put(0x80, MEMORY, 128), true, 0x80).unwrap();
+    let text = access(put(0x80, MEMORY, 128), true, 0x80).unwrap();
     assert!(
-        said.contains("SPE 1 wrote to local store 0x80 to 0x83 while its put"),
-        "{said}"
+        text.contains("SPE 1 wrote to local store 0x80 to 0x83 while its put"),
+        "{text}"
     );
-    // Reading what is put, and touching other bytes.
+    // The program reads what is put, and touches other bytes.
     assert_eq!(access(put(0x80, MEMORY, 128), false, 0x80), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x7c), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x100), None);
@@ -393,42 +395,42 @@ fn a_program_touches_local_store_in_flight() {
 
 #[test]
 fn a_buffer_is_given_back_or_handed_out_in_flight() {
-    let said = said_during(get(0x80, MEMORY, 128), |hazards| {
+    let text = hazard_during(get(0x80, MEMORY, 128), |hazards| {
         hazards.buffer_released(us(2), spe(1), LsAddr(0), 0x400)
     });
     assert_eq!(
-        said.unwrap(),
+        text.unwrap(),
         "hazard at 2.000 us: SPE 1 gave back the buffer at local store 0x0 to 0x3ff while its get of \
          128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is \
          in flight over it: wait for tag group 3 before the buffer is given back"
     );
-    // A put only reads, and yet what is put must not become another's.
-    let said = said_during(put(0x80, MEMORY, 128), |hazards| {
+    // A put only reads its bytes, and yet their buffer must not be given to another owner.
+    let text = hazard_during(put(0x80, MEMORY, 128), |hazards| {
         hazards.buffer_reserved(us(2), spe(1), LsAddr(0x80), 16)
     });
-    let said = said.unwrap();
+    let text = text.unwrap();
     assert!(
-        said.contains("SPE 1 was handed out a buffer at local store 0x80 to 0x8f"),
-        "{said}"
+        text.contains("SPE 1 was handed out a buffer at local store 0x80 to 0x8f"),
+        "{text}"
     );
     for other in [spe(0), spe(1)] {
-        let said = said_during(get(0x80, MEMORY, 128), |hazards| {
+        let text = hazard_during(get(0x80, MEMORY, 128), |hazards| {
             hazards.buffer_released(us(2), other, LsAddr(0x100), 0x400)
         });
-        assert_eq!(said, None);
+        assert_eq!(text, None);
     }
 }
 
 #[test]
 fn another_spe_puts_into_a_buffer_that_is_given_back() {
     let into_spe_0 = put(0, STORE_BYTES + 0x100, 128);
-    let said = said_during(into_spe_0, |hazards| {
+    let text = hazard_during(into_spe_0, |hazards| {
         hazards.buffer_released(us(2), spe(0), LsAddr(0x100), 128)
     });
-    let said = said.unwrap();
+    let text = text.unwrap();
     let expected = "is in flight over it: let SPE 1 wait for tag group 3 and then tell SPE 0 by a \
                     mailbox or a signal";
-    assert!(said.ends_with(expected), "{said}");
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
@@ -469,7 +471,8 @@ fn warnings_are_collected_once_for_each_kind_and_place() {
         hazards.end(spe(1), 1);
     }
     let (messages, seen) = hazards.finish();
-    // Two mailboxes; put against get; putf of another SPE against get and against put.
+    // Two mailboxes; a put against a get; a putf of another SPE against the get and against the
+    // put.
     assert_eq!((messages.len(), seen), (5, 50));
     assert!(
         messages

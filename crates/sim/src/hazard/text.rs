@@ -16,8 +16,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// What to say of a hazard in a machine whose local stores have these effective addresses, by
-    /// SPE.
+    /// The text of a hazard in a machine whose local stores have these effective addresses, by SPE.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,
@@ -42,7 +41,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// How a processor is told that it may go on.
+/// How another processor lets this one go on.
 fn may_begin_by(processor: Processor) -> &'static str {
     match processor {
         Processor::Ppe => "a mailbox",
@@ -51,7 +50,7 @@ fn may_begin_by(processor: Processor) -> &'static str {
 }
 
 impl InFlight {
-    /// How its issuer waits for it.
+    /// How the issuer waits for the transfer.
     fn wait(&self) -> String {
         match (self.transfer.issue.tag, self.issuer()) {
             (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
@@ -141,7 +140,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// To which processor something belongs, for a sentence about another one or about itself.
+/// The owner of something, in a sentence about another processor or about the owner itself.
 fn whose(owner: Processor, subject: Processor, own: &str) -> String {
     match owner == subject {
         true => own.to_owned(),

@@ -12,17 +12,17 @@ use crate::time::Moment;
 /// A transfer, or an element of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Such as `getf`.
+    /// The name of its command, such as `getf`.
     pub name: &'static str,
     pub direction: Direction,
     pub lsa: LsAddr,
     pub ea: EffectiveAddress,
     pub bytes: u32,
-    /// That of its command.
+    /// The issue of its command.
     pub issue: Issue,
 }
 
-/// A transfer with what is needed to compare it.
+/// A transfer with all that is needed to compare it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub spe: SpeId,
@@ -42,7 +42,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The bytes in common, where one of the two writes.
+    /// The bytes in common, if at least one of the two writes.
     #[inline]
     pub fn conflict(self, other: Self) -> Option<Range<u64>> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
@@ -51,7 +51,7 @@ impl Piece {
 }
 
 impl InFlight {
-    /// The processor whose queue its command is in.
+    /// The processor that fills the queue of the command.
     pub fn issuer(&self) -> Issuer {
         self.transfer.issue.issuer
     }

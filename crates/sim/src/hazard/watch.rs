@@ -13,12 +13,13 @@ use super::transfer::{InFlight, Piece, Transfer};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// How many different hazards a run with [`HazardWatch::Warn`] tells of.
+/// The most different hazards that a run with [`HazardWatch::Warn`] reports.
 pub const MAX_HAZARDS: usize = 100;
 
-/// What a simulated machine does about hazards: transfers in flight that overlap, one of them
-/// writing, without fence or barrier; local store that is used, given back or handed out while a
-/// transfer to or from it is in flight; a message written to a full mailbox.
+/// What a simulated machine does about hazards. A hazard is one of these: transfers in flight
+/// overlap, at least one of them writes, and there is no fence or barrier; local store is used,
+/// given back or handed out while a transfer to or from it is in flight; a message is written to a
+/// full mailbox.
 ///
 /// Watching takes no simulated time and changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,16 +43,16 @@ pub(crate) struct Hazards {
     /// By SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
-    /// By SPE: what its program has issued, and the PPE in its proxy queue.
+    /// By SPE: what its program has issued, and what the PPE has issued in its proxy queue.
     issued: Vec<[Issued; 2]>,
-    /// What makes the hazards in `messages` different.
+    /// The kinds of the hazards in `messages`.
     kinds: Vec<Kind>,
     messages: Vec<String>,
     seen: u64,
 }
 
 impl Hazards {
-    /// A watch of a machine whose local stores have these effective addresses, by SPE.
+    /// The watch of a machine whose local stores have these effective addresses, by SPE.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
         Self {
             watch,
@@ -65,31 +66,32 @@ impl Hazards {
         }
     }
 
-    /// A command that transfers is issued to the MFC of an SPE, with its tag, or none for a typed
-    /// transfer, whose view is waited for.
+    /// Records that a command that transfers is issued to the MFC of an SPE, with its tag. A typed
+    /// transfer has no tag: its program waits for its view.
     #[inline]
     pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// `barrier` is issued to the MFC of an SPE: all later commands of that queue come after all
-    /// earlier ones.
+    /// Records that `barrier` is issued to the MFC of an SPE: all later commands of that queue come
+    /// after all earlier ones.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
-    /// `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of an SPE: all
-    /// later commands of that queue's tag group come after all earlier ones.
+    /// Records that `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of
+    /// an SPE: all later commands of the same tag group in that queue come after all earlier ones.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
     /// A transfer or an element of a list begins; `id` names it among those of its SPE until
-    /// [`end`](Self::end). To see every order that the architecture allows, and not only the one
-    /// that this machine chose, a transfer begins when its command is issued. A write to a register
-    /// of an SPE only reads local store. Atomic commands are not to be told: they are made to meet.
+    /// [`end`](Self::end). A transfer begins when its command is issued, so that the watch sees
+    /// every order that the architecture allows, and not only the one that this machine chose. A
+    /// write to a register of an SPE only reads local store. Atomic commands must not be reported
+    /// here: they are made to meet.
     ///
-    /// Like all that follow, it returns a hazard only where hazards are errors.
+    /// Like the methods below, this returns a hazard only if hazards are errors.
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,
@@ -112,7 +114,7 @@ impl Hazards {
         error
     }
 
-    /// Compares a transfer with all that are in flight.
+    /// Compares a transfer with all transfers in flight.
     fn compare(&mut self, now: Moment, new: &InFlight) -> Option<Hazard> {
         let mut error = None;
         for other in 0..self.in_flight.len() {
@@ -182,9 +184,10 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// A word is written to the inbound mailbox of an SPE, which is full: told once of each put and
-    /// of each element of a list, however often it tries. The hardware lets it replace the newest
-    /// word there (IBM's programming tutorial, "Mailboxes"); `machine` makes the writer wait.
+    /// A word is written to the inbound mailbox of an SPE, which is full. This is called once for
+    /// each put and for each element of a list, however often the MFC tries. On the hardware the
+    /// word replaces the newest word there (IBM's programming tutorial, "Mailboxes"); `machine`
+    /// makes the writer wait.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {
@@ -195,7 +198,7 @@ impl Hazards {
         }
     }
 
-    /// What was collected: for [`Counters::hazards`](crate::Counters::hazards) and
+    /// The hazards that were collected: for [`Counters::hazards`](crate::Counters::hazards) and
     /// [`Counters::hazards_seen`](crate::Counters::hazards_seen).
     pub fn finish(self) -> (Vec<String>, u64) {
         (self.messages, self.seen)

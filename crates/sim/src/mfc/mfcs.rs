@@ -1,4 +1,8 @@
-//! The part of the world that is the MFCs: one for each SPE, and the caches of their atomic units.
+//! The part of the world that holds the MFCs: one for each SPE, and the caches of their atomic
+//! units.
+
+// Rejected: real addresses in typed transfers. The bank would depend on the allocator, and the
+// result with it.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,11 +14,12 @@ use crate::atomic::AtomicCaches;
 /// The MFCs of a machine.
 pub(crate) struct Mfcs {
     states: Vec<RefCell<MfcState>>,
-    /// By SPE: a command has ended and its threads have not looked since.
+    /// By SPE: a command has ended, and the conditions of the SPE's threads have not been checked
+    /// since.
     finished: Vec<Cell<bool>>,
     /// The caches of the atomic units.
     pub caches: RefCell<AtomicCaches>,
-    /// Where the next typed transfer is taken to be in main memory.
+    /// The place in main memory that the next typed transfer is counted for.
     typed_address: Cell<u64>,
 }
 
@@ -40,20 +45,21 @@ impl Mfcs {
         &self.states
     }
 
-    /// A command of an MFC has ended, and the threads of its SPE have to look.
+    /// A command of an MFC has ended, so the conditions of its SPE's threads have to be checked.
     #[inline]
     pub fn set_finished(&self, spe: SpeId) {
         self.finished[spe.index()].set(true);
     }
 
-    /// Whether a command has ended since this was last asked.
+    /// Whether a command has ended since the last call.
     #[inline]
     pub fn take_finished(&self, spe: SpeId) -> bool {
         self.finished[spe.index()].replace(false)
     }
 
-    /// Where a typed transfer is taken to be in main memory. Where ordinary memory lies differs
-    /// from run to run, so it is dealt out to the banks in the order in which it is used.
+    /// The place in main memory that a typed transfer is counted for. The real addresses of
+    /// ordinary memory differ from run to run, so each transfer gets the next addresses, and the
+    /// banks are used in turn.
     pub fn next_typed_address(&self, bytes: u64) -> u64 {
         let address = self.typed_address.get();
         self.typed_address

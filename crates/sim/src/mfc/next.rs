@@ -12,25 +12,26 @@ use crate::issuer::Issuer;
 use crate::time::Moment;
 use crate::world::World;
 
-/// A request and what it does when it is complete.
+/// A request, and its effect when it is complete.
 type Request = (Transaction, Effect);
 
-/// What a piece of work does next.
+/// The next step of a piece of work.
 #[derive(Default)]
 struct Next {
-    /// What it sends now.
+    /// The request that it sends now.
     request: Option<Request>,
     /// Nothing is left to send.
     is_sent: bool,
-    /// It puts a word to a mailbox that is full.
+    /// The work puts a word to a mailbox that is full.
     is_blocked: bool,
-    /// When the request after this one may leave, if that is not known yet.
+    /// The time before which the request after this one may not leave, if the work does not have it
+    /// yet.
     not_before: Option<Moment>,
 }
 
 impl World {
-    /// The next request of a piece of work; `None` if it has none now, because it is sent or
-    /// blocked.
+    /// The next request of a piece of work; `None` if it has none now, because all is sent or the
+    /// work is blocked.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -80,7 +81,7 @@ impl World {
         Ok(next.request)
     }
 
-    /// The next line of a transfer whose bytes have moved already.
+    /// The next line of a typed transfer: its bytes have moved already.
     #[inline]
     fn next_of_typed(
         &self,
@@ -127,8 +128,8 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list. It leaves once it has been fetched; elements are fetched
-    /// several at a time, so that only the first of a list has to wait for that.
+    /// Fetches the next element of a list. The element leaves once it has been fetched. Several
+    /// elements are fetched at a time, so that only the first of a list has to wait for that.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -247,8 +248,9 @@ impl World {
         })
     }
 
-    /// Tells the watch for hazards of a word that met a full mailbox: once, although the MFC tries
-    /// again whenever there is room, which another may take first.
+    /// Reports to the watch for hazards that a word met a full mailbox. This happens once for each
+    /// word, although the MFC tries again whenever there is room: another sender may take the room
+    /// first.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

@@ -45,20 +45,22 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// What no call returns as an error: the call that found it did not cause it.
+    /// Panics with an error that no call could return, because the call that found it did not cause
+    /// it.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
         {
-            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            // Like a panic, but without the place in the code: the machine found the error, not
+            // this line.
             resume_unwind(error);
         }
     }
 
-    /// Checks an atomic command, at the cost of a cycle: a loop that tries it until it is legal
-    /// comes to an end.
+    /// Checks an atomic command, at the cost of a cycle, so that a loop that tries it until it is
+    /// legal comes to an end.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -71,8 +73,8 @@ impl SimMfc {
     }
 
     /// Takes the time of getting a line into the atomic unit. `read` is called when the command has
-    /// its place among all that concern the line: what is stored after that is not seen, and takes a
-    /// reservation away although the line is still on its way.
+    /// its place in the order of all commands to the line. A later store is not seen, and takes a
+    /// reservation away even if the line is still on its way.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -81,14 +83,14 @@ impl SimMfc {
         if is_held() || world.is_in_condition() {
             world.pass(self.processor(), world.costs.atomic_hit);
         }
-        // Also where somebody else has stored to the line meanwhile.
+        // The line is fetched even if another processor has stored to it meanwhile.
         let is_fetched = !is_held() && !world.is_in_condition();
         if is_fetched {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().changed_by(line);
-        // Who has changed the line sees the request long before the requester has the line, and
-        // shares it from then on.
+        // The SPE that has changed the line sees the request long before the requester has the
+        // line, and shares it from then on.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -111,7 +113,7 @@ impl SimMfc {
         self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
-    /// Takes the time of making a line this SPE's own.
+    /// Takes the time of claiming a line for this SPE.
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -129,9 +131,9 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Tries a command to a line again for as long as it is refused because another atomic unit has
-    /// one to that line under way. How soon is not published; here it is when the units of the own
-    /// Cell have answered.
+    /// Tries a command to a line again as long as it is refused because another atomic unit has a
+    /// command to that line under way. When the hardware tries again is not published; here it
+    /// tries when the units of its own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -139,7 +141,7 @@ impl SimMfc {
         }
     }
 
-    /// What is done has begun, and ends: meanwhile commands of others to the line are refused.
+    /// A command begins and ends in `act`; commands of others to the line are refused meanwhile.
     fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
         let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
         caches.borrow_mut().begin(spe, ea.0 / LINE, command);
@@ -198,7 +200,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // What a list names that has to wait may still be changed by what it waits for.
+        // A list in local store that has to wait may still be changed by the command that it waits
+        // for.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
@@ -211,7 +214,7 @@ impl Mfc for SimMfc {
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
         drop(mfc);
-        world.tell_if_finished(self.spe);
+        world.notify_if_finished(self.spe);
         self.panic_if_faulty();
         Ok(())
     }
@@ -266,7 +269,7 @@ impl Mfc for SimMfc {
         world.start_commands(&mut mfc);
         world.pump(&mut mfc);
         drop(mfc);
-        world.tell_if_finished(self.spe);
+        world.notify_if_finished(self.spe);
         outcome
     }
 
@@ -307,7 +310,7 @@ impl Mfc for SimMfc {
 }
 
 impl World {
-    /// Whether a line of main memory is there.
+    /// Whether a line of main memory exists.
     pub fn is_line_mapped(&self, spe: SpeId, ea: EffectiveAddress) -> bool {
         let mfc = self.mfcs.of(spe).borrow();
         let is_memory = mfc
@@ -316,7 +319,7 @@ impl World {
         is_memory == Some(true)
     }
 
-    /// Reads a line of main memory and reserves it for an SPE. `None` if it is not there.
+    /// Reads a line of main memory and reserves it for an SPE. `None` if there is no such line.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let mut line = [0; LINE_BYTES];
@@ -330,8 +333,8 @@ impl World {
         Some(line)
     }
 
-    /// Stores a line if the SPE still has it reserved, and says whether it did. `None` if it is not
-    /// there.
+    /// Stores a line if the SPE still has it reserved, and returns whether it did. `None` if there
+    /// is no such line.
     pub fn store_reserved_line(
         &self,
         spe: SpeId,

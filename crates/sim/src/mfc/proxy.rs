@@ -1,4 +1,4 @@
-//! The proxy queue, which the PPE fills: commands of an MFC without a program on its SPE.
+//! The proxy queue. The PPE fills it with commands for an MFC, without a program on the SPE.
 
 use std::panic::resume_unwind;
 
@@ -30,7 +30,7 @@ impl World {
         self.start_commands(&mut mfc);
         self.pump(&mut mfc);
         drop(mfc);
-        self.tell_if_finished(spe);
+        self.notify_if_finished(spe);
         Ok(())
     }
 
@@ -44,12 +44,14 @@ impl World {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Tells the PPE what no call returns as an error: the call that found it did not cause it.
+    /// Panics in the PPE with an error that no call could return, because the call that found it
+    /// did not cause it.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))
         {
-            // Like a panic, but it is the machine that speaks, and at a place that says nothing.
+            // Like a panic, but without the place in the code: the machine found the error, not
+            // this line.
             resume_unwind(error);
         }
     }

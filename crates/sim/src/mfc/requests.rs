@@ -16,7 +16,7 @@ use crate::queue::{Event, Kind};
 use crate::time::Moment;
 use crate::world::World;
 
-/// What a look for something to send has found.
+/// The result of a search for something to send.
 enum Sent {
     /// A request has left, or a command needed none.
     Something,
@@ -39,8 +39,8 @@ impl World {
         proxy.start(Issuer::Ppe, not_before, work);
     }
 
-    /// Ends what a program has left in its MFC: what is on the bus comes to its end, the rest does
-    /// not begin. What the PPE has issued goes on.
+    /// Ends what a program has left in its MFC: requests on the bus come to their end, the rest
+    /// does not begin. Commands of the PPE go on.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
@@ -65,16 +65,15 @@ impl World {
         }
     }
 
-    /// The program of an SPE has ended: what its MFC has still to say is not for the next one.
-    /// Returns what its program would have panicked with, if it had asked.
+    /// The program of an SPE has ended: an error that its MFC still holds is not for the next
+    /// program. Returns that error, with which the program would have panicked at its next call.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes what a queue would tell the processor that fills it when it asks next. The PPE fills
-    /// one of each MFC.
+    /// Takes the late error of the queue that a processor fills. The PPE fills a queue of each MFC.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
             Processor::Ppe => {
@@ -85,7 +84,7 @@ impl World {
         }
     }
 
-    /// An MFC looks for something to send: its event.
+    /// An event of an MFC: it looks for something to send.
     #[inline(never)]
     pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -114,7 +113,7 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Sends what may be sent now, and sees to it that the rest is sent later.
+    /// Sends what may be sent now, and plans the event that sends the rest.
     pub(super) fn pump(&self, mfc: &mut MfcState) {
         loop {
             match self.send_one(mfc) {
@@ -190,7 +189,7 @@ impl World {
         Node::Module(home.map_or(0, |home| home.index() as u16))
     }
 
-    /// A request of an MFC is complete. Returns the thread that goes on at once, if one does.
+    /// A request of an MFC is complete. Returns the thread that goes on at once, if there is one.
     pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let Line {
@@ -258,14 +257,16 @@ impl World {
         }
     }
 
-    /// Asks what the SPE's threads wait for, if a command has ended since this was last asked.
+    /// Checks the conditions of the SPE's threads if a command has ended since they were last
+    /// checked.
     fn check_if_finished(&self, spe: SpeId) -> Option<ThreadIndex> {
         let finished = self.mfcs.take_finished(spe);
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Has the SPE's threads look, if a command has ended since they last did.
-    pub(super) fn tell_if_finished(&self, spe: SpeId) {
+    /// Plans a check of the conditions of the SPE's threads if a command has ended since the last
+    /// one.
+    pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
         }
@@ -304,7 +305,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Takes a piece of work away that has nothing to send and nothing under way.
+    /// Removes a piece of work that has nothing to send and nothing under way.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -344,8 +345,9 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // After the watch has forgotten the transfer. If it minds, because of another one, it
-        // unwinds: not through the event loop, which may run on the stack of any thread.
+        // This comes after the watch has removed the transfer. If the watch finds another transfer
+        // in the buffer, it panics. The panic is caught, because it must not unwind through the
+        // event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
@@ -359,7 +361,7 @@ impl World {
     }
 }
 
-/// A request of an MFC, which gets its token when it is sent.
+/// A request of an MFC. It gets its token when it is sent.
 pub(super) fn request(
     of: SpeId,
     target: Node,

@@ -1,4 +1,4 @@
-//! One MFC: its queues, what of its commands is on the bus, and what is left to send.
+//! One MFC: its queues, its requests on the bus, and what is left to send.
 
 use std::sync::Arc;
 
@@ -17,24 +17,25 @@ use crate::time::Moment;
 /// Where local stores appear in main memory: above all regions, below the problem-state areas.
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// From the start of one local store to that of the next: lists cannot cross 4 GiB, and a local
-/// store must not.
+/// From the start of one local store to that of the next. Lists cannot cross 4 GiB, so a local
+/// store must not cross them either.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// Where the watch for hazards takes ordinary memory to be, of which every transfer has its own.
+/// The effective addresses that the watch for hazards uses for ordinary memory; every transfer gets
+/// different ones.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
 
-/// A queue, and what of its commands is not on the bus.
+/// A queue, and those of its commands that have not started.
 #[derive(Default)]
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
-    /// Commands that have not been started: their ids and what the watch for hazards knows of them.
+    /// The commands that have not started: their ids and what the watch for hazards needs of them.
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// What went wrong after the call that caused it had returned, as the panic of the thread that
-    /// asks next: a command that waited turned out to be illegal, or the watch for hazards found
-    /// something.
+    /// An error that was found after the call that caused it had returned. The next thread that
+    /// uses the queue panics with it. Either a command that waited was found to be illegal, or the
+    /// watch for hazards found something.
     pub late: Option<Payload>,
 }
 
@@ -74,19 +75,20 @@ pub(crate) struct MfcState {
     pub(super) work: Vec<Work>,
     pub(super) lines: Vec<Line>,
     pub(super) free_lines: Vec<u32>,
-    /// When it may send its next request, in femtoseconds.
+    /// The time at which it may send its next request.
     pub(super) next_request_at: Moment,
-    /// The next event that has it look for something to send.
+    /// The planned event at which it looks for something to send.
     pub(super) wake_up_at: Option<Moment>,
-    /// Names commands and typed transfers.
+    /// The last number that was given to a command or a typed transfer as its name.
     pub(super) serial: u64,
     /// Typed transfers that are not complete.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// Buffers whose views are gone, while their transfers are not complete.
+    /// Buffers that are kept although their views are gone, because their transfers are not
+    /// complete.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// Lists that have stopped at an element with stall-and-notify.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
-    /// Its program has ended: none of its commands begins.
+    /// Whether its program has ended: then none of the program's commands begins.
     pub(super) is_closed: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
@@ -98,23 +100,23 @@ pub(super) struct Work {
     /// `None` for a typed transfer.
     pub entry: Option<EntryId>,
     pub task: Task,
-    /// When its next request may leave.
+    /// The time at which its next request may leave.
     pub not_before: Moment,
     /// Lines under way.
     pub in_flight: u32,
-    /// Nothing is left to send.
+    /// Whether nothing is left to send.
     pub is_sent: bool,
-    /// It puts a word to a mailbox that is full.
+    /// Whether it puts a word to a mailbox that is full.
     pub is_blocked: bool,
-    /// The watch for hazards knows it by its id.
+    /// Whether the watch for hazards has it under its id.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that the watch knows, the one that is being sent at the end.
+    /// The elements of a list that the watch has; the one that is being sent is the last.
     pub watched: Vec<Watched>,
 }
 
 impl Work {
-    /// Work of which nothing was sent: a typed transfer, or what stays of it for a command.
+    /// Work of which nothing was sent yet: a typed transfer, or a command.
     pub fn new(id: u64, issuer: Issuer, issue: Issue, task: Task, not_before: Moment) -> Self {
         Self {
             id,
@@ -132,7 +134,8 @@ impl Work {
     }
 }
 
-/// Whether the watch for hazards knows a command by its own id, and not by its elements.
+/// Whether the watch for hazards has a command under the command's own id, and not under those of
+/// its elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
@@ -158,10 +161,10 @@ pub(super) enum Task {
     List {
         cursor: ListCursor,
         element: Option<Move>,
-        /// The element under way stalls the list when it is complete.
+        /// Whether the element under way stalls the list when it is complete.
         stalls: bool,
-        /// When the first command of the element under way is answered: the next element does not
-        /// leave before. `None` before that element has left.
+        /// The time at which the first command of the element under way is answered: the next
+        /// element does not leave before. `None` before that element has left.
         next_at: Option<Moment>,
     },
     Typed {
@@ -169,7 +172,7 @@ pub(super) enum Task {
         address: u64,
         left: u64,
     },
-    /// A whole line, whatever reservation is on it.
+    /// A put of a whole line, whatever reservation is on it.
     LinePut {
         lsa: LsAddr,
         ea: EffectiveAddress,
@@ -178,7 +181,7 @@ pub(super) enum Task {
         ea: u64,
         lines: u64,
     },
-    /// Only its order counts.
+    /// A command without data, of which only the order counts.
     Nothing,
 }
 
@@ -189,7 +192,7 @@ pub(super) struct Move {
     pub lsa: u32,
     pub ea: u64,
     pub left: u32,
-    /// A mailbox was full when it came, and the watch for hazards knows of it.
+    /// The word came to a full mailbox, and the watch for hazards has a record of that.
     pub met_full_mailbox: bool,
 }
 
@@ -202,7 +205,7 @@ pub(super) struct Line {
     pub effect: Effect,
 }
 
-/// What a request does when it is complete.
+/// The effect of a request when it is complete.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Nothing,
@@ -266,34 +269,34 @@ impl MfcState {
         }
     }
 
-    /// Whether no command of the SPE's program is under way and no line reserved.
+    /// Whether no command of the SPE's program is under way and no line is reserved.
     pub fn is_as_new(&self) -> bool {
         self.spu.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
     }
 
-    /// Whether nothing is on the bus that the SPE's program has issued.
+    /// Whether the SPE's program has no request on the bus.
     pub fn is_quiet(&self) -> bool {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Forgets what a program has left behind, when nothing of it is on the bus.
+    /// Forgets what a program has left behind. None of its requests may be on the bus.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
         self.is_closed = false;
-        // An event that was planned for what is gone finds nothing to send.
+        // An event that was planned for the old program finds nothing to send.
         self.wake_up_at = None;
         self.typed.clear();
         self.held.clear();
         self.reservation = None;
     }
 
-    /// Entries of the SPU's queue that hold nothing. Typed transfers take one each.
+    /// Free entries of the SPU's queue. A typed transfer takes one.
     pub(super) fn free_entries(&self) -> usize {
         let free = self.spu.queue.free_entries();
         free.saturating_sub(self.typed.len())
     }
 
-    /// Entries of a queue that are taken.
+    /// Taken entries of a queue.
     pub(super) fn depth(&self, issuer: Issuer) -> usize {
         match issuer {
             Issuer::Spu => SPU_QUEUE_ENTRIES - self.free_entries(),
@@ -301,7 +304,7 @@ impl MfcState {
         }
     }
 
-    /// What the next call that asks a queue is told.
+    /// The late error of a queue: its next user panics with it.
     pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
         match issuer {
             Issuer::Spu => &mut self.spu.late,
@@ -309,7 +312,7 @@ impl MfcState {
         }
     }
 
-    /// Records a fault that no call returns: the next call that asks the queue is told.
+    /// Records a fault that no call returns: the next user of the queue panics with it.
     pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
         let queue = match issuer {
             Issuer::Spu => "queue",
@@ -322,7 +325,7 @@ impl MfcState {
         self.late(issuer).get_or_insert_with(|| Box::new(text));
     }
 
-    /// As [`fail`](Self::fail), for what the watch found.
+    /// Like [`fail`](Self::fail), for a hazard that the watch found.
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
             self.late(issuer)
@@ -380,7 +383,7 @@ impl MfcState {
         ])
     }
 
-    /// Looks through what a command would move, up to the first stall of a list.
+    /// Checks the addresses that a command would use, up to the first stall of a list.
     pub(super) fn check_addresses(&self, command: &Command, spes: usize) -> Result<(), MfcFault> {
         let check = |operation, direction, ea: EffectiveAddress, bytes| {
             if bytes == 0 {
@@ -424,7 +427,7 @@ impl MfcState {
         Ok(())
     }
 
-    /// Whether the line that it reserved last is still reserved.
+    /// Whether the line that the SPE reserved last is still reserved.
     pub(super) fn has_reservation(&self) -> bool {
         let Some((ea, reserved)) = self.reservation else {
             return false;
@@ -435,7 +438,7 @@ impl MfcState {
         still.unwrap_or(false)
     }
 
-    /// Whether a line of main memory is there.
+    /// Whether a line of main memory exists.
     pub(super) fn check_line(
         &self,
         operation: Operation,
@@ -453,7 +456,7 @@ impl MfcState {
 }
 
 impl Task {
-    /// What a command is to send.
+    /// The work of a command.
     fn of(command: &Command) -> Self {
         match command {
             Command::Transfer(transfer) => Self::Move(Move {
@@ -492,7 +495,7 @@ impl Task {
     }
 }
 
-/// The lines that a range touches: the first and how many.
+/// The lines of a range: the first line and their number.
 fn lines_of(ea: EffectiveAddress, bytes: u32) -> (u64, u64) {
     let first = ea.lock_line().0;
     let lines = match u64::from(bytes).checked_sub(1) {

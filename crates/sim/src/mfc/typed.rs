@@ -1,4 +1,4 @@
-//! Typed transfers: their bytes have moved already, they only take their time.
+//! Typed transfers. Their bytes have moved already, so they only take their time.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
@@ -53,7 +53,7 @@ impl World {
         drop(observer);
         self.pump(&mut mfc);
         drop(mfc);
-        self.tell_if_finished(spe);
+        self.notify_if_finished(spe);
         id
     }
 
@@ -63,14 +63,14 @@ impl World {
         mfc.typed.iter().all(|(other, _)| *other != id)
     }
 
-    /// Keeps the buffer of a view that is gone until its last transfer is complete.
+    /// Keeps the buffer of a view that is gone until the last transfer of the buffer is complete.
     pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
         if !self.typed_is_complete(spe, transfer) {
             self.mfcs.of(spe).borrow_mut().held.push((transfer, buffer));
         }
     }
 
-    /// Whether buffers are held whose views are gone.
+    /// Whether buffers are kept although their views are gone.
     pub fn holds_buffers(&self, spe: SpeId) -> bool {
         !self.mfcs.of(spe).borrow().held.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What the watch for hazards and the observers are told of commands.
+//! Reports commands to the watch for hazards and to the observers.
 
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
@@ -9,8 +9,8 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Records that a command was issued, and begins to watch what it transfers; elements of lists
-    /// are watched from when they are fetched on.
+    /// Records that a command was issued, and begins to watch its transfer. The watch of a list's
+    /// element begins when the element is fetched.
     pub(super) fn watch_command(
         &self,
         mfc: &mut MfcState,
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// A command is complete, or given up.
+    /// A command is complete, or is given up.
     pub(super) fn forget_command(
         &self,
         mfc: &MfcState,

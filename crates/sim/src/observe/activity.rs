@@ -11,14 +11,14 @@ pub enum Cause {
     Mailbox,
     /// For a signal.
     Signal,
-    /// For a reservation, a line that others have, or an atomic operation.
+    /// For a reservation, a line that other SPEs have, or an atomic operation.
     Lock,
-    /// For something else, such as the end of another program or what `wait_until` was given.
+    /// For something else, such as the end of another program or the condition of a `wait_until`.
     Other,
 }
 
 impl Cause {
-    /// What a trace calls a wait for this cause.
+    /// The name of a wait for this cause in a trace.
     pub(super) const fn wait(self) -> &'static str {
         match self {
             Self::Dma => "waiting for DMA",
@@ -40,11 +40,11 @@ impl fmt::Display for Cause {
 /// What a processor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// No program is there.
+    /// The processor has no program.
     Idle,
     /// A program runs.
     Computing,
-    /// All threads of its program wait; this is for what the one waits that waited last.
+    /// All threads of its program wait. The cause is that of the thread that began to wait last.
     Waiting(Cause),
 }
 

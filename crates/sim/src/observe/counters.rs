@@ -12,9 +12,9 @@ use crate::time::{Femtoseconds, Moment};
 /// The spans add up to [`Counters::elapsed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeCounters {
-    /// Running a program.
+    /// The time in which it ran a program.
     pub computing: Span,
-    /// All threads waiting, the last one for a transfer.
+    /// The time in which all threads waited, the last one for a transfer.
     pub waiting_for_dma: Span,
     /// The same for a mailbox.
     pub waiting_for_mailbox: Span,
@@ -24,10 +24,10 @@ pub struct SpeCounters {
     pub waiting_for_lock: Span,
     /// The same for something else.
     pub waiting_for_other: Span,
-    /// Without a program.
+    /// The time without a program.
     pub idle: Span,
-    /// MFC commands that were completed, typed transfers and those of the PPE in the proxy queue
-    /// included.
+    /// MFC commands that were completed, including typed transfers and the commands of the PPE in
+    /// the proxy queue.
     pub commands: u64,
     /// Bytes that these commands moved.
     pub bytes: u64,
@@ -36,17 +36,17 @@ pub struct SpeCounters {
 /// How much a ring, a memory module or a link was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceCounters {
-    /// Such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
+    /// The name, such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
     pub name: String,
     /// Packets, or lines.
     pub packets: u64,
     /// Bytes of data.
     pub bytes: u64,
-    /// For how long at least one packet was on it.
+    /// How long at least one packet was on it.
     pub busy: Span,
 }
 
-/// What a run did.
+/// The counters of a run.
 ///
 /// Printed with `{}`, it is a table of what the SPEs did with their time, in per cent of the run,
 /// and a table of what the rings, memory modules and links carried.
@@ -63,12 +63,12 @@ pub struct Counters {
     /// A hash of everything that was observed, in its order and with its time. Equal runs have
     /// equal hashes: on every computer, in every build profile, with a trace and without.
     pub trace_hash: u64,
-    /// Hazards that were seen, the first of each kind and place, and at most
+    /// Hazards that were seen: the first of each kind and place, and at most
     /// [`MAX_HAZARDS`](crate::MAX_HAZARDS) of them; see
     /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). Their addresses are those of this process,
     /// and may differ from run to run.
     pub hazards: Vec<String>,
-    /// How often a hazard was seen, with those that `hazards` does not repeat.
+    /// How often a hazard was seen, including those that `hazards` does not repeat.
     pub hazards_seen: u64,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for Counters {
     }
 }
 
-/// A part of a whole in per cent, such as `12.5 %`; nothing at all of nothing.
+/// A part of a whole in per cent, such as `12.5 %`; an empty text if the whole is zero.
 fn share(part: Span, whole: Span) -> String {
     let (part, whole) = (part.as_femtoseconds(), whole.as_femtoseconds());
     let per_cent = if whole == 0 {
@@ -134,8 +134,8 @@ fn share(part: Span, whole: Span) -> String {
     format!("{per_cent:.1} %")
 }
 
-/// Writes an empty line and a table whose first column holds names and is aligned to the left;
-/// nothing where it has no rows.
+/// Writes an empty line and a table, or nothing if the table has no rows. The first column holds
+/// names and is aligned to the left.
 fn table<const COLUMNS: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; COLUMNS],
@@ -169,8 +169,8 @@ pub(super) struct SpeCount {
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// Commands that are not complete, with their ids and bytes: as many as the queues have
-    /// entries.
+    /// The commands that are not complete, with their ids and bytes. There are at most as many as
+    /// the queues have entries.
     in_flight: Vec<(u64, u64)>,
 }
 

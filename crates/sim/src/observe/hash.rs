@@ -1,8 +1,8 @@
 //! A hash of everything that is observed, so that two runs can be compared by one number.
 
-/// FNV-1a over words of 64 bits in place of bytes, to take one multiplication a word; the shift
-/// brings the upper bits of a word, which multiplication only moves up, to the lower bits of the
-/// state.
+/// FNV-1a over words of 64 bits instead of bytes, so that a word takes one multiplication. A
+/// multiplication moves bits only up; the shift brings the upper bits of a word to the lower bits
+/// of the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u64);
 
@@ -17,8 +17,8 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// A text, seven bytes at a time: the eighth says how many there are, fewer than seven at its
-    /// end.
+    /// A text, seven bytes in a word. The eighth byte is their number, which is less than seven at
+    /// the end of the text.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

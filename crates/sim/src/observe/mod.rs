@@ -1,6 +1,7 @@
-//! What a simulation shows of itself: counters and a hash always, a trace if one is wanted.
+//! What can be seen of a simulation: always counters and a hash, and a trace if the caller wants
+//! one.
 //!
-//! Everything here is told what happened and when; nothing here changes what happens.
+//! The simulation reports here what happened and when; nothing here changes what happens.
 //!
 //! ```text
 //!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end
@@ -8,9 +9,9 @@
 //!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
 //! ```
 //!
-//! Calls about one processor come in the order of their times, and so do those about one MFC; calls
-//! about different ones need not. Ids and numbers must follow from the program and the seed alone:
-//! they go into the hash.
+//! Calls about one processor come in the order of their times, and so do those about one MFC. Calls
+//! about different processors or MFCs may come in another order. Ids and numbers must follow from
+//! the program and the seed alone, because they go into the hash.
 
 mod activity;
 mod counters;

@@ -1,4 +1,4 @@
-//! Where all that happens in a run is told.
+//! The observer: everything that happens in a run is reported to it.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::trace::Tracer;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// What is observed, as a number for the hash: each kind of call has one.
+/// A kind of call, as a number for the hash.
 #[derive(Clone, Copy)]
 enum Call {
     ProgramBegan,
@@ -36,7 +36,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// An observer of a machine of that name with a number of SPEs; a trace is written to `trace`
+    /// An observer of a machine of that name with a number of SPEs. A trace is written to `trace`
     /// while the run goes on, in pieces of tens of kilobytes.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
@@ -46,13 +46,13 @@ impl Observer {
         }
     }
 
-    /// Whether a trace is written: what only a trace needs can be left out otherwise.
+    /// Whether a trace is written. If not, what only a trace needs can be left out.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracer.is_some()
     }
 
-    /// A program began on an SPE, which computes from now on.
+    /// A program began on an SPE. The SPE computes from now on.
     pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         self.record(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
@@ -62,7 +62,7 @@ impl Observer {
         }
     }
 
-    /// The program of an SPE ended; it is idle from now on.
+    /// The program of an SPE ended. The SPE is idle from now on.
     pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
         self.record(Call::ProgramEnded, now, Processor::Spe(spe), 0);
         self.spes[spe.index()].activity(now, Activity::Idle);
@@ -71,7 +71,7 @@ impl Observer {
         }
     }
 
-    /// A processor does something else from now on.
+    /// A processor begins another activity.
     #[inline]
     pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
         self.record(Call::Activity, now, of, activity.index() as u32);
@@ -81,8 +81,8 @@ impl Observer {
         }
     }
 
-    /// All threads of a processor wait, the last one being its thread of this number; 0 is the
-    /// program itself. If others are ready, [`goes_on`](Self::goes_on) follows.
+    /// All threads of a processor wait. The last of them has this number; 0 is the program itself.
+    /// If others are ready, [`goes_on`](Self::goes_on) follows.
     #[inline(always)]
     pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
@@ -93,7 +93,7 @@ impl Observer {
         }
     }
 
-    // Apart, as what follows, so that runs without a trace stay fast.
+    // A function by itself, like those below, so that runs without a trace stay fast.
     #[inline(never)]
     fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
@@ -102,7 +102,7 @@ impl Observer {
         }
     }
 
-    /// A cooperative thread gets the processor; the one that had it has it no longer.
+    /// A cooperative thread gets the processor, and the thread that had it loses it.
     #[inline(always)]
     pub fn goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::GoesOn, now, of, thread);
@@ -128,22 +128,22 @@ impl Observer {
         }
     }
 
-    /// A thread begins what a program gives this name. As what ends it, it does not count for the
-    /// hash, which is of what the machine does.
+    /// A thread begins an activity that the program has named. Neither this nor the end of the
+    /// activity counts for the hash, which is about what the machine does.
     pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_begins(now, of, thread, name);
         }
     }
 
-    /// What a thread has begun last ends.
+    /// The activity that a thread began last ends.
     pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_ends(now, of, thread);
         }
     }
 
-    /// A command was issued to the MFC of an SPE, which `id` names until it is complete.
+    /// A command was issued to the MFC of an SPE; `id` names it until it is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
@@ -171,7 +171,7 @@ impl Observer {
     ///
     /// # Panics
     ///
-    /// Where no such command was issued, or it was complete before.
+    /// If no such command was issued, or it was complete before.
     #[inline]
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         self.record(Call::CommandComplete, now, Processor::Spe(spe), 0);
@@ -182,7 +182,7 @@ impl Observer {
         }
     }
 
-    /// How many entries of an MFC's queue hold commands.
+    /// The number of taken entries of an MFC's queue.
     #[inline]
     pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
@@ -196,21 +196,21 @@ impl Observer {
         }
     }
 
-    /// What resources have done so far, always the same ones in the same order; asked for now and
-    /// then while a trace is written. It does not count for the hash, which is the same without a
-    /// trace.
+    /// What the resources have done so far: always the same resources in the same order. To be
+    /// called now and then while a trace is written. It does not count for the hash, which is the
+    /// same without a trace.
     pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.resources(now, resources);
         }
     }
 
-    /// Ends the observation, no earlier than the last thing that was observed. No hazards are in
-    /// the counters: they are for [`Hazards::finish`](crate::hazard::Hazards::finish) to tell.
+    /// Ends the observation, no earlier than the last event that was observed. The counters have no
+    /// hazards yet: [`Hazards::finish`](crate::hazard::Hazards::finish) returns those.
     ///
     /// # Errors
     ///
-    /// What kept the trace from being written.
+    /// The error that kept the trace from being written.
     pub fn finish(
         mut self,
         now: Moment,
@@ -244,7 +244,7 @@ impl Observer {
         }
     }
 
-    /// Adds a call to the hash: what, when, about whom, and a detail.
+    /// Adds a call to the hash: its kind, its time, its processor and a detail.
     #[inline]
     fn record(&mut self, call: Call, now: Moment, of: Processor, detail: u32) {
         let of = match of {

@@ -19,11 +19,11 @@ pub(crate) struct Trace {
 /// An event, or the description of a track.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
-    /// In nanoseconds; without a `timestamp_clock_id` of Perfetto's default clock, which begins at
-    /// 0 here.
+    /// In nanoseconds. Without a `timestamp_clock_id` it is in Perfetto's default clock, which
+    /// begins at 0 here.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who wrote the packet; interned names are known within one sequence.
+    /// The number of the writer of the packet; interned names are valid within one sequence.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
@@ -41,7 +41,7 @@ pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// Names that later packets mean by a number.
+/// Names that later packets refer to by a number.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedData {
     #[prost(message, repeated, tag = "2")]

@@ -1,5 +1,5 @@
-//! Reads a trace back, for tests of programs: whether two transfers overlapped, who waited for
-//! whom.
+//! Reads a trace back, for tests of programs: whether two transfers overlapped, and which thread
+//! waited for what.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::perfetto::{EventType, Trace, TrackDescriptor};
 pub struct Slice {
     /// The track and those above it: `SPE 0`, `SPE 0/thread 1`, `SPE 0/MFC/entry 2`.
     pub track: String,
-    /// Such as `computing`, `waiting for DMA`, or `get`.
+    /// The name, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,
     /// When it began, in nanoseconds of simulated time, rounded down.
     pub start_ns: u64,
@@ -46,7 +46,7 @@ pub enum ReadTraceError {
     /// The bytes are no packets, or the last one is cut off.
     #[error("this is no Perfetto trace, or its end is missing: {what}")]
     Encoding {
-        /// What the decoder says.
+        /// The message of the decoder.
         what: String,
     },
     /// An event is on a track that no packet before it describes.
@@ -86,11 +86,11 @@ pub enum ReadTraceError {
     },
 }
 
-/// The slices of a trace that a simulated machine wrote; on each track in the order of their ends.
+/// The slices of a trace that a simulated machine wrote, on each track in the order of their ends.
 ///
 /// # Errors
 ///
-/// Where the bytes are no complete trace of a simulated machine: see [`ReadTraceError`].
+/// If the bytes are no complete trace of a simulated machine: see [`ReadTraceError`].
 pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     let trace = Trace::decode(trace).map_err(|error| ReadTraceError::Encoding {
         what: error.to_string(),
@@ -151,7 +151,8 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     Ok(slices)
 }
 
-/// The names from below the machine to a track, with strokes between.
+/// The names of a track and of the tracks above it, from below the machine on, with strokes
+/// between.
 fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
     match tracks.get(&descriptor.parent_uuid()) {
         Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),

@@ -62,7 +62,7 @@ fn untraced() -> Observer {
     Observer::new("Test", 2, None)
 }
 
-/// Observes a run with a trace, and returns that.
+/// Observes a run with a trace, and returns the trace.
 fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     let file = File::default();
     let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
@@ -303,8 +303,8 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // Another number than this means that the hash differs between computers or build profiles, or
-    // that it was changed.
+    // Another number means that the hash differs between computers or build profiles, or that the
+    // hash was changed.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
@@ -314,7 +314,7 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
 }
 
 #[test]
-fn the_hash_depends_on_every_call_and_all_that_it_says() {
+fn the_hash_depends_on_every_call_and_all_its_values() {
     let (a, b) = (Processor::Spe(spe(0)), Processor::Spe(spe(1)));
     let issued =
         |observer: &mut Observer| observer.command_issued(fs(1), spe(0), Issuer::Spu, 0, "get", 16);
@@ -421,7 +421,7 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
             observer.command_issued(ns(2), spe, Issuer::Spu, 0, "get", 16);
             observer.waits(ns(3), of, 1, Cause::Dma);
             observer.goes_on(ns(4), of, 2);
-            // It yields: it does not wait, and has the processor no longer.
+            // The thread yields: it does not wait, and it loses the processor.
             observer.goes_on(ns(6), of, 3);
             observer.thread_ended(ns(7), of, 3);
             observer.command_complete(ns(7), spe, 0);
@@ -478,9 +478,9 @@ fn what_programs_name_is_beside_what_the_machine_does() {
         observer.waits(ns(3), of, 1, Cause::Dma);
         observer.goes_on(ns(5), of, 1);
         observer.activity_ends(ns(6), of, 1);
-        // It ends within what it has begun.
+        // The thread ends within an activity.
         observer.thread_ended(ns(8), of, 1);
-        // Of which nothing is left.
+        // The activity has ended with the thread.
         observer.activity_ends(ns(8), of, 1);
         observer.goes_on(ns(8), of, 0);
         observer.program_ended(ns(10), spe);
@@ -726,7 +726,7 @@ fn causes_are_named() {
 }
 
 proptest! {
-    /// Whatever an engine says in whatever order, the trace is well formed and can be read.
+    /// Whatever an engine reports in whatever order, the trace is well formed and can be read.
     #[test]
     fn every_run_has_a_well_formed_trace(
         steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3_000_000), 0..400),

@@ -24,12 +24,12 @@
 //!
 //! A flow, which Perfetto draws as arrows, leads from the mark `issue` on the track of the program
 //! or the thread to the command's slice and on to the mark `complete`. "Entry" is the lowest number
-//! that no other command in flight has. Thread 0 is the program itself: it is alone, or it waits
-//! for its threads, so it has no track of its own.
+//! that no other command in flight has. Thread 0 is the program itself. It needs no track, because
+//! it either is the only thread or waits for its threads.
 //!
-//! Perfetto counts time in whole nanoseconds, and so femtoseconds are rounded down to them: the
-//! order of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation,
-//! or empty.
+//! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to them. The order
+//! of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation, or
+//! empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
@@ -47,7 +47,7 @@ use super::perfetto::{
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// How many packets are kept until they are written: some tens of kilobytes.
+/// The number of packets that are kept until they are written: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
 /// Writes the trace of one run. The calls are those of [`Observer`](super::Observer).
@@ -57,23 +57,24 @@ pub(super) struct Tracer {
     processors: Vec<ProcessorState>,
     /// By SPE and issuer.
     entries: Vec<[Entries; 2]>,
-    /// Flows that have begun; the last one has this number.
+    /// The number of flows that have begun, which is also the number of the last one.
     flows: u64,
-    /// When resources were sampled last, and how long each had been busy then.
+    /// The time of the last sample of the resources, and how long each had been busy then.
     sampled: (Moment, Vec<u128>),
 }
 
-/// The ids of the commands in flight in a queue, and their flows, each at its entry.
+/// The ids of the commands in flight in a queue, and their flows, by entry.
 type Entries = Vec<Option<(u64, u64)>>;
 
 #[derive(Default)]
 struct ProcessorState {
     in_program: bool,
-    /// The slice of the activity, unless it is idle.
+    /// The open slice of its activity; `None` if it is idle.
     activity: Option<&'static str>,
     /// The slices of the threads, by number.
     threads: Vec<ThreadState>,
-    /// How many activities of each thread are open, by number; `None` if it has no track for them.
+    /// The number of open activities of each thread, by number; `None` if the thread has no track
+    /// for activities.
     activities: Vec<Option<usize>>,
     /// The thread that has the processor.
     running: u32,
@@ -81,7 +82,7 @@ struct ProcessorState {
 
 #[derive(Clone, Copy, PartialEq)]
 enum ThreadState {
-    /// It has no track yet.
+    /// The thread has no track yet.
     Unknown,
     /// No slice is open.
     Ready,
@@ -173,7 +174,8 @@ impl Tracer {
     pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
-            // It gave the processor up without a wait, or has a slice that says what it waits for.
+            // The thread gave the processor up without a wait, or already has a slice with the
+            // cause of its wait.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
                 self.thread(now, of, before, ThreadState::Ready, "");
@@ -369,7 +371,7 @@ impl Tracer {
         }
     }
 
-    /// A thread has another state from now on: a slice of this name, unless it is ready.
+    /// A thread has another state from now on: a slice with this name, or none if it is ready.
     fn thread(
         &mut self,
         now: Moment,
@@ -394,7 +396,7 @@ impl Tracer {
                 self.packets
                     .track(child(parent, track, name, thread as usize));
             }
-            // A thread that goes on may be said to do so more than once.
+            // The simulation may report more than once that a thread goes on.
             ThreadState::Running if state == ThreadState::Running => return,
             ThreadState::Running | ThreadState::Waiting => self.packets.end(now, track),
             ThreadState::Ready => {}
@@ -425,11 +427,11 @@ mod track {
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
 
-    /// Behind all threads that a program can have.
+    /// Greater than the number of any thread that a program can have.
     pub const RANK_OF_MFC: usize = 1 << 30;
-    /// Behind all entries of the SPU's queue.
+    /// Greater than the number of any entry of the SPU's queue.
     pub const RANK_OF_PROXY: usize = 1 << 20;
-    /// Behind all SPEs.
+    /// Greater than the number of any SPE.
     pub const RANK_OF_USE: usize = 1 << 30;
 
     const fn of(processor: usize, kind: u64, number: u64) -> u64 {
@@ -491,11 +493,11 @@ fn event(kind: EventType, track: u64) -> TrackEvent {
 struct Packets {
     to: Box<dyn io::Write + Send>,
     kept: Trace,
-    /// Names that a packet has introduced; a name's number is its place, from 1 on.
+    /// Names that a packet has introduced. The number of a name is its place, from 1 on.
     names: Vec<&'static str>,
     /// Names that the next packet has to introduce.
     new_names: Vec<EventName>,
-    /// The first thing that went wrong; nothing more is written then.
+    /// The first error. Nothing more is written after it.
     error: Option<io::Error>,
 }
 
@@ -603,7 +605,8 @@ impl Packets {
         }
     }
 
-    /// Writes what is kept: a trace by itself, and the next part of the file's.
+    /// Writes the packets that are kept. They are a trace by themselves, and the next part of the
+    /// file.
     fn write(&mut self) {
         if self.error.is_none() {
             let part = self.kept.encode_to_vec();
@@ -621,7 +624,8 @@ impl Packets {
     }
 }
 
-/// The user's code may panic, but not through the event loop, which may run on any program's stack.
+/// The user's code may panic, but the panic must not unwind through the event loop, which may run
+/// on the stack of any program.
 fn without_panic(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     catch_unwind(AssertUnwindSafe(write))
         .unwrap_or_else(|_| Err(io::Error::other("the writer of the trace panicked")))

@@ -8,8 +8,8 @@ use crate::index::ProcessorIndex;
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    /// The place of the next word: that of one that has arrived, which has the next in `next_free`,
-    /// or a new one at the end.
+    /// The place of the next word. It is the place of a word that has arrived, whose `next_free`
+    /// has the place after that, or a new one at the end.
     free: u32,
 }
 
@@ -49,7 +49,7 @@ impl Flights {
         index
     }
 
-    // Apart, so that what messages take stays small.
+    // A function by itself, so that the code for a message stays small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {

@@ -1,4 +1,4 @@
-//! Words that go from processor to processor, and what that tells their threads.
+//! Words that go from processor to processor, and the threads that they wake.
 
 use cellworks_machine::ProblemStateRegister;
 use cellworks_machine::mailbox::Outbound;
@@ -23,7 +23,7 @@ impl World {
         word: u32,
         start: Femtoseconds,
     ) {
-        // What was done before is not paid yet, see the module on the engine.
+        // The lag is not paid yet: see `engine`.
         let now = self.now() + from.lag();
         let latency = from.word_latency[to.index - 1];
         let mut flights = self.bus.flights.borrow_mut();
@@ -53,7 +53,7 @@ impl World {
         to
     }
 
-    /// A word is in its register. Returns the thread that goes on at once, if one does.
+    /// A word is in its register. Returns the thread that goes on at once, if there is one.
     pub fn deliver(
         &self,
         to: &SimProcessor,
@@ -64,21 +64,21 @@ impl World {
         self.check(to)
     }
 
-    /// Takes the oldest word of an inbound mailbox, and tells what waits for room.
+    /// Takes the oldest word of an inbound mailbox, and wakes those that wait for room.
     #[inline]
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
         if of.words.is_room_wanted.get() {
-            self.tell_of_room(&of.words);
+            self.wake_for_room(&of.words);
         }
         Some(word)
     }
 
-    /// Tells all that wait for room in an inbound mailbox, because the first may want it no more.
-    /// What comes too late waits again, in the same order.
+    /// Wakes all that wait for room in an inbound mailbox, because the first of them may no longer
+    /// want it. Those that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
-    fn tell_of_room(&self, words: &Words) {
+    fn wake_for_room(&self, words: &Words) {
         words.is_room_wanted.set(false);
         let wanting = words.wanting_room.take();
         let blocked = words.blocked.take();
@@ -88,7 +88,8 @@ impl World {
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
     }
 
-    /// Puts a word into an outbound mailbox, for the PPE, and says whether it was empty.
+    /// Puts a word into an outbound mailbox, for the PPE, and returns whether the mailbox was
+    /// empty.
     pub fn put_outbound(&self, of: &SimProcessor, mailbox: Outbound, word: u32) -> bool {
         let place = &of.words.outbound[mailbox.index()];
         if place.get().is_some() {
@@ -99,7 +100,7 @@ impl World {
         true
     }
 
-    /// Takes the word of an outbound mailbox, and tells its SPE.
+    /// Takes the word of an outbound mailbox, and wakes its SPE.
     pub fn take_outbound(&self, of: &SimProcessor, mailbox: Outbound) -> Option<u32> {
         let word = of.words.outbound[mailbox.index()].take()?;
         self.notify(of);

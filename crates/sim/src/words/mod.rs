@@ -1,6 +1,6 @@
 //! Mailboxes and signals: their registers, and words on their way to them.
 //!
-//! A word that is sent to an inbound mailbox has a place there from the moment it leaves, so none
+//! A word to an inbound mailbox has a place there from the moment it leaves its sender, so no word
 //! is lost.
 
 mod flights;

@@ -7,7 +7,7 @@ use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId}
 
 use crate::index::ProcessorIndex;
 
-/// The registers of one SPE. Cells, so that a message need not borrow them.
+/// The registers of one SPE. They are `Cell`s, so that a message need not borrow them.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(super) inbound: Inbound,
@@ -16,11 +16,11 @@ pub(crate) struct Words {
     pub(super) outbound: [Cell<Option<u32>>; 2],
     signals: [Cell<Option<u32>>; 2],
     modes: [Cell<SignalMode>; 2],
-    /// A processor or an MFC waits for room in the inbound mailbox.
+    /// Whether a processor or an MFC waits for room in the inbound mailbox.
     pub(super) is_room_wanted: Cell<bool>,
-    /// Processors that do.
+    /// The processors that wait for room.
     pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
-    /// MFCs whose queues hold a put to it.
+    /// The MFCs whose queues hold a put to the mailbox.
     pub(super) blocked: RefCell<Vec<SpeId>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Inbound {
 }
 
 impl Inbound {
-    /// Adds a word; there is room.
+    /// Adds a word. There must be room.
     #[inline]
     fn push(&self, word: u32) {
         let (first, count) = (self.first.get(), self.count.get());
@@ -53,7 +53,7 @@ impl Inbound {
 }
 
 impl Words {
-    /// Keeps a place in the inbound mailbox for a word that is about to be sent, and says whether
+    /// Keeps a place in the inbound mailbox for a word that is about to be sent. Returns whether
     /// there was one.
     #[inline]
     pub fn keep_room(&self) -> bool {
@@ -65,13 +65,13 @@ impl Words {
         has_room
     }
 
-    /// A processor wants to be told when the inbound mailbox has room again.
+    /// A processor is to be woken when the inbound mailbox has room again.
     pub fn want_room(&self, processor: ProcessorIndex) {
         add_once(&mut self.wanting_room.borrow_mut(), processor);
         self.is_room_wanted.set(true);
     }
 
-    /// An MFC wants to be told when the inbound mailbox has room again.
+    /// An MFC is to be woken when the inbound mailbox has room again.
     pub fn block_until_room(&self, mfc: SpeId) {
         add_once(&mut self.blocked.borrow_mut(), mfc);
         self.is_room_wanted.set(true);
@@ -98,7 +98,7 @@ impl Words {
         self.signals[register.index()].take()
     }
 
-    /// Chooses what a signal does to one that was not read yet.
+    /// Chooses what a signal does to an earlier signal that was not read yet.
     pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
         self.modes[register.index()].set(mode);
     }
@@ -128,7 +128,7 @@ fn add_once<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// A word that an inbound mailbox has no room for.
+/// The error for a word that an inbound mailbox has no room for.
 pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     MailboxFull {
         spe: of,
@@ -137,7 +137,7 @@ pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     }
 }
 
-/// The register of a signal.
+/// The problem-state register of a signal register.
 pub(crate) const fn signal(register: SignalRegister) -> ProblemStateRegister {
     match register {
         SignalRegister::One => ProblemStateRegister::SigNotify1,

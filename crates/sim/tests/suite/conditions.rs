@@ -1,4 +1,4 @@
-//! What conditions of waits, and descriptions of what is waited for, may do.
+//! What the conditions of waits, and the descriptions of waits, may do.
 
 use std::cell::Cell;
 use std::fmt;
@@ -64,7 +64,7 @@ fn what_a_condition_of_the_ppe_sends_when_it_comes_true_arrives() {
 }
 
 #[test]
-fn a_yield_in_a_condition_lets_nobody_run() {
+fn a_yield_in_a_condition_lets_no_other_thread_run() {
     qs20()
         .run(|ppe| {
             let program = ppe.spawn(SPE, |spe| {
@@ -105,16 +105,16 @@ fn a_condition_must_not_start_threads() {
     );
 }
 
-/// When an SPE goes on that waited while somebody had its condition asked many times.
-fn goes_on_at(asks_its_mfc: bool) -> Time {
+/// The time at which an SPE goes on. Its condition was checked many times while it waited.
+fn goes_on_at(uses_its_mfc: bool) -> Time {
     let is_there = AtomicBool::new(false);
-    let asked = AtomicU32::new(0);
+    let checks = AtomicU32::new(0);
     let end = qs20().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
             spe.wait_until(&"what comes late", &mut || {
                 let is_there = is_there.load(Ordering::Relaxed);
-                if asks_its_mfc && !is_there {
-                    asked.fetch_add(1, Ordering::Relaxed);
+                if uses_its_mfc && !is_there {
+                    checks.fetch_add(1, Ordering::Relaxed);
                     spe.mfc().free_entries();
                     spe.compute(Cycles(100));
                 }
@@ -131,16 +131,16 @@ fn goes_on_at(asks_its_mfc: bool) -> Time {
         }));
         program.join().unwrap()
     });
-    assert!(!asks_its_mfc || asked.into_inner() > 10);
+    assert!(!uses_its_mfc || checks.into_inner() > 10);
     end.unwrap()
 }
 
 #[test]
-fn asking_again_takes_no_time() {
+fn checking_again_takes_no_time() {
     assert_eq!(goes_on_at(true), goes_on_at(false));
 }
 
-/// Describes what is waited for by waiting.
+/// A description of a wait that waits itself.
 struct Meddles<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Meddles<'_> {
@@ -152,7 +152,7 @@ impl fmt::Display for Meddles<'_> {
     }
 }
 
-/// Describes what is waited for by a panic.
+/// A description of a wait that panics.
 struct Waits<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Waits<'_> {

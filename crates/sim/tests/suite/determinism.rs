@@ -1,5 +1,5 @@
-//! The same program, description and seed give the same simulation; the seed permutes ties and
-//! nothing else.
+//! The same program, description and seed give the same simulation. The seed permutes events of the
+//! same instant and changes nothing else.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,12 +15,12 @@ use cellworks_threads::{self as threads, Owner, Thread};
 const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
 
-/// What [`busy_program`] leaves behind on [`machine`] with seed 0. It changes when the model, the
-/// QS20's description or the program does, and never with the computer or the build. The path of
-/// the module in which the program stands is part of its name, and so of the hash.
+/// The hash of [`busy_program`] on [`machine`] with seed 0. It changes with the model, the QS20's
+/// description or the program, and never with the computer or the build. The path of the program's
+/// module is part of the program's name, and so of the hash.
 const GOLDEN_HASH: u64 = 0xa0c0_590f_ba1e_cdf5;
 
-/// A trace that can be read while somebody else owns it, too.
+/// A trace that the test can read while the machine owns it, too.
 #[derive(Clone, Default)]
 struct Trace(Arc<Mutex<Vec<u8>>>);
 
@@ -83,7 +83,7 @@ fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
 #[test]
 fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
     fn wake_all() {
-        // SAFETY: that waits of the simulator rest on no such promise is what this test shows.
+        // SAFETY: this test shows that the waits of the simulator do not rely on this promise.
         let owner = unsafe { Owner::new() };
         for blocked in threads::blocked_threads() {
             // SAFETY: the numbers are those of a thread.
@@ -142,7 +142,8 @@ fn a_fixed_program_has_its_hash_on_every_computer() {
     );
 }
 
-/// Words meet nobody on their way, and programs start a microsecond after each other.
+/// A machine on which words meet no other packets, and programs start a microsecond after each
+/// other.
 fn crossbar() -> Description {
     let mut description = machine();
     description.interconnect = Interconnect::Crossbar(Crossbar {
@@ -154,7 +155,7 @@ fn crossbar() -> Description {
 }
 
 /// Two SPEs each send a word to a third, at the same instant or `apart` after each other. Returns
-/// the words in the order of their arrival, and when both were there.
+/// the words in the order of their arrival, and the time at which both were there.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
     let sim = Sim::builder(crossbar()).seed(seed).build();
     let words = sim.run(|ppe| {

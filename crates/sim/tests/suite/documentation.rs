@@ -1,4 +1,4 @@
-//! What the guide to simulating shows is true.
+//! Checks what the guide to simulating shows.
 
 use cellworks_machine::{CellSpe, Machine, SpeId, Wake};
 use cellworks_sim::{Description, Sim};

@@ -1,4 +1,4 @@
-//! What goes wrong in a simulation is said in full.
+//! The errors of a simulation, with their full texts.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ fn machine() -> Description {
     description
 }
 
-/// An error's text without the places in this file, which change with every line.
+/// The text of an error without the places in this file, which move whenever the file changes.
 fn text(error: &RunError) -> String {
     let waits = match error {
         RunError::Deadlock { waits } => waits.as_slice(),
@@ -89,7 +89,7 @@ loop that waits for what never comes
   the PPE waits for the programs that it spawned to end, since 2.00 us");
 }
 
-/// A program that goes round and round.
+/// One turn of a program that repeats it for ever.
 type Round = fn(&SimSpe);
 
 #[test]
@@ -135,7 +135,7 @@ fn a_ppe_that_polls_meets_the_limit() {
 }
 
 #[test]
-fn a_full_mailbox_says_so() {
+fn the_error_of_a_full_mailbox_names_it() {
     let refused = Sim::new(machine()).run(|ppe| {
         let program = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
             let to = SpeId::new(1);

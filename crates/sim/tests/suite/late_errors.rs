@@ -32,7 +32,7 @@ fn write_list(spe: &<Sim as Machine>::Spe, ea: EffectiveAddress, stalls: [bool; 
     }
 }
 
-/// Issues a list that waits for a get, and turns out to name memory that is not there.
+/// Issues a list that waits for a get. The list then turns out to name memory that does not exist.
 fn issue_bad_list(spe: &<Sim as Machine>::Spe, region: &Region) {
     let nowhere = EffectiveAddress(region.at(0).0 + (1 << 24));
     write_list(spe, nowhere, [false; 2]);
@@ -47,7 +47,7 @@ fn text(payload: &(dyn std::any::Any + Send)) -> &str {
     payload.downcast_ref::<String>().unwrap()
 }
 
-/// Without the time, which tests do not know.
+/// The message without its time, which differs from test to test.
 fn without_time(message: &str) -> String {
     let (before, rest) = message.split_once(", at ").unwrap();
     let (time, after) = rest.split_once(": ").unwrap();
@@ -64,14 +64,14 @@ fn a_late_fault_ends_the_program_that_caused_it() {
     let sim = qs20();
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     sim.run(|ppe| {
-        // It asks.
+        // This program uses its MFC again.
         let asks = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.mfc().wait_all(TagMask::ALL);
         });
         let payload = asks.join().unwrap_err();
         assert_eq!(without_time(text(&*payload)), LATE);
-        // It does not, and its successor is told nothing.
+        // This program does not, and the next program gets no error.
         let ends = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.compute(Cycles(1_000_000));
@@ -88,7 +88,7 @@ fn a_late_fault_ends_the_program_that_caused_it() {
 }
 
 #[test]
-fn a_late_fault_is_told_in_place_of_the_deadlock_that_it_causes() {
+fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     let sim = qs20();
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     let end = sim.run(|ppe| {
@@ -104,10 +104,10 @@ fn a_late_fault_is_told_in_place_of_the_deadlock_that_it_causes() {
     assert_eq!(without_time(text(&*payload)), LATE);
 }
 
-/// Uses its MFC while it goes.
-struct AsksWhileItGoes<'a>(&'a <Sim as Machine>::Spe);
+/// A value that uses its MFC when it is dropped.
+struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 
-impl Drop for AsksWhileItGoes<'_> {
+impl Drop for WaitsWhenDropped<'_> {
     fn drop(&mut self) {
         self.0.mfc().wait_all(TagMask::ALL);
     }
@@ -119,7 +119,7 @@ fn a_late_fault_does_not_end_the_process() {
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     let end = sim.run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
-            let _asks = AsksWhileItGoes(spe);
+            let _asks = WaitsWhenDropped(spe);
             issue_bad_list(spe, &region);
             spe.compute(Cycles(1_000_000));
             panic!("its own");
@@ -131,7 +131,7 @@ fn a_late_fault_does_not_end_the_process() {
 }
 
 #[test]
-fn a_stall_that_nobody_read_is_not_for_the_next_program() {
+fn a_stall_that_was_not_read_is_not_for_the_next_program() {
     let sim = qs20();
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     sim.run(|ppe| {
@@ -173,7 +173,7 @@ fn room_in_a_mailbox_is_not_lost_to_a_program_that_has_ended() {
         .run(|ppe| {
             let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
             let put = RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG);
-            // Four words fill the mailbox, the fifth waits in the queue when its program ends.
+            // Four words fill the mailbox. The fifth waits in the queue when its program ends.
             let gives_up = ppe.spawn(SPE, move |spe| {
                 for word in 0..4 {
                     spe.write_in_mbox_of(OTHER, word);
@@ -195,7 +195,7 @@ fn room_in_a_mailbox_is_not_lost_to_a_program_that_has_ended() {
                 spe.compute(Cycles(100_000_000));
                 spe.yield_now();
                 let first = spe.read_in_mbox();
-                // It reads no other word before the put has gone.
+                // The program reads no other word before the put has left.
                 spe.read_signal(SignalRegister::One);
                 [
                     first,
@@ -218,7 +218,7 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
         let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
         let senders = [0, 2, 3].map(|sender| {
             ppe.spawn(SpeId::new(sender), move |spe| {
-                // Each place is used by the put of one sender, and the others try in vain.
+                // Each place is taken by the put of one sender, while the others try in vain.
                 for _ in 0..PUTS {
                     spe.mfc()
                         .issue(RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG))
@@ -240,7 +240,7 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
     })
     .unwrap();
     let counters = sim.counters().unwrap();
-    // All but those that filled the mailbox.
+    // All puts but those that filled the mailbox.
     assert_eq!(counters.hazards_seen, u64::from(3 * PUTS - 4));
     let full = |hazard: &String| hazard.contains("inbound mailbox of SPE 1");
     assert!(counters.hazards.iter().all(full), "{:?}", counters.hazards);
@@ -257,7 +257,8 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
         let program = ppe.spawn(SPE, |spe| {
             let view = spe.stage_out(&mut data).unwrap();
             drop(view);
-            // While the put is under way, a get of the same bytes begins that outlasts it.
+            // A get of the same bytes begins while the put is under way, and takes longer than the
+            // put.
             for _ in 0..4 {
                 let get = RawCommand::get(LsAddr(0), region.at(0), 1 << 14, TAG);
                 spe.mfc().issue(get).unwrap();
@@ -270,7 +271,7 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
     end.unwrap();
 }
 
-/// Uses memory of its own in a run, and gives what observers saw.
+/// Uses main memory of the machine in a run, and returns what observers saw.
 fn observed(sim: &Sim) -> u64 {
     let region = sim.allocate(ModuleId::new(0), 12_288).unwrap();
     let data = vec![1_u8; 50_000];

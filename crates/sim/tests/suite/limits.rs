@@ -1,5 +1,5 @@
-//! Loops that make no progress: each ends by the limit of the run, because nothing is free of
-//! charge.
+//! Loops that make no progress: the limit of the run ends each of them, because every call takes
+//! time.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
     );
 }
 
-/// As [`assert_ends`], on the PPE.
+/// Like [`assert_ends`], on the PPE.
 fn assert_ends_on_ppe(
     what: &str,
     access: PpeAccess,
@@ -156,7 +156,7 @@ fn a_program_is_seen_to_finish() {
 }
 
 #[test]
-fn who_spins_and_yields_lets_others_run() {
+fn a_thread_that_spins_and_yields_lets_others_run() {
     let flag = AtomicBool::new(false);
     limited()
         .build()
@@ -231,7 +231,7 @@ fn a_machine_runs_one_program_at_a_time() {
 }
 
 #[test]
-fn a_program_of_another_machine_cannot_run_a_machine_and_is_told_what_to_do() {
+fn a_program_of_another_machine_cannot_run_a_machine_and_the_error_has_a_remedy() {
     let (outer, inner) = (limited().build(), limited().build());
     let refusal = || {
         let ran = catch_unwind(std::panic::AssertUnwindSafe(|| inner.run(|_| ())));
@@ -244,7 +244,7 @@ fn a_program_of_another_machine_cannot_run_a_machine_and_is_told_what_to_do() {
     let expected = "qs20 cannot run a program inside of a program of another machine: an OS thread runs one machine \
         at a time; run it before or after the other, or on an OS thread of its own (`std::thread::scope`)";
     assert_eq!(refusals.unwrap(), [expected, expected]);
-    // Afterwards it can.
+    // After the outer run has ended, the inner machine can run.
     inner.run(|_| ()).unwrap();
 }
 

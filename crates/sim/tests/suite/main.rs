@@ -1,6 +1,6 @@
 //! What simulated machines do beyond the contracts of all machines.
 //!
-//! One program for all of it: each program of tests is linked on its own.
+//! One program holds all these tests, because each program of tests takes time to link.
 
 mod conditions;
 mod determinism;

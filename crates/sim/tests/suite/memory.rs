@@ -18,11 +18,11 @@ fn allocations() -> usize {
     ALLOCATIONS.with(Cell::get)
 }
 
-// SAFETY: everything is the system's allocator; counting allocates nothing.
+// SAFETY: the system's allocator does everything; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are those that it asks for.
+        // SAFETY: the caller promises what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 

@@ -1,4 +1,4 @@
-//! What the PPE's commands to an MFC cost, and what is seen of them.
+//! What the PPE's commands to an MFC cost, and what a program sees of them.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -24,9 +24,10 @@ const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
 /// (`command.phase_bus_cycles`), the register (`registers.read_cycles`), and a ring: 2 hops and 8
 /// beats.
 const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// A store to one: as above, by `ppe.mmio_write_cycles` and `registers.write_cycles`.
+/// A store to a register of SPE 0: the same, with `ppe.mmio_write_cycles` and
+/// `registers.write_cycles`.
 const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// Looking at the clock.
+/// Reading the clock.
 const LOOK_FS: u128 = CYCLE_FS;
 
 fn qs20() -> Description {
@@ -46,7 +47,7 @@ fn region(sim: &Sim) -> Region {
     sim.allocate(ModuleId::new(0), 1 << 14).unwrap()
 }
 
-/// How long the PPE takes for this.
+/// How long `what` takes on the PPE.
 fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
     let took = sim.run(|ppe| {
         let start = ppe.now();
@@ -56,8 +57,9 @@ fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
     took.unwrap().as_femtoseconds() - LOOK_FS
 }
 
-/// From a command's last store to its completion: as an SPE finds it for its own, which takes
-/// issuing (`mfc.issue_cycles`) and reading the tag status (`spu.channel_cycles`) besides.
+/// From the last store of a command until it is complete. This measures it with a command of the
+/// SPE, which also takes the issue (`mfc.issue_cycles`) and the read of the tag status
+/// (`spu.channel_cycles`).
 fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
     let took = sim.run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
@@ -77,7 +79,7 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 1 << 14, TAG);
     let issue = time_of(&sim, |ppe| ppe.issue_proxy(SPE, put).unwrap());
-    // The queue's status, five stores, the command's status.
+    // A load of the queue's status, five stores, and a load of the command's status.
     assert_eq!(issue, LOAD_FS + 5 * STORE_FS + LOAD_FS);
     let drawn = format!(
         "{}  the call returns\n",
@@ -93,7 +95,8 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
     });
     let transfer = transfer_fs(&sim, put);
     assert!(transfer > LOAD_FS + STORE_FS + LOAD_FS);
-    // The command's status, the mask and a first look pass during the transfer.
+    // The load of the command's status, the store of the mask and a first load of the tag status
+    // pass during the transfer.
     assert_eq!(all, LOAD_FS + 5 * STORE_FS + transfer + LOAD_FS);
 }
 
@@ -104,7 +107,7 @@ fn a_library_call_takes_its_time_whatever_it_writes() {
         .build();
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 128, TAG);
-    // `ppe.mailbox_call_ps` for the command, and for the look.
+    // `ppe.mailbox_call_ps` once for the command, and once for the tag status.
     let calls = time_of(&sim, |ppe| {
         ppe.issue_proxy(SPE, put).unwrap();
         ppe.wait_all_proxy(SPE, TAG.mask());
@@ -124,14 +127,14 @@ fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
         let start = ppe.now();
         let full = ppe.try_issue_proxy(SPE, get);
         let took = ppe.now().since(start).as_femtoseconds() - LOOK_FS;
-        // A look at the queue's status.
+        // A load of the queue's status.
         assert_eq!((full, took), (Err(TryIssueError::Full), LOAD_FS));
         let start = ppe.now();
         ppe.issue_proxy(SPE, get).unwrap();
         let took = ppe.now().since(start).as_femtoseconds();
-        // A look in vain, a wait, and what issuing takes.
+        // A load that finds the queue full, a wait, and the issue of a command.
         assert!(took > LOAD_FS + LOAD_FS + 5 * STORE_FS + LOAD_FS + LOOK_FS);
-        // The first has made room for one.
+        // The first command has made room for one.
         let full = ppe.try_issue_proxy(SPE, get);
         assert_eq!(full, Err(TryIssueError::Full));
         ppe.wait_all_proxy(SPE, TAG.mask());
@@ -194,7 +197,7 @@ fn counters_trace_and_hash_tell_of_them() {
     assert_ne!(counters.trace_hash, other.trace_hash);
 }
 
-/// Runs this where hazards are errors, and gives the error without its time.
+/// Runs `program` on a machine where hazards are errors, and returns the error without its time.
 fn hazard_of(
     what: impl for<'scope, 'env> Fn(&'scope Ppe<'scope, 'env, Sim>, EffectiveAddress),
 ) -> Option<String> {
@@ -289,7 +292,7 @@ fn a_fault_that_is_found_late_is_the_ppes() {
 }
 
 #[test]
-fn a_late_fault_is_told_in_place_of_the_deadlock_that_it_causes() {
+fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     let sim = slow().build();
     let (stays, goes) = (region(&sim), region(&sim));
     let end = sim.run(move |ppe| {

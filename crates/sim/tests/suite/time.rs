@@ -10,7 +10,7 @@ use cellworks_sim::{Description, Sim, SimSpe};
 
 /// A cycle of 3.2 GHz.
 const CYCLE_FS: u128 = 312_500;
-/// Looking at the clock takes a cycle.
+/// Reading the clock takes a cycle.
 const LOOK_CYCLES: u128 = 1;
 
 fn qs20() -> Description {
@@ -31,7 +31,7 @@ fn cycles(span: Span) -> u128 {
 #[test]
 fn computing_takes_exactly_its_cycles() {
     on_spe(&Sim::new(qs20()), |spe| {
-        // More than what is added up before it is paid, too.
+        // The last one is more than the lag that is collected before it is paid.
         for count in [1, 250, 10_000_000] {
             let start = spe.now();
             spe.compute(Cycles(count));
@@ -55,7 +55,7 @@ fn the_ppe_computes_for_exactly_its_cycles() {
     .unwrap();
 }
 
-/// What a condition reads takes time, whichever wait asks it.
+/// What a condition reads takes time, whichever wait checks it.
 #[test]
 fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
     let took = |with_deadline: bool| {
@@ -78,7 +78,8 @@ fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
     assert_eq!(took(true), took(false));
 }
 
-/// libspe2 reads the mailbox that can interrupt through the kernel, however it reaches others.
+/// libspe2 reads the mailbox that can interrupt through the kernel, whichever way it reaches the
+/// others.
 #[test]
 fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     let call = Span::from_femtoseconds(u128::from(qs20().ppe.mailbox_call_ps.value) * 1_000);
@@ -98,8 +99,8 @@ fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     assert!(took(Outbound::Interrupt) > call);
 }
 
-/// A read of a line and its claim do not overlap with those of another SPE: each is the command of
-/// both Cells and back, at least 244 ns.
+/// A read of a line and its claim do not overlap with those of another SPE. Each of them is a
+/// command to both Cells and back, which takes at least 244 ns.
 #[test]
 fn fetches_and_adds_of_one_line_follow_each_other() {
     const EACH: u32 = 20;
@@ -154,7 +155,7 @@ fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
     let order: Vec<_> = turns.iter().map(|(thread, ..)| *thread).collect();
     assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     for ((_, _, end), (_, start, _)) in turns.iter().zip(&turns[1..]).take(8) {
-        // A yield takes a cycle itself.
+        // A yield itself takes a cycle.
         assert_eq!(cycles(start.since(*end)), 1 + 180 + LOOK_CYCLES);
     }
 }
@@ -213,7 +214,7 @@ fn the_decrementer_ticks_at_the_timebase() {
         spe.compute(Cycles(100_000));
         let ticks = 1_000_000 - spe.decrementer();
         assert_eq!(ticks, 447, "100,000 cycles and some for the channels");
-        // It counts down through 0.
+        // The decrementer counts down through 0.
         spe.set_decrementer(1);
         spe.compute(Cycles(224 * 4));
         assert_eq!(spe.decrementer(), u32::MAX - 2);
@@ -250,8 +251,8 @@ fn every_primitive_takes_at_least_a_cycle() {
 
 #[test]
 fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
-    // Who waits before the word comes, and who begins to wait for it later, go on at the same time
-    // if the wait begins before the arrival.
+    // A program that waits before the word comes, and one that begins to wait later, go on at the
+    // same time if the later wait begins before the arrival.
     let arrival_after_computing = |cycles: u64| -> Time {
         let sim = Sim::new(qs20());
         let received = sim.run(|ppe| {

@@ -1,4 +1,5 @@
-//! What a trace shows of a program: read back from the file that ui.perfetto.dev opens.
+//! What a trace shows of a program. The test reads it back from the file that ui.perfetto.dev
+//! opens.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -22,7 +23,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Runs a program on an SPE of a QS20, and gives the slices of its trace.
+/// Runs a program on an SPE of a QS20, and returns the slices of its trace.
 fn traced(program: impl FnOnce(&<Sim as Machine>::Spe) + Send) -> Vec<Slice> {
     let kept = Kept::default();
     let qs20 = Description::built_in("qs20").unwrap();
@@ -40,7 +41,8 @@ const COMPUTE: Cycles = Cycles(20_000);
 /// Longer than issuing a get takes.
 const LONG_NS: u64 = 1_000;
 
-/// How many gets are under way while the program computes, and not only while it issues them.
+/// The number of gets that are under way while the program computes, and not only while it issues
+/// them.
 fn gets_beside_computing(slices: &[Slice]) -> usize {
     let gets: Vec<_> = slices
         .iter()
@@ -68,7 +70,7 @@ fn double_buffering_shows_as_gets_beside_computing() {
             spe.compute(COMPUTE);
         }
     });
-    // All but the first, before which there is nothing to compute.
+    // All gets but the first: before it there is nothing to compute.
     assert_eq!(gets_beside_computing(&double), TILES - 1);
 
     let single = traced(|spe| {

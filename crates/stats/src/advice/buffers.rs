@@ -11,7 +11,7 @@ pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Bandwidths, or else times.
+    /// Whether the values are bandwidths; otherwise they are times.
     are_rates: bool,
     /// How much better private buffers are.
     private_is: Compared,
@@ -39,8 +39,8 @@ impl Pair {
         })
     }
 
-    /// Such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, the smaller
-    /// number first.
+    /// A text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, with the
+    /// smaller number first.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)
@@ -56,7 +56,7 @@ impl Pair {
     }
 }
 
-/// At which sizes private buffers or a shared one are better. The pairs are sorted by size.
+/// The sizes at which private buffers or a shared one are better. The pairs are sorted by size.
 pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize) -> Vec<Said> {
     let by_several = format!(" by {spes} SPEs");
     let mut said = Vec::new();
@@ -74,7 +74,8 @@ pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize)
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // One size amid others may only say where its pages happened to lie.
+        // A difference at one size only, between sizes without one, may come from the places of its
+        // pages.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

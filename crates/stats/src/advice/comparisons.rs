@@ -1,8 +1,9 @@
-//! Advice that follows from how two times compare, as a table: which two times, and what to say.
+//! Advice that follows from a comparison of two times, as a table: the two times, and a sentence
+//! for each result.
 //!
-//! A sentence has the names of what it tells in braces. `{first}` and `{second}` are the two times,
-//! and `{ratio}` says how many times as long the longer one is. Other names are those that the
-//! comparison tells by [`Sides::tell`].
+//! A sentence has the names of its values in braces. `{first}` and `{second}` are the two times,
+//! and `{ratio}` is how many times as long the longer one is. The comparison sets values with other
+//! names by [`Sides::tell`].
 
 use cellworks_machine::SpeId;
 
@@ -15,20 +16,20 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times that are compared, and what is said about them. Nothing is said where a sentence is
-/// empty, or where the times cannot be told apart, though they differ.
+/// Two times that are compared, and the sentences about them. There is no advice if the sentence is
+/// empty, or if it is not clear whether the times differ.
 pub(super) struct Comparison {
     /// The times, if both were measured.
     sides: fn(&Run) -> Option<Sides>,
-    /// What to say if the first one is longer.
+    /// The sentence if the first one is longer.
     longer: &'static str,
-    /// If it is shorter.
+    /// The sentence if the first one is shorter.
     shorter: &'static str,
-    /// If they are equal.
+    /// The sentence if they are equal.
     equal: &'static str,
 }
 
-/// Two times, and what else a sentence about them tells.
+/// Two times, and further values for the sentence about them.
 struct Sides {
     first: Value,
     second: Value,
@@ -45,7 +46,7 @@ impl Sides {
         }
     }
 
-    /// With something that sentences tell by this name.
+    /// Adds a value with this name for the sentences.
     fn tell(mut self, name: &'static str, what: impl ToString) -> Self {
         self.told.push((name, what.to_string()));
         self
@@ -57,7 +58,7 @@ impl Sides {
 }
 
 impl Comparison {
-    /// What follows from what was measured, in a sentence.
+    /// The advice that follows from the measurements.
     pub fn advice(&self, run: &Run) -> Option<String> {
         let sides = (self.sides)(run)?;
         let (sentence, ratio) = match sides.compared() {
@@ -95,7 +96,7 @@ pub(super) const WAITING: &[Comparison] = &[WAKE_UP_OR_SPIN];
 /// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
 
-/// Section 5.1: programs that stay and are sent their tasks.
+/// Section 5.1: programs that stay on their SPE and get their tasks by messages.
 const START_OR_SEND: Comparison = Comparison {
     sides: |run| {
         let start = run.median(Function::MkThread, |p| p.spes == 1)?;
@@ -114,7 +115,7 @@ const START_OR_SEND: Comparison = Comparison {
             task may be a program of its own.",
 };
 
-/// What a worker that waits for programs saves.
+/// The time that a worker which waits for programs saves.
 const CREATE_OR_START: Comparison = Comparison {
     sides: |run| {
         let create = run.median(Function::OsThread, |_| true)?;
@@ -155,8 +156,8 @@ fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
     })
 }
 
-/// Section 5.2: whether the PPE should pass on what SPEs send to each other. What it passes on, it
-/// exchanges with the sender and with the receiver.
+/// Section 5.2: whether the PPE should pass on the messages between SPEs. For each message it has
+/// an exchange with the sender and one with the receiver.
 const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     sides: |run| {
         WORDS.into_iter().find_map(|word| {
@@ -194,15 +195,15 @@ const CELLS_FROM_PPE: Comparison = Comparison {
     equal: "To the PPE all Cells are equally near: by {word} an exchange takes {times}.",
 };
 
-/// Sections 5.2 and 5.3: whether SPEs that talk to each other belong in one Cell, unless matrices
-/// say more about it.
+/// Sections 5.2 and 5.3: whether SPEs that communicate should be in one Cell. Matrices show more
+/// about this, so the advice is left out if there are any.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
             return None;
         }
         let (word, cells) = by_cell(run, Between::SpeSpe)?;
-        // The other side of each exchange is SPE 0.
+        // SPE 0 is the other side of each exchange.
         let home = run.topology.cell_of(SpeId::new(0)).index();
         let (inside, across): (Vec<Point>, Vec<Point>) =
             cells.into_iter().partition(|(cell, _)| *cell == home);
@@ -218,7 +219,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Exchanges by the first word that was exchanged with SPEs of several Cells.
+/// The exchanges of the first function that was measured with SPEs of several Cells.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -254,7 +255,7 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
             and at once {second}.",
 };
 
-/// How early to ask for data.
+/// How early to request data.
 const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     sides: |run| {
         let (idle, loaded) = run.memory_latency()?;
@@ -285,7 +286,8 @@ const SHARED_OR_ALONE: Comparison = Comparison {
                     format!("{} times as long", plain(slower))
                 }
             }
-            // If one SPE has it most of the time, the median only says how fast that one is.
+            // If one SPE has the variable most of the time, the median is only the time of that
+            // SPE.
             _ if variable.latency_ns.mean >= DIFFERS * one.latency_ns.mean => return None,
             _ => String::new(),
         };
@@ -300,7 +302,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
             when one SPE has it to itself.",
 };
 
-/// Section 5.4: variables of one's own, where a shared one is slow.
+/// Section 5.4: private variables, if a shared one is slow.
 const SHARED_OR_PRIVATE: Comparison = Comparison {
     sides: |run| {
         let (variable, _, sides) = shared_variable(run)?;
@@ -321,7 +323,8 @@ const SHARED_OR_PRIVATE: Comparison = Comparison {
             shared one.",
 };
 
-/// A variable that the most SPEs share, the same of one SPE, and how they compare.
+/// The variable that the most SPEs share, the variable of a single SPE, and the comparison of their
+/// times.
 fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measurement, Sides)> {
     let by_several = |p: &Parameters| p.spes > 1 && p.buffers == Some(Buffers::Shared);
     let shared = Function::ALL

@@ -1,4 +1,4 @@
-//! Where SPEs that exchange data should sit, by the classes of matrices.
+//! The best places for SPEs that exchange data, by the classes of matrices.
 
 use super::value::{Compared, Value};
 use super::words::{listed, range};
@@ -6,8 +6,8 @@ use crate::figures::{plain, size, time};
 use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
-/// Where SPEs that exchange data should sit: a sentence for each distance
-/// that is best for something, and one for what does not depend on the distance.
+/// The best places for SPEs that exchange data: a sentence for each distance that is best for
+/// something, and one for what does not depend on the distance.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// The median of a class of pairs. Pairs that were disturbed are slower, so the fastest says how
-/// far down the class goes, and the slowest says nothing.
+/// The median of a class of pairs. A disturbed pair is slower, so the fastest pair is a lower end
+/// of the class, while the slowest shows nothing.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -86,8 +86,8 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// What [`Topology::name_of`](cellworks_machine::Topology::name_of) calls the rest of a machine
-/// with two Cells.
+/// The name of the rest of a machine with two Cells, from
+/// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
 /// The name of a class of pairs within a sentence.
@@ -103,7 +103,7 @@ fn where_pairs_sit(class: &str) -> String {
     format!("{preposition} the same {place}")
 }
 
-/// The same, where nearer pairs were spoken of before.
+/// The same in a sentence that named nearer pairs before.
 fn where_others_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "to an SPE in the other Cell".to_owned();

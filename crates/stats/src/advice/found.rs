@@ -1,4 +1,4 @@
-//! All that was found on a machine, and how advice looks things up in it.
+//! All results of a machine, and how advice finds what it needs in them.
 
 use cellworks_machine::Topology;
 
@@ -7,7 +7,7 @@ use super::value::Value;
 use crate::function::Function;
 use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
 
-/// All that was found.
+/// All results.
 pub(super) struct Run<'a> {
     pub topology: &'a Topology,
     pub measurements: &'a [Measurement],
@@ -50,8 +50,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// How long main memory takes when no other SPE uses it; and with how many others that copy it
-    /// takes longest, and how long.
+    /// The latency of main memory when no other SPE uses it, and its longest latency while other
+    /// SPEs copy it, with the number of those.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")
@@ -77,7 +77,8 @@ impl Run<'_> {
     }
 }
 
-/// The value of a finding, with the interval of the measurement that it came from, if there is one.
+/// The value of a finding, with the interval of the measurement that it comes from, if there is
+/// one.
 pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     let exactly = Value::exactly(finding)?;
     Some(measured.map_or(exactly, |measured| Value {
@@ -92,7 +93,7 @@ pub(super) fn number(finding: &Finding, name: &str) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// Sorted, and of those with the same size the first.
+/// The points sorted by size. If several have the same size, only the first stays.
 pub(super) fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = points.collect();
     points.sort_by_key(|(size, _)| *size);

@@ -1,12 +1,12 @@
-//! The overhead of lists, and what they save.
+//! The overhead of lists, and the time that they save.
 
 use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Said, counted, gained};
 use crate::figures::{plain, size, time};
 
-/// Up to how many elements a list of the same bytes takes as long; the points are numbers of
-/// elements.
+/// The largest number of elements with which a list takes no longer than one with fewer elements of
+/// the same bytes in all. The points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -69,8 +69,8 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// At which sizes of elements a list is faster than single commands, and at which slower. The
-/// elements are sorted by size.
+/// The sizes of elements at which a list is faster than single commands, and those at which it is
+/// slower. The elements are sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Said> {
     let mut said = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));

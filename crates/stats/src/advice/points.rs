@@ -1,16 +1,16 @@
-//! Times and bandwidths at sizes, of which advice compares the best.
+//! Times and bandwidths at sizes. Advice compares the best of them.
 
 use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// The share of the best bandwidth that is near enough to it.
+/// A bandwidth of at least this share of the best one is nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
 /// A time or a bandwidth, at a size in bytes or at a number of something.
 pub(super) type Point = (usize, Value);
 
-/// The first with the least value.
+/// The point with the least value; the first of several.
 ///
 /// # Panics
 ///
@@ -22,13 +22,13 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// The first with the greatest value.
+/// The point with the greatest value; the first of several.
 ///
 /// # Panics
 ///
 /// If there is no point.
 pub(super) fn most(points: &[Point]) -> Point {
-    // `max_by` would take the last of equal ones.
+    // `max_by` would return the last of several equal points.
     *points
         .iter()
         .rev()
@@ -36,7 +36,7 @@ pub(super) fn most(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// How much of the best a value is, in percent.
+/// A value as a share of the best one, in percent.
 pub(super) fn share(value: Value, best: Value) -> String {
     format!("{:.0} %", 100.0 * value.is / best.is)
 }

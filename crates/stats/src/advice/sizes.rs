@@ -10,7 +10,7 @@ use crate::figures::size;
 /// The most that one DMA command moves (section 3.1.4). Larger blocks take several.
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
-/// From which size on, and up to which, the bandwidth of one command is near the best.
+/// The sizes from which and up to which the bandwidth of one command is near the best.
 pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> {
     if sizes.len() < 2 {
         return None;
@@ -38,7 +38,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
         if !clearly_slower(&smallest) {
             return None;
         }
-        // The next smaller block lets a reader judge what it costs to stay below.
+        // With the next smaller block a reader can see the cost of smaller blocks.
         reached.extend(sizes[1..from].last().map(at));
         reached.push(at(&smallest));
     }
@@ -76,7 +76,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
     })
 }
 
-/// How fast blocks are that a cache holds, and blocks that come from main memory.
+/// The speed of blocks that a cache holds, and that of blocks that come from main memory.
 pub(super) fn in_and_out(
     sizes: &[Point],
     largest_cache_bytes: usize,
@@ -87,7 +87,7 @@ pub(super) fn in_and_out(
         .partition(|(bytes, _)| *bytes <= largest_cache_bytes);
     let (in_bytes, in_cache) = *(!inside.is_empty()).then(|| most(&inside)).as_ref()?;
     let (out_bytes, in_memory) = *outside.last()?;
-    // Of a block that is not much larger, a cache still holds a part.
+    // If a block is not much larger than a cache, the cache still holds a part of it.
     if out_bytes < 2 * largest_cache_bytes {
         return None;
     }

@@ -7,7 +7,7 @@ use super::*;
 use crate::settings::Settings;
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// A machine with a Cell of so many SPEs, and a memory module, for each number.
+/// A machine with a memory module and a Cell for each number, which is that of the Cell's SPEs.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes.iter().enumerate().flat_map(|(cell, spes)| {
@@ -143,7 +143,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
     }
 }
 
-/// What a machine with one Cell of two SPEs is told about measurements.
+/// The advice for a machine with one Cell of two SPEs.
 fn on_one_cell(measurements: &[Measurement]) -> Vec<String> {
     texts(advise(&machine(&[2]), measurements, &[], &[]))
 }
@@ -401,7 +401,7 @@ fn matrices_say_where_neighbours_sit() {
             &[("same Cell", Some(50.0)), ("across Cells", None)],
         ),
     ];
-    // What the matrices say of SPEs is not said again by their exchanges.
+    // Exchanges give no advice about SPEs that the matrices already give.
     let exchanges = [0, 1].map(|cell| {
         let ns = 100.0 + 300.0 * cell as f64;
         exchange(Function::Mailbox, Between::SpeSpe, cell, ns)
@@ -491,7 +491,7 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
         ]
     );
     assert!(told(&[copy(1, 10e9)]).is_empty());
-    // The interval of the copies by one SPE reaches to those by two.
+    // The interval of the copies by one SPE overlaps that of the copies by two.
     let mut alone = transfer(Function::Copy, 1, Buffers::Private, 64 << 20, 6.7e6);
     alone = within(alone, 4e6, 8e6);
     let copies = [copy(1, 10e9), copy(2, 15e9)];
@@ -529,7 +529,7 @@ fn private_buffers_may_gain_nothing_or_lose() {
              buffers and 26.8 GB/s on a shared one, 2.00 times as much.",
         ]
     );
-    // A single size amid others that are equal.
+    // A single size between others that are equal.
     let lone = [
         pair(16, 20.0, 20.0),
         pair(128, 70.0, 50.0),
@@ -551,14 +551,14 @@ fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
 fn buffers_that_cannot_be_told_apart_are_not_called_equal() {
     let unsure = pair(64 << 20, 5e6, 1e7).map(|put| within(put, 4e6, 2e7));
     assert!(on_one_cell(&unsure).is_empty());
-    // Nor with sizes at which they are equal.
+    // The same holds together with sizes at which they are equal.
     let with_equal = [pair(128, 50.0, 49.0), unsure].concat();
     assert!(on_one_cell(&with_equal).is_empty());
 }
 
 #[test]
 fn buffers_are_compared_by_bandwidth() {
-    // Half of the puts to the shared buffer are slow, which the median does not show.
+    // Half of the puts to the shared buffer are slow. The median does not show that.
     let [mut shared, private] = pair(256 << 10, 7_000.0, 6_800.0);
     shared.bandwidth_bytes_per_s = Some(28_000_000_000);
     let told = on_one_cell(&[within(shared.clone(), 6_900.0, 9_000.0), private.clone()]);
@@ -569,13 +569,13 @@ fn buffers_are_compared_by_bandwidth() {
              on a shared buffer and 77.1 GB/s on private ones, 2.75 times as much."
         ]
     );
-    // One bandwidth that is far below all its medians may have been a stall.
+    // A single bandwidth far below all medians may come from a stall.
     let stalled = within(shared, 6_990.0, 7_010.0);
     let [_, mut slow] = pair(256 << 10, 7_000.0, 6_800.0);
     slow.bandwidth_bytes_per_s = Some(50_000_000_000);
     let slow = within(slow, 6_790.0, 6_810.0);
     assert!(on_one_cell(&[stalled, slow]).is_empty());
-    // Without bandwidths there are times.
+    // Without bandwidths, times are compared.
     let times = pair(128, 90.0, 30.0).map(|put| Measurement {
         bandwidth_bytes_per_s: None,
         ..put
@@ -622,7 +622,7 @@ fn what_holds_for_lists_of_gets_and_of_puts_is_said_once() {
         ..m.clone()
     };
     let single = |bytes, ns| {
-        // Without a bandwidth, so that no size is recommended for single commands.
+        // This has no bandwidth, so no size is recommended for single commands.
         Measurement {
             bandwidth_bytes_per_s: None,
             ..transfer(Function::DmaGet, 1, Buffers::Shared, bytes, ns)
@@ -728,7 +728,7 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
              times as long as the 95.0 ns of an idle machine.",
         ]
     );
-    // A cache whose end is slower has both times.
+    // The advice has both times of a cache that is slower at its end.
     let chase = |bytes, ns| {
         let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
         chase.parameters.settings.chains = Some(1);
@@ -761,10 +761,11 @@ fn what_memory_answers_says_what_to_ask_for_and_when() {
              1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // Nothing is said without the time of an idle machine, nor of a load that makes no difference.
+    // There is no advice without the time of an idle machine, nor about a load that makes no
+    // difference.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // Nor of one whose interval is wider than the difference.
+    // There is no advice about a load whose interval is wider than the difference.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -794,8 +795,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has it nearly always, and the other waits: that is not free, whatever the median
-    // says.
+    // One SPE has the variable nearly always, and the other waits. That is not free, although the
+    // median is short.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -820,7 +821,7 @@ fn waiting_sleeps_or_spins() {
     let exchanges = [exchange(Function::Mailbox, Between::SpeSpe, 0, 150.0)];
     let told = |ns| {
         let from = |between: &str| json!({"between": between, "cell": 0, "spes": 2});
-        // The PPE's exchange, which would belong to the first, was not measured.
+        // The exchange of the PPE, which would belong to the first wake-up, was not measured.
         let wake_up = [
             finding("wake_up_ns", 9.0 * ns, from("ppe-spe")),
             finding("wake_up_ns", ns, from("spe-spe")),
@@ -1034,7 +1035,7 @@ fn transfers_are_sized_by_what_one_command_moves() {
             "Make puts of any size: puts by one SPE reach 58.0 GB/s with 1 KB and 60.0 GB/s with 16 KB."
         ]
     );
-    // Nothing is said if it cannot be told whether the smallest are slower.
+    // There is no advice if it is not clear whether the smallest blocks are slower.
     let even = within(put(1 << 10, 58.0), 10.0, 20.0);
     assert!(on_one_cell(&[even, put(16 << 10, 60.0)]).is_empty());
     let unsure = within(get(16, 4.0), 0.1, 6.0);
@@ -1075,8 +1076,8 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // Nothing from main memory: the largest block ends at what one command moves, or a cache may
-    // hold a part of it.
+    // No block comes from main memory: the largest one is the most that one command moves, or a
+    // cache may hold a part of it.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

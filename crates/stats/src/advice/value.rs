@@ -1,4 +1,4 @@
-//! Whether two numbers differ, as far as their intervals can tell.
+//! Whether two numbers differ, as far as their intervals show.
 //!
 //! ```text
 //!        10 %  ╭─────╮
@@ -20,27 +20,27 @@ pub(super) const DIFFERS: f64 = 1.1;
 /// Without an interval both ends are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
-    /// A finite number above 0.
+    /// The number itself: finite and above 0.
     pub is: f64,
     pub low: f64,
     pub high: f64,
 }
 
-/// What one value is beside another.
+/// The result of comparing one value with another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compared {
-    /// So many times as much.
+    /// The value is this many times the other.
     More(f64),
-    /// The other is so many times as much.
+    /// The other is this many times the value.
     Less(f64),
     /// Less than 10 % apart, even from end to end of their intervals.
     Equal,
-    /// It could not be told.
+    /// It is not clear whether they differ.
     Unclear,
 }
 
 impl Compared {
-    /// How many times as much it is, if it is more.
+    /// How many times the other it is, if it is more.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -48,7 +48,7 @@ impl Compared {
         }
     }
 
-    /// How many times as much the other is, if this is less.
+    /// How many times this one the other is, if this is less.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),
@@ -61,7 +61,7 @@ impl Compared {
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
-    /// A number without an interval; `None` if it is not a finite one above 0.
+    /// A number without an interval; `None` if it is not finite or not above 0.
     pub fn exactly(is: f64) -> Option<Self> {
         (is.is_finite() && is > 0.0).then_some(Self {
             is,
@@ -83,10 +83,10 @@ impl Value {
         })
     }
 
-    /// The bandwidth of all SPEs together. Its interval is that of the median, as the bandwidth
-    /// that SPEs would have if each block took so long. A bandwidth far outside of it was lowered
-    /// by a few slow blocks; so far it counts as uncertain, because something else may have stopped
-    /// the SPEs.
+    /// The bandwidth of all SPEs together. Its interval comes from that of the median: it is the
+    /// bandwidth that SPEs would have if each block took that time. A bandwidth far outside of it
+    /// was lowered by a few slow blocks. Then it counts as uncertain, because something else may
+    /// have stopped the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
@@ -102,7 +102,7 @@ impl Value {
         })
     }
 
-    /// So many times this.
+    /// This value times a factor.
     pub fn times(self, factor: f64) -> Self {
         Self {
             is: factor * self.is,
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// What this is beside another.
+    /// Compares this value with another.
     pub fn beside(self, other: Self) -> Compared {
         if self.clearly_above(other) {
             Compared::More(self.is / other.is)
@@ -142,7 +142,7 @@ impl Value {
         high - low
     }
 
-    /// The ends of the interval, and of the number itself: a bandwidth may lie outside.
+    /// The ends of the interval, extended to the number itself: a bandwidth may lie outside.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }
@@ -172,7 +172,7 @@ mod tests {
             value(150.0, 100.5, 150.0).beside(hundred),
             Compared::Unclear
         );
-        // They do not, but one is wider than the difference.
+        // The intervals do not overlap, but one is wider than the difference.
         assert_eq!(
             value(150.0, 140.0, 200.0).beside(hundred),
             Compared::Unclear

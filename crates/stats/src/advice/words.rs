@@ -3,19 +3,19 @@
 use super::value::{Compared, Gain};
 use crate::figures::size;
 
-/// Something to do for gets or for puts, and the figures that say so.
+/// Advice for gets or for puts, with its figures.
 pub(super) struct Said {
-    /// The sentence before the name of what it is about.
+    /// The sentence before the name of the operations.
     pub before: String,
-    /// What it is about, such as `gets`.
+    /// The name of the operations, such as `gets`.
     pub what: &'static str,
-    /// The sentence after it.
+    /// The sentence after the name.
     pub after: String,
     pub figures: String,
 }
 
-/// A sentence for each thing to do, with all that it is about: what holds for gets and for puts is
-/// said once.
+/// A sentence for each piece of advice, with all operations that it is for: if it is the same for
+/// gets and for puts, there is one sentence.
 pub(super) fn together(said: Vec<Said>) -> Vec<String> {
     let mut groups: Vec<Vec<Said>> = Vec::new();
     for one in said {
@@ -41,7 +41,7 @@ pub(super) fn together(said: Vec<Said>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// From one time to another, which is one time where both are written alike.
+/// A range of times. If both are written alike, it is one time.
 pub(super) fn range(from: String, to: &str) -> String {
     if from == to {
         from
@@ -50,7 +50,7 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// Where one way of doing something gains most over another one: the index of that size, how many
+/// The size at which one way of doing something gains most over another one: its index, how many
 /// times as good it is there, and in words all the sizes at which it is better.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
@@ -66,8 +66,8 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// The places at which something is known to be true, in words: the first and the last if it is
-/// nowhere known to be false between them, or else each.
+/// The places at which something is known to be true, in words. If it is known to be false nowhere
+/// between the first and the last, these two are enough; otherwise each is named.
 ///
 /// # Panics
 ///

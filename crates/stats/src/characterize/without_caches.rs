@@ -1,5 +1,5 @@
-//! What to measure to know a machine without caches: the curves of the paper, and what else an SPE
-//! with a local store has to show.
+//! The measurements that describe a machine without caches: the curves of the paper, and further
+//! ones for an SPE with a local store.
 
 use cellworks_machine::{CellId, ModuleId, Topology};
 
@@ -15,8 +15,8 @@ const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 /// The sizes of blocks that are copied from memory to memory: less than a tile, and many tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
-/// The size of the table of pointers. There are no caches, so every size has the same latency; of
-/// this one the nodes lie in all banks of a memory module.
+/// The size of the table of pointers. There are no caches, so every size has the same latency. The
+/// nodes of this one are in all banks of a memory module.
 const TABLE_BYTES: usize = 256 << 10;
 
 /// Numbers of chains, up to the entries of an MFC command queue.
@@ -56,7 +56,7 @@ pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
         .collect()
 }
 
-/// The numbers of SPEs of the paper's figures that a machine of `all` SPEs has, and all of them.
+/// The numbers of SPEs in the paper's figures up to `all`, and `all` itself.
 fn numbers(all: usize) -> impl Iterator<Item = usize> {
     let below = SPES.into_iter().filter(move |number| *number < all);
     below.chain([all])

@@ -1,11 +1,11 @@
 //! `fetchadd` and its relatives: read-modify-write operations on variables in main memory
 //! (section 3.1.5).
 //!
-//! A variable of one word is changed by the machine's best way to do so, a larger one by the loop
+//! A variable of one word is changed by the machine's best way. A larger one is changed by the loop
 //! of `getllar` and `putllc`.
 //!
 //! On a machine with caches the same is timed once more without the library: a variable of one word
-//! that is changed by the instruction that the processor has for it, such as `lock xadd`.
+//! is changed by the processor's own instruction for it, such as `lock xadd`.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +24,8 @@ use crate::plan::atomic::AtomicTask;
 use crate::plan::layout::Layout;
 use crate::sample::TimedLoop;
 
-/// What `fetchadd` adds and `fetchsub` subtracts; not 1, which is for `fetchinc` and `fetchdec`.
+/// The number that `fetchadd` adds and `fetchsub` subtracts. It is not 1, which belongs to
+/// `fetchinc` and `fetchdec`.
 const OPERAND: u32 = 5;
 
 pub(super) fn measure<M: CellMachine>(
@@ -69,7 +70,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The loops of each SPE, and what all operations on each variable wrote minus what they read.
+/// The loops of each SPE, and the balance of each variable: what all operations wrote minus what
+/// they read.
 fn loops_and_balances(
     results: Vec<(Vec<TimedLoop>, u32)>,
     layout: Layout,
@@ -89,8 +91,7 @@ fn loops_and_balances(
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// The loops of the same SPEs on variables that lie in the same way, by the processor's own
-/// instructions.
+/// The loops of the same SPEs on variables at the same places, by the processor's own instructions.
 fn bare<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -122,15 +123,16 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// The program of an SPE that changes a variable by the instruction for it, each in a loop of its
-/// own. What was read is used, or a shorter instruction would do.
+/// The program of an SPE that changes a variable by the instruction for it. Each instruction has a
+/// separate loop. The value that was read is used, because otherwise a shorter instruction would
+/// do.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
     function: Function,
     variable: &AtomicU32,
 ) -> WorkResult<u32> {
-    // As the library orders it.
+    // The memory order that the library uses, too.
     const ORDER: Ordering = Ordering::SeqCst;
     let added = |read: u32, gained: u32| {
         black_box(read);
@@ -158,8 +160,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Timed loops of a change, made by `of` from the first number to store, which says what the
-/// variable has gained.
+/// Timed loops of a change. `of` makes the change from the first number to store. Each call of the
+/// change returns what the variable has gained.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -173,13 +175,13 @@ fn changed<S: CellSpe, F: FnMut() -> u32>(
     })
 }
 
-/// What `fetchset` starts from. SPEs start 2^20 apart, so that for as many operations no two store
-/// the same number; the balance holds beyond that too.
+/// The first number that `fetchset` stores. SPEs start 2^20 apart, so that up to that number of
+/// operations no two store the same number; the balance holds beyond that too.
 fn first_number(block: &ControlBlock) -> u32 {
     (block.position + 1) << 20
 }
 
-/// A change without the library, and what was written minus what was read.
+/// A change without the library, with its balance: what was written minus what was read.
 struct Change<F> {
     change: F,
     balance: u32,
@@ -199,9 +201,9 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Every value that was written is read by the operation after it, or is there at the end. So what
-/// all operations wrote minus what they read is what the variable gained from 0; a lost update
-/// breaks this, for every kind of operation.
+/// Every value that was written is read by the operation after it, or is there at the end. So the
+/// balance, which is all that operations wrote minus all that they read, is what the variable
+/// gained from 0. A lost update breaks this, for every kind of operation.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);
@@ -226,7 +228,7 @@ struct Updater {
     words: usize,
     /// The line that reservations need in the local store.
     scratch: LocalBuffer,
-    /// What `fetchset` stored last.
+    /// The last number that `fetchset` stored.
     next: u32,
     /// What was written minus what was read.
     balance: u32,

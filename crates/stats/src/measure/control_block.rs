@@ -1,4 +1,4 @@
-//! Control blocks: what the PPE tells each SPE about its work, and the SPE gets by DMA.
+//! Control blocks: the description of its work that each SPE gets from the PPE by DMA.
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -7,27 +7,27 @@ use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId};
 
 use crate::error::{MeasureError, SpeError};
 
-/// What the PPE tells an SPE about its work.
+/// The description of an SPE's work.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct ControlBlock {
-    /// Where its buffer or variable is.
+    /// The address of its buffer or variable.
     pub ea: u64,
-    /// Bytes in a block or in an element of a list; words in a variable.
+    /// The bytes of a block or of an element of a list, or the words of a variable.
     pub size: u32,
     /// Elements in a list; 0 for a single block.
     pub list_elements: u32,
-    /// Which buffer it is, so that no two have the same content.
+    /// The number of its buffer. Each buffer has different content.
     pub buffer: u32,
-    /// The SPE's position among those that work.
+    /// The SPE's position among the SPEs that work.
     pub position: u32,
-    /// How many SPEs work; 0 if it is alone.
+    /// The number of SPEs that work; 0 if it is the only one.
     pub spes: u32,
-    /// A DMA command moves a multiple of 16 bytes.
+    /// Fills the block up to a multiple of 16 bytes, which DMA requires.
     pub padding: u32,
 }
 
-/// The distance between control blocks: each has lines of its own.
+/// The distance between control blocks, so that no two share a line.
 pub(super) const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
 
 /// The tag group of all measured transfers.

@@ -1,5 +1,5 @@
-//! `copy`: a block of main memory to another place in main memory. The paper does not have it, but
-//! moving blocks in and out by DMA is half of it each.
+//! `copy`: a block of main memory to another place in main memory. The paper does not have it. Half
+//! of a copy is moving blocks in by DMA, and the other half moving them out.
 //!
 //! ```text
 //!   source  ── stream ──►  a tile to read   ─┐
@@ -7,11 +7,10 @@
 //!   target ◄─ stage_out ─  a tile to write  ◄┘
 //! ```
 //!
-//! Each SPE allocates its two blocks itself and is the first to touch them: that is how ordinary
-//! memory comes to lie near to it. A tile is as large as staging allows. Where staging moves
-//! nothing, a tile is the whole block, and what is measured is the C library's `memcpy`, with what
-//! staging does there before it: it prefetches the beginnings of both, and gives other threads a
-//! turn.
+//! Each SPE allocates its two blocks itself and is the first to touch them, so that ordinary memory
+//! is placed near it. A tile is as large as staging allows. If staging moves nothing, a tile is the
+//! whole block, and the measurement is that of the C library's `memcpy`, with what staging does
+//! before it: it prefetches the beginnings of both blocks, and lets other threads run.
 
 use std::ops::ControlFlow;
 
@@ -53,14 +52,14 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// A load that follows a store to the same place in another page waits for it on many computers
-/// (4K aliasing), because the lower 12 bits of their addresses are compared first.
+/// On many computers, a load that follows a store to the same offset in another page waits for the
+/// store (4K aliasing), because the lower 12 bits of their addresses are compared first.
 const ALIAS_BYTES: usize = 4096;
 
-/// The two blocks of one SPE, in one allocation. From a word of the source to its copy it is half a
-/// page beyond some pages, which is as far from aliasing as can be. Two allocations of large blocks
-/// lie a few bytes from whole pages apart: copies of 4,096 bytes then took twice as long (EPYC of
-/// family 25, 119 to 172 ns and 65 ns).
+/// The two blocks of one SPE, in one allocation. A word of the source and its copy are some pages
+/// and half a page apart, which is as far from aliasing as possible. Two allocations of large
+/// blocks are a few bytes more than whole pages apart: copies of 4,096 bytes then took twice as
+/// long (EPYC of family 25, 119 to 172 ns and 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
     /// The words of a block.
@@ -70,7 +69,7 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Blocks for the SPE at `position`, which must be the one that calls.
+    /// Blocks for the SPE at `position`. That SPE must make the call.
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;
@@ -94,7 +93,7 @@ impl Copier {
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block, and asks after each tile whether to go on.
+    /// Copies the block, and calls `go_on` after each tile, which returns whether to go on.
     pub fn copy<S: CellSpe>(
         &mut self,
         spe: &S,
@@ -128,7 +127,8 @@ impl<S: CellSpe> Work<S> for Copier {
     }
 }
 
-/// What word `index` of the source at `position` is: no two are equal, in one block or in several.
+/// The content of word `index` of the source at `position`. No two are equal, within one block or
+/// in several.
 fn content(position: u32, index: usize) -> u64 {
     (u64::from(position) << 40 | index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,5 +1,8 @@
 //! The SPEs that work, and the start gate that the PPE opens for them.
 
+// Rejected: rounds back to back until they agree. They agreed within 1 %, and the next run
+// differed by half: on a shared processor, states last longer than a measurement.
+
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Cycles, Handle, Ppe, Span, SpeId, Time};
@@ -12,7 +15,7 @@ use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };
 
-/// In the outbound mailbox: the SPE is ready for what comes next.
+/// In the outbound mailbox: the SPE is ready for the next word.
 pub(super) const READY: u32 = 1;
 /// In the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
@@ -24,54 +27,53 @@ const WARM_UP: u32 = 1;
 /// In the inbound mailbox: the loop whose iterations follow counts.
 const COUNTS: u32 = 2;
 
-/// How long an SPE that sleeps takes to wake up: twice the median of `wakeup` on a virtual machine
+/// The time in which an SPE that sleeps wakes up: twice the median of `wakeup` on a virtual machine
 /// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// How long the PPE takes to tell one SPE that sleeps about a round: it has to wake it. An
-/// estimate: an SPE that is told later starts at once.
+/// The time in which the PPE sends the words of a round to one SPE that sleeps, which it has to
+/// wake. This is an estimate: an SPE that gets its words later starts at once.
 const TELLING_NS: u64 = 5_000;
 
-/// How long a warm-up lasts of which nobody said how long it should be.
+/// The length of a warm-up if the user gave none.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// A round takes this part of the time for all: as many as have an interval fit in half of it, and
-/// the other half is for those that did not agree.
+/// A round takes this part of the time for all rounds. The rounds that an interval needs fit into
+/// half of the time, and the other half is for more rounds if those do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit, of which the last one may have more. Three visits have as many
-/// together as an interval takes.
+/// The rounds of each visit; the last visit may have more. Three visits together have the rounds
+/// that an interval needs.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which bounds their samples in memory: more only begin if rounds get ever
-/// shorter.
+/// The most rounds, which limits the memory for their samples. There can be more only if rounds get
+/// ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The medians of rounds on a machine where the same always takes the same time agree when they
-/// differ by at most this part of them: a thousandth, less than what is published of Cells is known
-/// to.
+/// On a machine whose times repeat, the medians of two rounds agree if they differ by at most this
+/// part of them: a thousandth, less than the accuracy of published numbers of Cells.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The most rounds of a measurement that does not become steady, as when SPEs overtake each other
-/// in a pattern that is longer than a round.
+/// The most rounds of a measurement that does not become steady, for example because SPEs overtake
+/// each other in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
 pub(super) trait Work<S: CellSpe> {
-    /// What is left when all loops are done, for the PPE to verify.
+    /// The data for the PPE to verify after all loops.
     type Left: Send;
 
     /// Does the operation once.
     fn operate(&mut self, spe: &S) -> Result<(), SpeError>;
 
-    /// Verifies what the SPE can see itself.
+    /// Verifies what the SPE itself can see.
     fn finish(self, spe: &S) -> Result<Self::Left, SpeError>;
 }
 
-/// What the program of an SPE returns: its loops that count, and what its work left.
+/// The result of an SPE's program: its loops that count, and the data that its work left.
 pub(super) type WorkResult<L> = Result<(Vec<TimedLoop>, L), SpeError>;
 
-/// The program of an SPE that works: timed loops, as the PPE asks for them.
+/// The program of an SPE that works: timed loops, as the PPE requests them.
 pub(super) fn work<S: CellSpe, W: Work<S>>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -81,7 +83,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
         let stopwatch = Stopwatch::new(block.spes, || spe.now());
         Ok((set_up(spe, block)?, stopwatch))
     });
-    // Whoever fails says so, or the PPE would wait for its report for ever.
+    // A program that fails reports it: otherwise the PPE would wait for its report for ever.
     let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
     obey(spe, |round| {
         stopwatch.time(round, || spe.now(), || work.operate(spe))
@@ -89,7 +91,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
     Ok((stopwatch.into_rounds(), work.finish(spe)?))
 }
 
-/// Does the rounds that the PPE asks for, until there are no more.
+/// Does the rounds that the PPE requests, until there are no more.
 pub(super) fn obey<S: CellSpe>(
     spe: &S,
     mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
@@ -119,9 +121,9 @@ fn report_failure<S: CellSpe>(spe: &S) {
 /// A clock that has not moved in this number of readings stands still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Lets time pass until `until`, which may be past; `pass` is told how much is left. It returns as
-/// well when the clock stands still: what is measured by it will be refused, which is better than
-/// to wait for ever.
+/// Lets time pass until `until`, which may be past. `pass` gets the time that is left. The function
+/// also returns if the clock stands still: a measurement with that clock will be refused, which is
+/// better than waiting for ever.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -133,8 +135,8 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets others run, and on a simulated machine a part of `left`, which need not be simulated in
-/// detail: less than all of it where the SPU's clock is faster than 0.5 GHz.
+/// Lets others run, and on a simulated machine lets a part of `left` pass, which need not be
+/// simulated in detail. It is less than all of it if the SPU's clock is faster than 0.5 GHz.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
@@ -147,13 +149,13 @@ pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
 }
 
-/// The time that [`words_of`] made of it.
+/// The time whose words [`words_of`] returned.
 pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// A span as two mailbox words, upper half first: femtoseconds, as far as 64 bits go, which is five
-/// hours and enough for pacing.
+/// A span as two mailbox words, upper half first. They count femtoseconds in 64 bits, which are
+/// five hours. That is enough to pace rounds.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -163,12 +165,12 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The SPEs that work, seen from the PPE: each has a program that returns a `T`, and waits for what
-/// it is told in its inbound mailbox.
+/// The SPEs that work, as the PPE uses them. Each has a program that returns a `T`, and waits for
+/// words in its inbound mailbox.
 pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,
-    /// How long it took at the most to tell all of them about a round.
+    /// The longest time that it took to send the words of a round to all of them.
     telling: Span,
 }
 
@@ -197,19 +199,19 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Has these programs do a measurement at its pace, and returns what each of them does.
+    /// Lets these programs do a measurement at its pace, and returns the result of each of them.
     pub fn measure(
         ppe: &'scope Ppe<'scope, 'env, M>,
         pace: &Pace,
         programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Result<Vec<T>, MeasureError> {
         let mut crew = Self::gather(ppe, programs);
-        // The program that stopped the crew is named by `dismiss`.
+        // If a program stopped the crew, `dismiss` reports which.
         let _ = conduct(pace, |round| crew.round(round));
         crew.dismiss()
     }
 
-    /// Says whether a program has failed; then there is nothing more to tell the crew.
+    /// An error if a program has failed; then the crew needs no more words.
     pub fn check(&self) -> Result<(), Stopped> {
         match self.members.iter().any(|member| member.failed) {
             true => Err(Stopped),
@@ -217,7 +219,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Waits until an SPE has done what it was told, or has failed.
+    /// Waits until an SPE has done its work, or has failed.
     pub fn hear(&mut self, spe: SpeId) {
         if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
             let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
@@ -225,12 +227,13 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Has each SPE do a loop.
+    /// Lets each SPE do a loop.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // Twice as long as it took before, where a word costs the PPE a system call.
+        // Twice the time that it took before, on a machine where a word costs the PPE a system
+        // call.
         let gate = until_all_know(self.members.len()).max(twice(self.telling));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -257,12 +260,12 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns what each of them does.
+    /// Ends the programs, and returns the result of each of them.
     pub fn dismiss(self) -> Result<Vec<T>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
-        // All are joined, also after one that failed.
+        // All programs are joined, even after one that failed.
         let results: Vec<_> = self
             .members
             .into_iter()
@@ -272,7 +275,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 }
 
-/// How long it takes until so many SPEs know about a round. One alone has nobody to wait for.
+/// The time until this number of SPEs have their words of a round. A single SPE waits for no other.
 fn until_all_know(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
@@ -285,10 +288,10 @@ fn twice(mut span: Span) -> Span {
     span
 }
 
-/// Warms up, and then runs the rounds that count: one of exactly so many iterations, or as many as
-/// it takes to become steady, or to know the median or to spend the time, and at least
-/// [`ROUNDS_MIN`] with those of earlier visits; only [`ROUNDS_PER_VISIT`] if there will be another
-/// visit.
+/// Warms up, and then runs the rounds that count. This is one round of an exact number of
+/// iterations, or rounds until the measurement is steady, until the median is known well enough, or
+/// until the time is over. There are at least [`ROUNDS_MIN`] with those of earlier visits, but only
+/// [`ROUNDS_PER_VISIT`] if there will be another visit.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -308,7 +311,8 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up of so many iterations says nothing about how many fill a round.
+            // A warm-up with a given number of iterations does not show how many iterations fill a
+            // round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -326,8 +330,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Rounds of `iterations` iterations, until the medians of two that follow each other agree, or
-/// there were [`STEADY_ROUNDS_MAX`].
+/// Rounds of `iterations` iterations, until the medians of two in a row agree, or there were
+/// [`STEADY_ROUNDS_MAX`].
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -345,7 +349,7 @@ fn until_steady<E>(
     Ok(())
 }
 
-/// So many iterations took so long.
+/// A number of iterations, and the time that they took.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rate {
     iterations: u64,
@@ -353,7 +357,8 @@ struct Rate {
 }
 
 impl Rate {
-    /// How many iterations take about `span`; as many as before if the clock did not see them.
+    /// The number of iterations that take about `span`. If the clock saw no time, it is the same
+    /// number as before.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -363,7 +368,7 @@ impl Rate {
     }
 }
 
-/// Loops that do not count, longer and longer, until one takes at least `span`.
+/// Loops that do not count, each longer than the one before, until one takes at least `span`.
 fn approach<E>(
     span: Span,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -372,8 +377,8 @@ fn approach<E>(
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // The first loop is cold, and says nothing about the others: an OS thread may have to be
-        // started for it.
+        // The first loop is cold, so its time does not show that of the others: an OS thread may
+        // have to be started for it.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         if is_long || stands_still || iterations == u32::MAX {
@@ -384,7 +389,7 @@ fn approach<E>(
     }
 }
 
-/// Rounds of about `of_round`, until the interval of the median is narrow or `span` is spent.
+/// Rounds of about `of_round`, until the interval of the median is narrow or `span` is over.
 fn repeat<E>(
     span: Span,
     of_round: Span,
@@ -428,8 +433,8 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// The rounds that a made-up operation gets: `times` is told each round and how many counted
-    /// before it.
+    /// The rounds of a made-up operation. `times` gets each round and the number of rounds that
+    /// counted before it.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -527,11 +532,12 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // Two visits that saw the machine in another state are not outvoted by one that did not,
+        // Two visits found the machine in another state. The third visit does not outvote them,
         // however many rounds it has.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // Rounds of 101 ns an iteration fall short of 10 ms, so that there is time for one more.
+        // With 101 ns an iteration, rounds are a little shorter than 10 ms, so that there is time
+        // for one more.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

@@ -21,11 +21,11 @@ use crate::program::{FAILED, check, join};
 use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
-/// What ends a partner; no other word of an exchange has the most significant bit.
+/// The word that ends a partner. No other word of an exchange has the most significant bit.
 pub(super) const STOP: u32 = 1 << 31;
 
-/// The initiator, SPE 0 or the PPE, and partners that answer it one after the other: an iteration
-/// is an exchange with each.
+/// Measures the initiator, which is SPE 0 or the PPE, with its partners. They answer it one after
+/// the other, and an iteration is an exchange with each.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -116,7 +116,7 @@ fn by_spe<'scope, M: CellMachine>(
     Ok(results.swap_remove(0).0)
 }
 
-/// SPE 0 in the place of the PPE.
+/// SPE 0 as the initiator.
 struct Initiator<'a> {
     channel: Channel,
     partners: &'a [SpeId],
@@ -149,7 +149,8 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// The program of a partner: sends every word back to the initiator, the PPE if there is none.
+/// The program of a partner: sends every word back to the initiator, which is the PPE if there is
+/// no other.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -177,7 +178,7 @@ fn answer<S: CellSpe>(
     }
 }
 
-/// The word after `word`: never 0, never [`STOP`].
+/// The word after `word`. It is never 0 and never [`STOP`].
 pub(super) fn next(word: u32) -> u32 {
     word % (STOP - 1) + 1
 }

@@ -1,22 +1,22 @@
-//! What one measurement has timed, whatever it measured.
+//! The times of one measurement, for any function.
 
 use crate::sample::TimedLoop;
 
-/// What was timed.
+/// The times.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The rounds of each processor that had some, those that count; all have as many, at least
-    /// one.
+    /// The rounds of each processor that count. All processors have the same number of rounds, at
+    /// least one.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,
-    /// The same loops with the operation that the processor itself has in place of that of the
-    /// library; of each processor one, or none at all.
+    /// The same loops with the operation of the processor itself instead of that of the library: of
+    /// all processors, or of none.
     pub bare: Vec<Vec<TimedLoop>>,
 }
 
 impl Outcome {
-    /// What two visits have timed.
+    /// The times of two visits together.
     pub fn and(mut self, later: Self) -> Self {
         let bare = self.bare.iter_mut().zip(later.bare);
         for (rounds, more) in self.loops.iter_mut().zip(later.loops).chain(bare) {

@@ -1,18 +1,18 @@
-//! What is written into buffers, so that it can be seen whether transfers arrived.
+//! The content of buffers, by which it can be checked whether transfers arrived.
 //!
-//! The content repeats every 64 KB: a longer block moves through a window of this size, and
+//! The content repeats every 64 KB. A longer block moves through a window of this size, and
 //! whichever part of it was moved last, the window then holds the same bytes.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
 
-/// The content of a buffer; every buffer has another one.
+/// The content of a buffer. It differs from buffer to buffer.
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {
     /// The content of buffer number `buffer`.
     pub fn of_buffer(buffer: u32) -> Self {
-        // Multiplying by an odd number keeps all words apart.
+        // Multiplying by an odd number keeps all words different.
         let words = (0..WINDOW_BYTES as u32 / 4)
             .map(|word| (word + 1).wrapping_mul(0x9E37_79B1) ^ buffer.wrapping_mul(0x85EB_CA6B));
         Self(words.flat_map(u32::to_ne_bytes).collect())
@@ -23,8 +23,8 @@ impl Pattern {
         Self(self.0.iter().map(|byte| !byte).collect())
     }
 
-    /// Fills the buffer bytes `from..from + bytes`: hands `write` an offset in the buffer and the
-    /// bytes that belong there.
+    /// Fills the buffer bytes `from..from + bytes`: calls `write` with an offset in the buffer and
+    /// the bytes that belong there.
     pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
         let mut done = 0;
         while done < bytes {
@@ -35,7 +35,7 @@ impl Pattern {
         }
     }
 
-    /// Compares the buffer bytes `from..from + bytes` with what `read` finds at each offset.
+    /// Compares the buffer bytes `from..from + bytes` with what `read` returns at each offset.
     pub fn verify(
         &self,
         from: usize,

@@ -1,5 +1,5 @@
-//! The reference of a run: what two SPEs take for an exchange and for a cache line, read again and
-//! again.
+//! The reference of a run: the times of two SPEs for an exchange and for a cache line, measured
+//! again and again.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,16 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{APART, states};
 
-/// How long each of the two is timed in a reading: some twenty rounds, whose median is not moved by
-/// one that was interrupted.
+/// How long each of the two is timed in a reading. This is some twenty rounds, and a round that was
+/// interrupted does not move their median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
-/// So much time lies between two readings at least.
+/// The least time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The least time between two readings, in multiples of what the last reading took. A reading takes
-/// some 3 ms on an idle computer and more on a busy one, so readings take a small part of the run.
+/// The least time between two readings, in multiples of the time of the last reading. A reading
+/// takes some 3 ms on an idle computer and more on a busy one, so readings take a small part of the
+/// run.
 const BETWEEN_PER_READING: u32 = 20;
 
 /// The readings of a run.
@@ -42,11 +43,11 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    /// When the last reading ended, and how long it took.
+    /// The end of the last reading, and the time that it took.
     last: Option<(Instant, Duration)>,
 }
 
-/// What one of the operations took in each reading.
+/// The times of one of the operations, one for each reading.
 #[derive(Debug)]
 struct Times {
     task: PairsTask,
@@ -54,8 +55,8 @@ struct Times {
 }
 
 impl Readings {
-    /// None yet, of the first two SPEs; `None` if there is one, or if the same always takes the same
-    /// time.
+    /// No readings yet, of the first two SPEs; `None` if there is only one, or if the times of the
+    /// machine repeat.
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.spes().len() < 2 || topology.capabilities().is_steady {
             return None;
@@ -73,7 +74,7 @@ impl Readings {
         })
     }
 
-    /// Whether so much time has passed since the last reading that another one is worth it.
+    /// Whether another reading is due after the last one.
     pub fn is_due(&self) -> bool {
         self.last.is_none_or(|(end, took)| {
             end.elapsed() >= BETWEEN.max(took.saturating_mul(BETWEEN_PER_READING))
@@ -81,11 +82,11 @@ impl Readings {
     }
 
     /// Times the SPEs of the machine for which this was made once more. A time that is far from the
-    /// last one is read again, because it may be that of an interruption.
+    /// last one is read again, because it may have been interrupted.
     ///
     /// # Errors
     ///
-    /// As [`measure`](crate::measure()).
+    /// Like [`measure`](crate::measure()).
     pub fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
         let begin = Instant::now();
         self.exchange.read(machine)?;
@@ -94,7 +95,7 @@ impl Readings {
         Ok(())
     }
 
-    /// What all readings say; `None` if the clock saw no time in any of them.
+    /// The summary of all readings; `None` if the clock saw no time in any of them.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
             let mut states = states(&times.all_ns);

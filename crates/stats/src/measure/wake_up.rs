@@ -1,6 +1,6 @@
-//! `wakeup`: how long a word takes to an SPE that sleeps. The paper does not have it: its SPEs wait
-//! for a channel in hardware and never sleep. An OS thread that waits for long does, and is then
-//! woken by the kernel, which takes far longer than a word between two that are awake.
+//! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have it: its SPEs wait
+//! for a channel in hardware and never sleep. An OS thread that waits for long does sleep. Then the
+//! kernel has to wake it, which takes far longer than a word between two threads that are awake.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -14,9 +14,9 @@
 //!
 //! On a machine on which no thread sleeps SPEs wait in hardware, and 2 us are enough.
 //!
-//! A sample is woken - sent, both on the clock that a run has in common. The rest of an iteration
-//! is not part of it. An SPE that shares its CPU with the sender is not woken by the word, but by
-//! the sender's going to sleep: what is measured then is the scheduler.
+//! A sample is woken - sent, both on the common clock of the run. The rest of an iteration is not
+//! part of it. If an SPE shares its CPU with the sender, it is not woken by the word, but when the
+//! sender goes to sleep. Then the scheduler is measured.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
@@ -58,8 +58,8 @@ pub(super) fn measure<M: CellMachine>(
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
-                // Looking for a word that nobody writes takes time on a simulated machine; and on a
-                // computer the partner may have to share the PPE's CPU until it sleeps.
+                // Reading a mailbox that stays empty lets time pass on a simulated machine. On a
+                // computer the partner may share the PPE's CPU, and needs it until it sleeps.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -105,7 +105,7 @@ pub(super) fn measure<M: CellMachine>(
 /// The sender's side.
 struct Waker<'a> {
     partners: &'a [SpeId],
-    /// How long each is left alone.
+    /// How long each partner is left alone.
     alone: Span,
     word: u32,
     /// The rounds of each partner that count.
@@ -122,8 +122,8 @@ impl<'a> Waker<'a> {
         }
     }
 
-    /// Wakes each partner so often. `exchange` sends a word to a partner and returns its three. The
-    /// time that it took has the sleep in it, and the median has not.
+    /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
+    /// returns its three words. The time of the round contains the sleep, and the median does not.
     fn round(
         &mut self,
         round: Round,
@@ -169,7 +169,7 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
     Ok(woken.since(sent))
 }
 
-/// The program of a partner: replies to each word with that word and the time when it had it.
+/// The program of a partner: replies to each word with that word and the time at which it arrived.
 fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, SPE 4 after 2 us more; replies take 300
-        // us.
+        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, and SPE 4 takes 2 us more. Replies take
+        // 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);

@@ -1,4 +1,4 @@
-//! Which variables SPEs change.
+//! The variables that SPEs change.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;

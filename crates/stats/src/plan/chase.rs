@@ -1,4 +1,4 @@
-//! Which table an SPE follows pointers through, and what others copy meanwhile.
+//! The table in which an SPE follows pointers, and the memory that others copy meanwhile.
 
 use cellworks_machine::SpeId;
 
@@ -15,7 +15,7 @@ pub(crate) struct ChaseTask {
     pub chains: u32,
     /// Whether a view of the whole table is the table itself.
     pub in_one_view: bool,
-    /// The one that follows pointers.
+    /// The SPE that follows pointers.
     pub spes: [SpeId; 1],
     pub load: CopyTask,
 }
@@ -25,14 +25,15 @@ pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 
-/// What an SPE that loads the memory copies, if there is room: far more than fits into a cache.
+/// The size of the block that an SPE copies to load the memory, if there is room: far more than
+/// fits into a cache.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// How much it copies before it looks whether it shall stop: some ten microseconds.
+/// How much such an SPE copies before it checks whether to stop: some ten microseconds.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {
-    /// The first of `spes` chases, and the others copy.
+    /// The first of `spes` follows pointers, and the others copy.
     pub fn plan(request: &Request, limits: &Limits, spes: &[SpeId]) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_TABLE_BYTES);
         check_multiple(request.function, bytes, NODE_BYTES)?;
@@ -51,7 +52,7 @@ impl ChaseTask {
         let memory_bytes = limits.memory_bytes_max;
         Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
         let loading = spes[1..].to_vec();
-        // The others share what the table leaves.
+        // The other SPEs share the memory that the table leaves.
         let left = memory_bytes - bytes;
         let room = left / (2 * loading.len()).max(1);
         let tile_bytes = tile_bytes(limits, LOAD_TILE_BYTES);

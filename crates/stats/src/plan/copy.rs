@@ -1,4 +1,4 @@
-//! Which blocks SPEs copy from main memory to main memory.
+//! The blocks that SPEs copy from main memory to main memory.
 
 use cellworks_machine::SpeId;
 
@@ -7,11 +7,11 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` copies a block of its own.
+/// Each of `spes` copies a separate block.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyTask {
     pub bytes: usize,
-    /// How many at a time, at most.
+    /// The most bytes at a time.
     pub tile_bytes: usize,
     pub spes: Vec<SpeId>,
 }
@@ -26,7 +26,7 @@ impl CopyTask {
     ) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
         check_multiple(request.function, bytes, COPY_UNIT_BYTES)?;
-        // What is copied, and where to.
+        // The source and the target.
         let copies = Layout::packed(2 * spes.len(), bytes);
         copies.check_fits(request, limits.memory_bytes_max, "main memory")?;
         Ok(Self {

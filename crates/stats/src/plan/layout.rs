@@ -1,4 +1,4 @@
-//! What an operation moves, and where the buffers of SPEs lie.
+//! The bytes of an operation, and the places of the buffers of SPEs.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
@@ -10,17 +10,17 @@ use crate::request::{Count, Limits, Request};
 /// The window through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 
-/// What a copy is a multiple of: a quadword.
+/// Copies are multiples of a quadword.
 pub(super) const COPY_UNIT_BYTES: usize = 16;
 
-/// What one transfer operation moves.
+/// The bytes of one transfer operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Block { bytes: usize },
     List { elements: u32, element_bytes: u32 },
 }
 
-/// Where the buffers of the SPEs lie, relative to the first one.
+/// The places of the buffers of the SPEs, relative to the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// 1 if all SPEs share a buffer.
@@ -45,7 +45,7 @@ impl Shape {
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
-            // Each element starts at a multiple of 16 of its own (CBEA section 7.4).
+            // Each element starts at a separate multiple of 16 (CBEA section 7.4).
             Self::List {
                 elements,
                 element_bytes,
@@ -63,8 +63,8 @@ impl Shape {
 }
 
 impl Layout {
-    /// Buffers of `bytes` for this number of SPEs, as the request spreads them, each at a multiple
-    /// of `align`.
+    /// Buffers of `bytes` for this number of SPEs, spread as in the request, each at a multiple of
+    /// `align`.
     pub(super) fn of(
         request: &Request,
         bytes: usize,
@@ -72,7 +72,7 @@ impl Layout {
         align: usize,
     ) -> Result<Self, RequestError> {
         let number = request.spes.number();
-        // Between SPEs all buffers lie in one local store.
+        // Between SPEs all buffers are in one local store.
         let example = if request.between_spes { "2k" } else { "16k" };
         let refused = |instead, why| Err(RequestError::new("-t", instead, why));
         let buffers = match (request.spes, request.settings.stride_bytes) {
@@ -122,12 +122,12 @@ impl Layout {
         }
     }
 
-    /// Where the buffer of the SPE at `position` starts.
+    /// The start of the buffer of the SPE at `position`.
     pub const fn offset(&self, position: usize) -> usize {
         self.stride * self.buffer_of(position)
     }
 
-    /// Which buffer the SPE at `position` uses.
+    /// The number of the buffer that the SPE at `position` uses.
     pub const fn buffer_of(&self, position: usize) -> usize {
         if self.buffers == 1 { 0 } else { position }
     }
@@ -161,7 +161,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Why buffers, at least two, cannot be where there is `room`.
+    /// The error for buffers, at least two, that do not fit into `room`.
     pub(super) fn too_large(&self, request: &Request, room: usize, where_to: &str) -> RequestError {
         let Self {
             buffers,
@@ -180,7 +180,7 @@ impl Layout {
     }
 }
 
-/// Refuses a size that is no multiple of `unit`.
+/// Refuses a size that is not a multiple of `unit`.
 pub(super) fn check_multiple(
     function: Function,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! In which order pairs are measured: those first that say most about the machine.
+//! The order in which pairs are measured: the pairs that show most about the machine come first.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,24 @@ use cellworks_machine::{Distance, SpeId, Topology};
 
 use crate::shuffle::shuffle;
 
-/// How many pairs at each distance come first: enough for a median that one odd pair does not move.
+/// The number of pairs at each distance that come first: enough for a median that one unusual pair
+/// does not move.
 const PER_DISTANCE: usize = 9;
-/// How many pairs of each combination of memory modules and distance come next.
+/// The number of pairs of each combination of memory modules and distance that come next.
 const PER_COMBINATION: usize = 3;
 
 /// The pairs of a machine, each once.
 pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// How many of them come first, for each distance.
+    /// The number of those that come first, for each distance.
     pub first: usize,
-    /// How many pairs there are at each distance.
+    /// The number of pairs at each distance.
     pub classes: BTreeMap<Distance, usize>,
 }
 
 /// All pairs: some at each distance, then some of each combination of memory modules and distance,
-/// then one of each pair of Cells, then the rest. Within each of these the order is that of a
-/// shuffle, so that any beginning is spread evenly over the machine.
+/// then one of each pair of Cells, then the rest. Each of these groups is shuffled, so that any
+/// beginning is spread evenly over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()
@@ -52,7 +53,7 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     }
 }
 
-/// Moves pairs from `rest` to `picked` until there are `quota` with each key, or all.
+/// Moves pairs from `rest` to `picked` until there are `quota` with each key, or no more.
 fn pick<K: Ord>(
     picked: &mut Vec<(SpeId, SpeId)>,
     rest: &mut Vec<(SpeId, SpeId)>,

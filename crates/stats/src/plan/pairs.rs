@@ -1,4 +1,8 @@
-//! Which pairs of SPEs are measured, in which order and for how long.
+//! The pairs of SPEs that are measured, their order, and the time for each.
+
+// Rejected: the same time for every pair of a large machine. The 165,600 pairs of 576 CPUs take
+// hours at the pace that a trustworthy median needs, so pairs are sampled until the budget is
+// spent.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +17,28 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// How long a pair is measured when there is time.
+/// The time for a pair when there is enough.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// How long a pair is measured where there are few enough that the user hardly waits for it.
+/// The time for a pair if there are so few that the user hardly waits for all of them.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// As long as the user hardly waits.
+/// The time for all pairs for which a user hardly waits.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
-/// How short a pair is measured before pairs are left out: enough for some dozens of rounds, and to
+/// The shortest time for a pair before pairs are left out: enough for some dozens of rounds, and to
 /// wake two SPEs that sleep.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// How short a pair is measured if even the pairs of which each distance needs some do not fit. In
-/// less, two SPEs that sleep would hardly be awake.
+/// The shortest time for a pair if even the pairs that each distance needs do not fit. In less
+/// time, two SPEs that sleep would hardly be awake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// How long a pair is measured where the same always takes the same time: some dozens of exchanges
-/// or about ten copies of 16 KB on a Cell.
+/// The time for a pair on a machine whose times repeat: some dozens of exchanges or about ten
+/// copies of 16 KB on a Cell.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
-/// What handing a pair over takes beside measuring it: for each of two directions the PPE wakes two
+/// The time between two pairs, beside measuring them: for each of two directions the PPE wakes two
 /// SPEs and is woken by them, and each of these takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
@@ -43,13 +47,13 @@ pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 pub(crate) struct PairsTask {
     pub(crate) carrier: Carrier,
     pub(crate) pair_span: Span,
-    /// How many pairs the machine has at each distance.
+    /// The number of pairs of the machine at each distance.
     pub(crate) classes: BTreeMap<Distance, usize>,
-    /// How many SPEs the machine has.
+    /// The number of SPEs of the machine.
     pub(crate) spes: usize,
-    /// The pairs that are measured, in this order; none comes twice.
+    /// The pairs that are measured, in this order; no pair occurs twice.
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// Where variables are, if that was said.
+    /// The module of the variables, if the user chose it.
     module: Option<ModuleId>,
     /// Whether every pair is measured for the same time, however long others took.
     pub(crate) steady: bool,
@@ -65,10 +69,10 @@ pub(crate) enum Carrier {
 }
 
 impl PairsTask {
-    /// If all pairs fit in the budget, all are measured. If not, it takes some at each distance,
-    /// then some of each combination of memory modules and distance, then one for each pair of
-    /// Cells, then others all over the machine, until the budget is spent. The same request on the
-    /// same topology gives the same plan.
+    /// If all pairs fit in the budget, all are measured. If not, some at each distance are
+    /// measured, then some of each combination of memory modules and distance, then one for each
+    /// pair of Cells, then others all over the machine, until the budget is spent. The same request
+    /// on the same topology gives the same plan.
     pub fn plan(
         request: &Request,
         primitive: Primitive,
@@ -138,7 +142,7 @@ impl PairsTask {
         })
     }
 
-    /// One pair alone, for so long.
+    /// A single pair, measured for `span`.
     pub fn of_one(carrier: Carrier, pair: (SpeId, SpeId), span: Span, topology: &Topology) -> Self {
         Self {
             carrier,
@@ -158,7 +162,7 @@ impl PairsTask {
         }
     }
 
-    /// How long measuring will take, about, with handing each pair over.
+    /// About how long measuring will take, including the time between pairs.
     pub fn takes(&self) -> Span {
         let each = if self.steady {
             self.pair_span
@@ -168,8 +172,8 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// From whom to whom a pair is measured: half of an exchange is the same both ways, unless the
-    /// variable moves with the sender.
+    /// The directions in which a pair is measured. Half of an exchange is the same both ways,
+    /// unless the variable moves with the sender.
     pub(crate) fn directions(
         &self,
         topology: &Topology,
@@ -210,9 +214,9 @@ impl Carrier {
         })
     }
 
-    /// The SPE that takes the time on the way from one SPE to another, and the other one: the
-    /// sender sees the end of an exchange, the receiver that of a copy. Or, the other way round,
-    /// the way of which the first took the time.
+    /// The SPE that takes the time on the way from one SPE to another, and its partner: the sender
+    /// sees the end of an exchange, the receiver that of a copy. It also works the other way round:
+    /// from the SPE that took the time and its partner it returns the way.
     pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
@@ -244,8 +248,8 @@ impl Carrier {
     }
 }
 
-/// The bytes of a copy, as one DMA command moves them: if nothing else was asked for 16 KB, or the
-/// largest power of two that is at most a quarter of a local store.
+/// The bytes of a copy, which one DMA command moves. The default is 16 KB, or the largest power of
+/// two that is at most a quarter of a local store.
 fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
     let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
     let bytes = request.settings.block_bytes.unwrap_or_else(|| {
@@ -273,7 +277,7 @@ fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError
     Ok(bytes)
 }
 
-/// The time for a pair that is measured for so long.
+/// The time for a pair that is measured for `span`, with the time between two pairs.
 fn handed_over(mut span: Span) -> Span {
     span += HAND_OVER;
     span
@@ -297,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_measured_both_ways_where_the_ways_differ() {
-        // SPEs 0 and 1 on one Cell, SPE 2 on another one with a memory module of its own.
+        // SPEs 0 and 1 are on one Cell, and SPE 2 on another one with a separate memory module.
         let site = |cell| SpeSite {
             cell: CellId::new(cell),
             core: None,

@@ -1,22 +1,22 @@
-//! Which SPEs take part, and which memory module holds what they use.
+//! The SPEs that take part, and the memory module that holds their data.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, Topology};
 
 use crate::error::RequestError;
 use crate::request::Request;
 
-/// Where a measurement takes place.
+/// The places of a measurement.
 pub(super) struct Placed {
     pub cell: CellId,
     pub module: ModuleId,
-    /// SPE 0, if it is apart from the others.
+    /// SPE 0, if it has a separate role.
     pub first: Option<SpeId>,
     pub spes: Vec<SpeId>,
 }
 
 impl Placed {
     /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between
-    /// SPEs, SPE 0 is one of them and apart from the others.
+    /// SPEs, SPE 0 is one of them and has a separate role.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
@@ -34,7 +34,7 @@ impl Placed {
             topology.cells().len(),
             topology,
         )
-        // Cell 0 may have none but SPE 0.
+        // Cell 0 may have no SPE but SPE 0.
         .map_err(|error| match request.between_spes {
             true => error.with_instead(request.fewest_flag(topology)),
             false => error,
@@ -130,7 +130,7 @@ pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), 
     )
 }
 
-/// Refuses a part that the machine does not have, of which there are `has`.
+/// Refuses a part that the machine does not have; it has `has` of them.
 fn check_part(
     flag: &'static str,
     noun: &str,

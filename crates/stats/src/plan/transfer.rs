@@ -1,4 +1,4 @@
-//! Which blocks or lists SPEs move by DMA.
+//! The blocks or lists that SPEs move by DMA.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;
@@ -9,7 +9,7 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` moves its buffer; the buffers lie in the local store of `lender`, or in main
+/// Each of `spes` moves its buffer. The buffers are in the local store of `lender`, or in main
 /// memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferTask {
@@ -20,11 +20,12 @@ pub(crate) struct TransferTask {
     pub layout: Layout,
 }
 
-/// What SPEs keep in their local stores beside data: the control block, and room to align.
+/// The bytes that SPEs keep in their local stores beside data: the control block, and room to
+/// align.
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
-/// All elements of a list lie between two multiples of 4 GiB, because they share the upper half of
-/// their effective addresses; memory of less than 4 GiB is allocated so.
+/// All elements of a list must be between two multiples of 4 GiB, because they share the upper half
+/// of their effective addresses. Memory of less than 4 GiB is allocated that way.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
@@ -81,14 +82,14 @@ impl TransferTask {
     }
 }
 
-/// What is left of a local store beside the control block.
+/// The room of a local store beside the control block.
 fn room_in(local_store_bytes: usize) -> usize {
     local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES)
 }
 
 fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-    // Any block fits where the window fits through which large blocks move.
+    // Any block fits if there is room for the window through which large blocks move.
     let room = room_in(limits.local_store_bytes);
     let local_max = match room >= WINDOW_BYTES {
         true => usize::MAX,
@@ -122,7 +123,7 @@ fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     Ok(shape)
 }
 
-/// Refuses a block that no DMA command moves.
+/// Refuses a block that no DMA command can move.
 fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
     if bytes > max {
         return Err(RequestError::block(format!(

@@ -45,7 +45,7 @@ fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
     }
 }
 
-/// A matrix of four SPEs in which every way takes so long.
+/// A matrix of four SPEs in which every way takes `ns`.
 fn matrix(primitive: Primitive, ns: f64) -> Matrix {
     let row = |from| (0..4).map(|to| (from != to).then_some(ns)).collect();
     Matrix {

@@ -1,5 +1,5 @@
-//! The functions that the paper does not have, measured on this computer: that they end, count,
-//! verify, and take some time; on one SPE and on several, which may share a CPU.
+//! The functions that the paper does not have, measured on this computer: they end, count, verify,
+//! and take some time, on one SPE and on several, which may share a CPU.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
-/// Views are the memory itself.
+/// Limits for views that are the memory itself.
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// Views are in the local store.
+/// Limits for views in a local store.
 const STRICT: Limits = Limits {
     staging_bytes_max: Some(16 << 10),
     ..LIMITS
@@ -37,7 +37,7 @@ fn few(function: Function) -> Request {
     times(6, function)
 }
 
-/// Enough copies of so many bytes that they take longer than to read a slow clock.
+/// Enough copies of `bytes` bytes that they take longer than to read a slow clock.
 fn copies(bytes: usize) -> Request {
     let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
     Request {
@@ -136,7 +136,7 @@ fn the_time_that_a_partner_sleeps_is_not_part_of_a_wake_up() {
     }
 }
 
-/// The sleep is part of the time that was asked for: a millisecond of each iteration.
+/// The sleep is part of the time that was requested: a millisecond of each iteration.
 #[test]
 fn wake_ups_that_do_not_agree_end_with_the_time() {
     let host = Host::builder().spes(1).build().unwrap();

@@ -1,5 +1,5 @@
-//! Every function of the paper measured on this computer: that it ends, counts, verifies, and takes
-//! some time.
+//! Every function of the paper measured on this computer: it ends, counts, verifies, and takes some
+//! time.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
     staging_bytes_max: None,
 };
 
-/// What all visits have found, with this one.
+/// The result of all visits, including this one.
 fn visited(visits: &mut Visits, host: &Host, more: bool) -> Measurement {
     match visits.visit(host, more, &mut |_, _| ControlFlow::Continue(())) {
         Ok(Measured::Operation(measurement)) => *measurement,
@@ -38,7 +38,7 @@ fn host(spes: usize) -> Host {
     Host::builder().spes(spes).build().unwrap()
 }
 
-/// How often what is short is repeated: it takes longer than to read a slow clock.
+/// The number of repetitions of a short operation, which takes longer than to read a slow clock.
 const OFTEN: u64 = 3_000;
 
 /// A request for few iterations.
@@ -50,7 +50,7 @@ fn few(function: Function) -> Request {
     }
 }
 
-/// A request for very few iterations of what takes long.
+/// A request for very few iterations of an operation that takes long.
 fn very_few(function: Function) -> Request {
     Request {
         iterations: Iterations::Exactly(37),
@@ -156,7 +156,7 @@ fn the_papers_examples_in_cell_0() {
                 ..example(Function::DmaGet, Count::Private(6)).settings
             },
             between_spes: true,
-            // Where SPE 0 is alone in Cell 0, the partners are in the next one.
+            // If SPE 0 is alone in Cell 0, the partners are in the next one.
             cell: None,
             ..example(Function::DmaGet, Count::Private(6))
         },
@@ -458,7 +458,7 @@ fn everything_that_characterizes_this_computer_can_be_planned() {
             "{function}"
         );
     }
-    // One of each kind is really run, on all SPEs.
+    // One request of each kind runs, on all SPEs.
     for request in requests
         .iter()
         .filter(|r| r.settings.block_bytes.is_none_or(|bytes| bytes == 1_024))

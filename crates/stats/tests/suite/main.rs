@@ -1,6 +1,6 @@
-//! What is measured, as users of the library meet it.
+//! Measurements, as users of the library request them.
 //!
-//! One program for all of it: each program of tests is linked on its own.
+//! One program holds all these tests, because each program of tests takes time to link.
 
 mod beyond_the_paper;
 mod host;

@@ -1,4 +1,4 @@
-//! What is asked for, against made-up machines: placement, defaults, and every refusal.
+//! Requests for made-up machines: placement, defaults, and every refusal.
 
 use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, SpeSite, Topology};
 use cellworks_stats::{
@@ -6,7 +6,7 @@ use cellworks_stats::{
     characterize,
 };
 
-/// What a Cell allows: no block above what one DMA command moves.
+/// The limits of a Cell: no block above what one DMA command moves.
 const CELL: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: 256 << 10,
@@ -42,7 +42,7 @@ fn single(spes: usize) -> Topology {
     )
 }
 
-/// One Cell over two memory modules, of which SPE 0 is next to the second.
+/// One Cell over two memory modules. SPE 0 is next to the second.
 fn halves() -> Topology {
     let modules = [1, 0, 1, 0].map(ModuleId::new);
     single(4).with_modules_of_spes(modules.to_vec())
@@ -66,7 +66,7 @@ fn what_spes_use_is_in_the_module_that_is_nearest_to_the_first_of_them() {
     assert_eq!(modules, [None, Some(ModuleId::new(0))].into());
 }
 
-/// The same machine as a simulation: no caches, no sleep, the same times again.
+/// The same machine as a simulated one: no caches, no sleep, and times that repeat.
 fn simulated(machine: Topology) -> Topology {
     machine.with_capabilities(Capabilities {
         has_caches: false,
@@ -543,7 +543,7 @@ fn room_is_a_matter_of_one_buffer_or_of_all() {
         "2 buffers of 131072 bytes, 131072 bytes apart: together they may take 261888 bytes of the \
          local store of SPE 0; use fewer, smaller or closer ones"
     );
-    // Lists keep below 4 GiB, where no region crosses a multiple of 4 GiB.
+    // Lists stay below 4 GiB, where no region crosses a multiple of 4 GiB.
     assert_eq!(
         refusal("-f dmalistget -N 2 -t 4294967280"),
         "2 buffers of 1024 bytes, 4294967280 bytes apart: together they may take 4294967295 bytes \
@@ -576,7 +576,7 @@ fn small_machines_say_what_they_have() {
         refusal("-f mailbox -n 2 -s -c 0", &far),
         "Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell"
     );
-    // Nobody asked for Cell 0, so it is the first Cell that has a partner.
+    // The request names no Cell, so the first Cell that has a partner is taken.
     for line in [
         "-f mailbox -n 2 -s -c 1",
         "-f mailbox -n 2 -s",
@@ -789,7 +789,7 @@ fn a_block_leaves_room_for_the_control_block() {
     );
 }
 
-/// However many SPEs there are, all numbers of them copy blocks of one size, one of them included.
+/// However many SPEs there are, all numbers of them copy blocks of one size. One SPE does so, too.
 #[test]
 fn copies_by_every_number_of_spes_have_one_size_that_fits() {
     for (spes, memory_bytes_max, bytes) in [

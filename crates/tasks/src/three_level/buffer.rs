@@ -1,5 +1,9 @@
 //! The bounded queue of figure 4.2, in main memory and, between two transfers, in a local store.
 
+// Rejected: tasks that lie in simulated memory themselves. What a task owns and borrows is a
+// Rust value. Buffers hold numbers, and a table beside them the tasks, so a wrong transfer can
+// fail a test but never breaks memory safety.
+
 use cellworks_machine::LocalStore;
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::LsAddr;

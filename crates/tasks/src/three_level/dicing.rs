@@ -1,5 +1,9 @@
 //! The dicer of figure 4.6.
 
+// Rejected: dicing while the main program still submits. The scheduler shares the PPE with the
+// main program: it would split the first task into nearly a hundred parts although more tasks
+// follow at once. It dices when the main program waits.
+
 /// Dices the tasks of a reorder buffer if it holds fewer than `enough`. The parts of a task take
 /// the place of the task.
 ///

@@ -12,8 +12,8 @@ use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// In place of the number of a block: where is it? Two words answer, the upper half of its address
-/// first. Blocks are numbered from 1.
+/// The word that requests the place of the block, instead of the number of a block. The answer is
+/// two words, the upper half of its address first. Blocks are numbered from 1.
 const WHERE: u32 = 0;
 
 /// The blocks of an SPE, which it sends at one time and receives at another.
@@ -39,7 +39,7 @@ impl Blocks {
         })
     }
 
-    /// What block number `number` holds: two that follow each other differ in every byte.
+    /// The content of block number `number`. Two blocks in a row differ in every byte.
     fn content(&self, number: u32) -> Vec<u8> {
         let byte = |at: usize| (at as u8).wrapping_mul(0x35) ^ (number as u8);
         (0..self.bytes).map(byte).collect()
@@ -82,15 +82,15 @@ impl Blocks {
 }
 
 impl<S: CellSpe> Sides<S> for Blocks {
-    /// The side that receives: it alone knows when the block has arrived.
+    /// The receiver takes the time, because it sees when the block has arrived.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);
         spe.write_in_mbox_of(command.partner, STOP);
         outcome
     }
 
-    /// The side that sends: it writes a block anew whenever it is asked to, so that the block is in
-    /// its cache and nowhere else.
+    /// The sender writes a block again at each request, so that the block is in its cache and
+    /// nowhere else.
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
         let partner = command.partner;
         self.has_sent = true;

@@ -1,16 +1,16 @@
-//! What the PPE tells an SPE to do, as words of its inbound mailbox.
+//! Commands of the PPE to an SPE, as words of its inbound mailbox.
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellSpe, Span, SpeId};
 
 use crate::measure::crew::END;
 
-/// Which side of a pair an SPE is.
+/// The side of an SPE in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It does what its partner asks for.
+    /// It does what its partner requests.
     Answer,
-    /// It asks, and takes the time.
+    /// It sends requests, and takes the time.
     Time,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Command {
     pub partner: SpeId,
     /// The first line of the variable; 0 if there is none.
     pub variable: EffectiveAddress,
-    /// For how long.
+    /// How long the pair is measured.
     pub span: Span,
 }
 

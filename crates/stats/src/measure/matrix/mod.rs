@@ -44,9 +44,10 @@ use sides::LINES;
 
 /// Measures the pairs of a task.
 ///
-/// After each pair it calls `progress` with how many pairs are done and how many there are, and
-/// goes on if that says so; after a break the matrix has what was measured until then. A pair whose
-/// transfers are shorter than the steps of the clock has no time.
+/// After each pair it calls `progress` with the number of pairs that are done and the number of
+/// all. It goes on if `progress` returns that it should. Otherwise the matrix has the pairs that
+/// were measured until then. A pair has no time if its transfers are shorter than the steps of the
+/// clock.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -80,7 +81,7 @@ pub(super) fn one_way<M: CellMachine>(
     Ok(served.one_way.first().map(|(_, _, span)| *span))
 }
 
-/// Has the SPEs of a task measure its pairs.
+/// Lets the SPEs of a task measure its pairs.
 fn served<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -89,7 +90,7 @@ fn served<M: CellMachine>(
 ) -> Result<Served, MeasureError> {
     let served = machine.run(|ppe| {
         let mut crew = gather(ppe, task);
-        // The SPE that stopped the crew is named by `dismiss`.
+        // If an SPE stopped the crew, `dismiss` reports which.
         let _ = conduct(&mut crew, task, machine.topology(), variables, progress);
         crew.dismiss()
     })??;
@@ -110,7 +111,8 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Has the crew measure one pair after the other, at a pace that ends when the task says.
+/// Lets the crew measure one pair after the other. The pace is chosen so that all pairs end within
+/// the time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
@@ -121,7 +123,7 @@ fn conduct<M: CellMachine>(
     let pairs = &task.pairs;
     let start = crew.ppe.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
-        // Later pairs make up for those that took longer than planned.
+        // Later pairs get less time if earlier ones took longer than planned.
         let span = if task.steady {
             task.pair_span
         } else {
@@ -145,8 +147,8 @@ fn conduct<M: CellMachine>(
     Ok(())
 }
 
-/// Has two SPEs measure the way from one to the other for as long as `span`; the first takes the
-/// time. The variable, if there is one, is 0.
+/// Lets two SPEs measure the way from one to the other for `span`. The first SPE takes the time.
+/// The variable, if there is one, is 0.
 fn measure_way<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     (timer, other): (SpeId, SpeId),
@@ -154,7 +156,7 @@ fn measure_way<M: CellMachine>(
     span: Span,
 ) -> Result<(), Stopped> {
     crew.check()?;
-    // The other first: it must have its command before the first word of an exchange.
+    // The other SPE gets its command first: it must have it before the first word of an exchange.
     for (spe, partner, role) in [(other, timer, Role::Answer), (timer, other, Role::Time)] {
         let command = Command {
             role,
@@ -171,7 +173,7 @@ fn measure_way<M: CellMachine>(
     crew.check()
 }
 
-/// The variables of an atomic matrix, in every memory module that is a home for one.
+/// The variables of an atomic matrix, in every memory module that holds one.
 struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
@@ -184,7 +186,8 @@ impl Variables {
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
-    /// Sets the variable of a module to 0 in each of its lines, and says where the first is.
+    /// Sets the variable of a module to 0 in each of its lines, and returns the address of the
+    /// first.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {
@@ -194,7 +197,7 @@ impl Variables {
     }
 }
 
-/// Lays out what was measured.
+/// Makes the matrix of the measured times.
 fn matrix<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -210,8 +213,8 @@ fn matrix<M: CellMachine>(
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
-    // After a break there are pairs that were planned and not measured, and by a coarse clock pairs
-    // of which it saw no time.
+    // If the measurement was interrupted, some planned pairs were not measured. With a coarse
+    // clock, some pairs have no time.
     let measured = |a: SpeId, b: SpeId| {
         let there = one_way_ns[a.index()][b.index()]?;
         Some([there, one_way_ns[b.index()][a.index()]?])
@@ -251,7 +254,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Where variables or blocks were placed, and whether the machine finds them there.
+/// The places of variables or blocks, and whether the machine confirms them.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

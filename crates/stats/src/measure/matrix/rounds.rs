@@ -1,4 +1,4 @@
-//! Rounds: what an SPE times, often enough for a median.
+//! The rounds of a pair: what an SPE times, often enough for a median.
 
 use cellworks_machine::{Span, Time};
 
@@ -6,14 +6,14 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
-/// How long a round lasts when there is time: so short that few are hit when the operating system
-/// takes the CPU away.
+/// The length of a round when there is time. It is so short that few rounds are disturbed when the
+/// operating system takes the CPU away.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
-/// How many rounds a pair has at least, however little time there is.
+/// The least number of rounds of a pair, even if there is little time.
 const ROUNDS_MIN: usize = 5;
 
-/// How many rounds there should be room for in a span.
+/// The number of rounds that should fit into a span.
 const ROUNDS: usize = 16;
 
 /// Takes the time of one pair.
@@ -34,7 +34,7 @@ impl Rounds {
         }
     }
 
-    /// Does rounds of exchanges for as long as `span`. One way is half an exchange.
+    /// Does rounds of exchanges for `span`. One way is half of an exchange.
     pub fn exchanges(
         &mut self,
         now: impl Fn() -> Time,
@@ -42,7 +42,8 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // Twice the least, so that a round that is faster than the one before counts as well.
+        // Twice the shortest length, so that a round that is faster than the one before counts as
+        // well.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
@@ -53,7 +54,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // A round that was interrupted says little about the next.
+            // The time of a round that was interrupted is a bad estimate for the next.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);
@@ -61,8 +62,7 @@ impl Rounds {
         })
     }
 
-    /// Times `operate` alone, again and again for as long as `span`; `before` and `after` each are
-    /// not timed.
+    /// Times `operate` alone, again and again for `span`; `before` and `after` are not timed.
     pub fn operations(
         &mut self,
         now: impl Fn() -> Time,
@@ -81,8 +81,8 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round, which says what one way took if it counts, at least once. The first eighth
-    /// of the time is for warming up. If the clock stands still the rounds end, too.
+    /// Repeats a round at least once. The round returns the time of one way if it counts. The first
+    /// eighth of the time is for warming up. If the clock stands still the rounds end, too.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -93,7 +93,7 @@ impl Rounds {
         let warm = start + divided(span, 8);
         let end = start + span;
         let mut seen = start;
-        // How much was done since the clock has moved.
+        // The number of operations since the clock has moved.
         let mut done = 0_u32;
         loop {
             let is_warm = seen >= warm;
@@ -114,7 +114,7 @@ impl Rounds {
         }
     }
 
-    /// The median of all rounds; `None` if the clock did not see one way take any time.
+    /// The median of all rounds; `None` if the clock saw no time in any of them.
     pub fn median(mut self) -> Option<Span> {
         median(&mut self.one_way).filter(|median| *median > Span::default())
     }
@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock of
-    /// such steps that takes 25 ns to read.
+    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock with
+    /// these steps that takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

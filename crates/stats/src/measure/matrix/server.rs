@@ -1,4 +1,4 @@
-//! The SPE's side: it does what it is told until there is nothing more.
+//! The side of the SPE: it carries out commands until there are no more.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -17,17 +17,18 @@ use crate::plan::pairs::Carrier;
 use crate::program::FAILED;
 use crate::sample::Clock;
 
-/// What SPEs measured.
+/// The results of SPEs.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    /// Who took the time with whom, and how long one way took, unless the clock saw no time.
+    /// The SPE that took the time, its partner, and the time of one way, for all pairs for which
+    /// the clock saw a time.
     pub one_way: Vec<(SpeId, SpeId, Span)>,
-    /// The SPEs that sent blocks, and where these are.
+    /// The SPEs that sent blocks, and the places of the blocks.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,
 }
 
 impl Served {
-    /// What all of them measured.
+    /// The results of all SPEs together.
     pub fn of_all(all: Vec<Self>) -> Self {
         all.into_iter().fold(Self::default(), |mut all, served| {
             all.one_way.extend(served.one_way);
@@ -49,14 +50,14 @@ pub(super) fn serve<S: CellSpe>(spe: &S, carrier: Carrier) -> Result<Served, Spe
 }
 
 fn obey<S: CellSpe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<Served, SpeError> {
-    // Whoever fails says so, or the PPE would wait for its report for ever.
+    // A program that fails reports it: otherwise the PPE would wait for its report for ever.
     let or_report = |failure| {
         spe.write_out_mbox(Outbound::Plain, FAILED);
         failure
     };
     let mut sides = sides.map_err(or_report)?;
     let mut served = Served::default();
-    // Most SPEs take the time of many pairs, some of none.
+    // Most SPEs take the time of many pairs, but some take that of none.
     let mut clock = None;
     spe.write_out_mbox(Outbound::Plain, READY);
     while let Some(command) = Command::receive(spe) {

@@ -1,4 +1,4 @@
-//! What the two sides of a pair do, whatever carries their words.
+//! The two sides of a pair, for any carrier of words.
 
 use cellworks_machine::CellSpe;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -7,24 +7,25 @@ use super::command::Command;
 use super::rounds::Rounds;
 use crate::error::SpeError;
 
-/// How many lines of a module hold the variable in turn: which line it is decides, on many
-/// processors, which part of the last-level cache or of the mesh keeps its state, and the result
-/// should not depend on that.
+/// The number of lines of a module that hold the variable in turn. On many processors the line
+/// decides which part of the last-level cache or of the mesh keeps its state, and the result should
+/// not depend on that.
 pub(super) const LINES: usize = 8;
 
-/// In place of a word of an exchange: there are no more. Words are counted from 1, and a pair is
-/// measured for milliseconds, which is too short to count so far.
+/// The word that ends an exchange. Words are counted from 1, and a pair is measured for
+/// milliseconds, which is too short to count up to this number.
 pub(super) const STOP: u32 = u32::MAX;
 
 /// The two sides of a pair.
 pub(super) trait Sides<S: CellSpe> {
-    /// The side that asks and takes the time. However it ends, its partner has been told to stop.
+    /// The side that sends requests and takes the time. However it ends, it has sent its partner
+    /// the word that ends the exchange.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
 
-    /// The side that does what its partner asks for, until that says [`STOP`].
+    /// The side that does what its partner requests, until it gets [`STOP`].
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError>;
 
-    /// Where the block is that this SPE has sent.
+    /// The place of the block that this SPE has sent.
     fn sent(&self, _: &S) -> Option<EffectiveAddress> {
         None
     }

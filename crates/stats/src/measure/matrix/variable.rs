@@ -8,12 +8,12 @@
 //!   sets 3            ...                 2 for 3 ...       ...
 //! ```
 //!
-//! Polling by compare-and-swap is what core-to-core-latency does (its benchmark 1, "CAS latency on
-//! a single shared cache line"). Each look of a swap takes the line from the other side, also one
-//! that comes too early; a read leaves it shared, but then the store has to take it. Which costs
-//! more depends on the processor and on the distance.
+//! core-to-core-latency polls by compare-and-swap, too (its benchmark 1, "CAS latency on a single
+//! shared cache line"). Each swap takes the line away from the other side, even a swap that comes
+//! too early. A read leaves the line shared, but then the store has to take it. The processor and
+//! the distance decide which of the two takes longer.
 //!
-//! The variable lies in one line after the other ([`LINES`]). The timing side ends each with
+//! The variable is in one line after the other ([`LINES`]). The timing side ends each line with
 //! [`STOP`].
 
 use cellworks_machine::memory::LINE_BYTES;
@@ -36,8 +36,8 @@ pub(super) struct Reads;
 /// Receivers that swap.
 pub(super) struct Swaps;
 
-/// How often a variable is looked at between two yields: so often that the yield costs little
-/// beside the looks, and so seldom that another SPE of the same OS thread gets its turn soon.
+/// The number of reads or swaps between two yields. It is so large that the yield takes little time
+/// beside them, and so small that another SPE of the same OS thread gets its turn soon.
 const LOOKS_PER_YIELD: u32 = 16;
 
 /// The two sides on one line, which holds 0 at the start.
@@ -52,8 +52,8 @@ trait Line<S: CellSpe> {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError>;
 
-    /// Counts it up by one whenever the partner has, until that stops. It is not for this side to
-    /// judge what it finds.
+    /// Adds one whenever the partner has added one, until the partner stops. This side does not
+    /// judge the values that it finds.
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError>;
 }
 
@@ -63,7 +63,7 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
         let mut outcome = Ok(());
         let lines = lines(command);
         for (left, line) in (1..=lines.len()).rev().zip(lines) {
-            // If one line took longer than its share, others make up for it.
+            // If one line took longer than its share, the others get less.
             let span = divided(end.since(spe.now()), left);
             outcome = outcome.and_then(|()| self.0.time(spe, command.partner, line, span, rounds));
             spe.fetch_update(line, AtomicOp::Set(STOP))?;
@@ -76,11 +76,11 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// How long the variable stays in a line at least: twice as long as an SPE takes to wake up, which
-/// may be part of the first line's time.
+/// The least time that the variable stays in a line: twice as long as an SPE takes to wake up,
+/// which may be part of the time of the first line.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
-/// Where the variable is, one line after the other: as many as there is time for.
+/// The lines of the variable, one after the other: as many as there is time for.
 fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     let first = command.variable;
     let fitting = command.span.as_femtoseconds() / LINE_SPAN_MIN.as_femtoseconds();
@@ -88,7 +88,7 @@ fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     (0..lines).map(move |line| first + (line * LINE_BYTES) as u64)
 }
 
-/// The word at `ea` once it is another than `known`.
+/// The word at `ea` as soon as it differs from `known`.
 #[inline]
 fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32, SpeError> {
     loop {
@@ -97,8 +97,8 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // On a hardware thread that shares its core with the writer's, loads that run ahead of
-            // this one are thrown away when the store arrives: without the hint an exchange took
+            // If the reading hardware thread shares its core with the writer, loads that run ahead
+            // of this one are discarded when the store arrives. Without the hint an exchange took
             // half as long again (EPYC of family 25, 58 ns and 39 ns one way).
             std::hint::spin_loop();
         }
@@ -143,8 +143,9 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Replaces `expected` at `ea` by the number after it as soon as it is there, and returns it; or
-/// what else is there, unless that is the number before it, which this SPE left.
+/// Waits for `expected` at `ea`, replaces it by the next number, and returns it. Returns any other
+/// number that is there instead, unless it is the one before `expected`, which this SPE has left
+/// there.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
@@ -179,7 +180,7 @@ impl<S: CellSpe> Line<S> for Swaps {
                 Ok(())
             },
         )?;
-        // The last reply must not overwrite what comes next.
+        // The last reply must not overwrite the next word.
         let reply = read_change(spe, line, word - 1)?;
         Ok(check(partner, word, reply)?)
     }
