@@ -4,7 +4,7 @@
 use cellworks_stats::{Matrix, Measurement, Polling, Setting};
 
 use crate::text::{between, buffers};
-use crate::{MachineInfo, Report};
+use crate::{MachineInfo, Report, memory_matrix};
 
 /// The columns of measurements, but for the settings between these.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
@@ -24,6 +24,10 @@ const MATRIX_HEADER: &str =
 /// as `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
 /// measurement, and matrices that stand beside measurements are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
+    if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
+        let lines = memory_matrix::csv(matrix, &report.envelope.machine);
+        return memory_matrix::CSV_HEADER.to_owned() + &lines;
+    }
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
             let machine = &report.envelope.machine;

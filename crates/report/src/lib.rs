@@ -31,6 +31,7 @@ pub mod machines;
 #[path = "../tests/made_up/mod.rs"]
 mod made_up;
 mod median;
+mod memory_matrix;
 pub mod placement;
 pub mod program;
 mod read;
@@ -45,7 +46,7 @@ mod words;
 use std::iter::repeat;
 
 use cellworks_machine::Topology;
-use cellworks_stats::{Advice, Finding, Matrix, Measurement, Reference};
+use cellworks_stats::{Advice, Finding, Matrix, Measurement, MemoryMatrix, Reference};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +99,10 @@ pub struct Report {
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
+    /// What it takes to read every memory module; `None` unless asked for, and in files of commands
+    /// that did not measure it yet.
+    #[serde(default)]
+    pub memory_matrix: Option<MemoryMatrix>,
     /// What the same two SPEs took again and again during the run; `None` where the same always
     /// takes the same time, of a machine with one SPE, where a number of iterations was asked for,
     /// and in files of commands that did not look yet.

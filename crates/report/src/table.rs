@@ -10,7 +10,10 @@ use crate::text::{
     self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, ends, figures,
     finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map};
+use crate::{
+    Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map,
+    memory_matrix,
+};
 
 /// In the order of the table, before the columns of settings. A column in which no measurement of a
 /// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
@@ -117,6 +120,10 @@ pub fn render(report: &Report, width: usize) -> String {
     for matrix in &report.matrices {
         text.push('\n');
         text += &heat_map::render(matrix, machine, width);
+    }
+    if let Some(matrix) = &report.memory_matrix {
+        text.push('\n');
+        text += &memory_matrix::table(matrix, machine, width);
     }
     if let Some(counters) = &report.counters {
         text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));

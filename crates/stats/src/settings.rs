@@ -97,7 +97,9 @@ impl Setting {
             used_by: |kind| match kind {
                 Kind::Threads | Kind::OsThread | Kind::Exchange(_) | Kind::WakeUp => false,
                 Kind::Matrix(primitive) => primitive == Primitive::Copy,
-                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase => true,
+                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase | Kind::Memory => {
+                    true
+                }
             },
             why_unused: None,
             refusal: |_| None,

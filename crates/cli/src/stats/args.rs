@@ -6,9 +6,7 @@
 use std::time::Duration;
 
 use cellworks_machine::{CellId, ModuleId};
-use cellworks_stats::{
-    Count, Function, Iterations, Polling, Primitive, Request, Setting, Settings,
-};
+use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Settings};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
@@ -45,6 +43,8 @@ Examples:
       Everything, in under a minute, also as a page for a browser.
   cellworks stats --matrix atomic
       The time from every core to every other, as a heat map.
+  cellworks stats --matrix memory
+      Latency and bandwidth from every NUMA node to every other.
   cellworks stats -f mailbox -n 2 -s
       A word from SPE 0 to another SPE of Cell 0, and back.
   cellworks stats -f mailbox -f signal --json today.json
@@ -107,9 +107,10 @@ pub(crate) struct StatsArgs {
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// The one-way time from every SPE to every other, in place of a function
-    #[arg(long, value_name = "PRIMITIVE", value_parser = primitive_parser())]
-    pub matrix: Option<Primitive>,
+    /// The one-way time from every SPE to every other, or what reading memory takes from every NUMA
+    /// node to every other, in place of a function
+    #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
+    pub matrix: Option<Function>,
 
     /// How the receiver of `--matrix atomic` waits [default: reads]
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
@@ -200,8 +201,8 @@ impl StatsArgs {
     /// Puts the flags together; the message says why that is not possible.
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
-        if let Some(primitive) = self.matrix {
-            return Ok(Wanted::These(vec![self.matrix(primitive)?]));
+        if let Some(function) = self.matrix {
+            return Ok(Wanted::These(vec![self.matrix(function)?]));
         }
         let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
         if let Some(flag) = first_given(&of_a_matrix) {
@@ -275,8 +276,8 @@ impl StatsArgs {
         functions
     }
 
-    fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
-        let example = format!("example: cellworks stats --matrix {}", primitive.name());
+    fn matrix(&self, function: Function) -> Result<Request, String> {
+        let example = format!("example: cellworks stats --matrix {}", function.name());
         let foreign = [
             (!self.functions.is_empty(), "-f"),
             (self.samples, "--samples"),
@@ -289,9 +290,12 @@ impl StatsArgs {
             first_given(&foreign)
         });
         if let Some(flag) = foreign {
+            let takes = match function {
+                Function::Memory => "one SPE of each NUMA node or Cell, and every memory module",
+                _ => "every pair of SPEs as it is",
+            };
             return Err(format!(
-                "{flag} with --matrix: a matrix takes every pair of SPEs as it is; leave {flag} \
-                 out\n  {example}"
+                "{flag} with --matrix: a matrix takes {takes}; leave {flag} out\n  {example}"
             ));
         }
         if self.full && self.budget.is_some() {
@@ -305,7 +309,7 @@ impl StatsArgs {
             settings: self.settings.0,
             module: self.module.map(ModuleId::new),
             budget: self.budget_of_a_matrix().map(span),
-            ..Request::new(Function::Matrix(primitive))
+            ..Request::new(function)
         })
     }
 
@@ -392,11 +396,19 @@ fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {
-    let value = |one: Primitive| PossibleValue::new(one.name()).help(one.carrier());
-    PossibleValuesParser::new(Primitive::ALL.map(value)).map(|name| {
-        let named = Primitive::ALL.into_iter().find(|one| one.name() == name);
-        named.expect("clap lets only names of primitives pass")
+fn matrix_parser() -> impl TypedValueParser<Value = Function> {
+    let value = |one: Function| {
+        let help = match one {
+            Function::Matrix(primitive) => primitive.carrier(),
+            function => function.operation(),
+        };
+        PossibleValue::new(one.name()).help(help)
+    };
+    PossibleValuesParser::new(Function::MATRICES.map(value)).map(|name| {
+        let named = Function::MATRICES
+            .into_iter()
+            .find(|one| one.name() == name);
+        named.expect("clap lets only names of matrices pass")
     })
 }
 

@@ -35,6 +35,7 @@ mod copy;
 mod crew;
 mod exchange;
 mod matrix;
+mod memory;
 mod os_thread;
 mod outcome;
 mod pattern;
@@ -66,14 +67,16 @@ pub use reference::Readings;
 /// # Panics
 ///
 /// If the plan was made for another topology and names an SPE that the machine does not have, or if
-/// it is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the
-/// result.
+/// it is of a matrix ([`Function::is_matrix`](crate::Function::is_matrix)), of which
+/// [`Visits::visit`] has the result.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     let go_on = &mut |_, _| ControlFlow::Continue(());
     match visits.visit(machine, false, go_on)? {
         Measured::Operation(measurement) => Ok(*measurement),
-        Measured::Matrix(_) => panic!("{} has no single time; visit it", plan.function()),
+        Measured::Matrix(_) | Measured::Memory(_) => {
+            panic!("{} has no single time; visit it", plan.function())
+        }
     }
 }
 
@@ -158,6 +161,9 @@ impl Visits {
         if let Task::Pairs(task) = &self.plan.task {
             return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
         }
+        if let Task::Memory(task) = &self.plan.task {
+            return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
+        }
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
         self.plan.pace.earlier.push(round_medians(&visit.loops));
@@ -190,7 +196,7 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
         Task::OsThread => os_thread::measure(machine, plan),
-        Task::Pairs(_) => unreachable!("a matrix has no loops"),
+        Task::Pairs(_) | Task::Memory(_) => unreachable!("a matrix has no loops of its own"),
     }
 }
 
