@@ -607,8 +607,8 @@ fn flags_of_a_matrix_and_of_a_function_do_not_mix() {
     }
     refused(
         "--matrix telepathy",
-        "error: invalid value 'telepathy' for '--matrix <PRIMITIVE>'\n  \
-         [possible values: mailbox, signal, atomic, copy]\n\nFor more information, try '--help'.\n",
+        "error: invalid value 'telepathy' for '--matrix <WHAT>'\n  \
+         [possible values: mailbox, signal, atomic, copy, memory]\n\nFor more information, try '--help'.\n",
     );
 }
 
