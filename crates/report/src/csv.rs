@@ -9,12 +9,31 @@ use crate::{MachineInfo, Report, memory_matrix};
 /// The columns of measurements, but for the settings between these.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n";
+p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
+
+/// The setting that was added when the header was fixed; it stands at the end, before what else was
+/// added.
+const ADDED: &str = "page_bytes";
+const ADDED_AFTER: &str = "huge_page_share\n";
+
+/// The settings between the other columns.
+fn settings() -> impl Iterator<Item = Setting> {
+    let settings = Setting::ALL.into_iter();
+    settings.filter(|setting| setting.name != ADDED)
+}
 
 /// The header of measurements.
 fn header() -> String {
-    let settings = Setting::ALL.map(|setting| setting.name).join(",");
-    [BEFORE_SETTINGS, &settings, AFTER_SETTINGS].join(",")
+    let settings: Vec<&str> = settings().map(|setting| setting.name).collect();
+    let settings = settings.join(",");
+    [
+        BEFORE_SETTINGS,
+        &settings,
+        AFTER_SETTINGS,
+        ADDED,
+        ADDED_AFTER,
+    ]
+    .join(",")
 }
 
 const MATRIX_HEADER: &str =
@@ -82,7 +101,9 @@ fn line(measurement: &Measurement) -> String {
         between(p.between).to_owned(),
         or_empty(p.buffers.map(buffers)),
     ];
-    let settings = Setting::ALL.map(|setting| or_empty((setting.get)(&p.settings)));
+    let settings: Vec<String> = settings()
+        .map(|setting| or_empty((setting.get)(&p.settings)))
+        .collect();
     let after = [
         measurement.iterations.to_string(),
         measurement.rounds.to_string(),
@@ -96,6 +117,8 @@ fn line(measurement: &Measurement) -> String {
         or_empty(measurement.median_interval_ns.map(|interval| interval.low)),
         or_empty(measurement.median_interval_ns.map(|interval| interval.high)),
         or_empty(measurement.bandwidth_bytes_per_s),
+        or_empty(p.settings.page_bytes),
+        or_empty(measurement.huge_page_share),
     ];
     [&before[..], &settings, &after].concat().join(",") + "\n"
 }
@@ -118,9 +141,9 @@ mod tests {
         let expected = "\
             function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,\
             loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n\
-            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,\n\
-            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000\n";
+            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,page_bytes,huge_page_share\n\
+            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,,,\n\
+            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000,,\n";
         // Its matrices are left out.
         assert_eq!(render(&report), expected);
     }

@@ -33,7 +33,7 @@ const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of o
 
 /// The header of [`csv`].
 pub(crate) const CSV_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
-latency_high_ns,bandwidth_bytes_per_s\n";
+latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 
 /// The matrix as two tables of at most `width` columns where a column fits, with notes.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
@@ -115,6 +115,7 @@ pub(crate) fn csv(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
                 or_empty(interval.map(|interval| interval.low)),
                 or_empty(interval.map(|interval| interval.high)),
                 cell.bandwidth_bytes_per_s.to_string(),
+                or_empty(cell.huge_page_share),
             ];
             lines += &(fields.join(",") + "\n");
         }
@@ -181,6 +182,14 @@ fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
         Some(Storage::Memory) | None => {}
     }
     let cells = || matrix.cells.iter().flatten().flatten();
+    let mut pages: Vec<String> = cells()
+        .filter_map(|cell| Some(text::pages(cell.huge_page_share?)))
+        .collect();
+    pages.sort();
+    pages.dedup();
+    if !pages.is_empty() {
+        notes.push(format!("Pages of the blocks: {}.", pages.join("; ")));
+    }
     let is = |verified| move |cell: &MemoryCell| cell.verified == verified;
     if cells().any(is(Some(false))) {
         notes.push(
@@ -217,6 +226,7 @@ From NUMA node to CPU: latency, and read bandwidth of one CPU
 One CPU at a time reads a block of 128 MB: its latency is that of loads at random, each of which
 depends on the one before, its bandwidth that of getting all of the block.
 Beside NUMA node 1 there is no CPU that was measured: it has a column and no row.
+Pages of the blocks: 2 MB.
 The machine confirmed that each block lay in its NUMA node.
 
 latency in ns   node 0  node 1
@@ -299,7 +309,7 @@ node 0 (CPU 0)    12.5
     fn csv_has_a_line_for_each_measured_cell() {
         assert_eq!(
             crate::csv::render(&made_up::memory_matrix()),
-            format!("{CSV_HEADER}0,CPU 0,0,0,0,134217728,96,95,97.5,12500000000\n")
+            format!("{CSV_HEADER}0,CPU 0,0,0,0,134217728,96,95,97.5,12500000000,1\n")
         );
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 /// In the order of the table, before the columns of settings. A column in which no measurement of a
 /// function has something is left out. The slowest sample is in JSON and CSV only: with it lines
 /// would pass 100 columns.
-const BEFORE_SETTINGS: [FixedColumn; 7] = [
+const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
     ("Cell", |m| Some(m.parameters.cell.to_string())),
@@ -35,6 +35,7 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
             .map(|elements| elements.to_string())
     }),
     ("block", |m| m.parameters.settings.block_bytes.map(size)),
+    ("pages", |m| m.huge_page_share.map(text::pages)),
 ];
 
 /// The columns after those of settings.

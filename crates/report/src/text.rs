@@ -282,6 +282,16 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
+/// In pages of which size memory lies, by the share in huge ones. The ends of memory are in small
+/// ones where they are no whole huge page.
+pub(crate) fn pages(huge_share: f64) -> String {
+    match huge_share {
+        ..0.05 => "4 KB".to_owned(),
+        0.95.. => "2 MB".to_owned(),
+        share => format!("{:.0} % 2 MB", share * 100.0),
+    }
+}
+
 /// An SPE and where it is: `SPE 3 (core 5)`, or of a computer `CPU 5`.
 pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     match machine.spe_places.get(spe) {

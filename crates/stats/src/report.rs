@@ -63,6 +63,11 @@ pub struct Measurement {
     /// variables of several words, and on a machine without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
+    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1; the rest lay
+    /// in pages of 4 KB. `None` unless a size of pages was asked for, and where the system does not
+    /// tell.
+    #[serde(default)]
+    pub huge_page_share: Option<f64>,
 }
 
 /// Where data lies that is accessed again and again.
@@ -291,6 +296,9 @@ pub struct MemoryCell {
     pub latency_interval_ns: Option<Interval>,
     /// The bytes of the block divided by the time in which the SPE gets all of it.
     pub bandwidth_bytes_per_s: u64,
+    /// The share of the block that lay in huge pages of 2 MB, 0 to 1; the rest lay in pages of 4 KB.
+    /// `None` if the machine cannot tell, or has no pages.
+    pub huge_page_share: Option<f64>,
     /// Whether the machine confirmed that the block lies in the memory module; `None` if the machine
     /// cannot tell.
     pub verified: Option<bool>,

@@ -285,7 +285,7 @@ impl StatsArgs {
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.of_one_function().into_iter();
             let foreign: Vec<_> = given
-                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m"))
+                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m" | "--pages"))
                 .collect();
             first_given(&foreign)
         });
@@ -371,7 +371,7 @@ impl StatsArgs {
     }
 
     /// The flags that have no meaning when everything is measured, and whether they were given; a
-    /// matrix takes `-b` and `-m` of them.
+    /// matrix takes `-b`, `-m` and `--pages` of them.
     fn of_one_function(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();

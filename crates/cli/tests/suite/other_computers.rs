@@ -479,7 +479,7 @@ fn a_memory_matrix_is_a_table_of_cells_in_csv() {
     assert_eq!(
         lines[0].join(","),
         "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,latency_high_ns,\
-         bandwidth_bytes_per_s"
+         bandwidth_bytes_per_s,huge_page_share"
     );
     let cells: Vec<String> = lines[1..].iter().map(|line| line[..6].join(",")).collect();
     assert_eq!(cells, ["0,CPU 0,0,0,0,65536", "0,CPU 0,0,0,1,65536"]);

@@ -573,3 +573,11 @@ fn a_memory_matrix_is_from_each_cell_to_each_memory() {
         assert!(bandwidth(here, here) > bandwidth(here, there), "{matrix}");
     }
 }
+
+#[test]
+fn a_simulated_machine_has_no_pages() {
+    qs20("-f dmaget -b 4m --pages 4k").refused(
+        "error: --pages: qs20 is simulated without pages; leave it out\n  example: cellworks stats --machine qs20 -f \
+         dmaget\n",
+    );
+}

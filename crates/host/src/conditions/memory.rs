@@ -23,6 +23,16 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
+/// Why the system gives no transparent huge pages, and what to do; `None` if it does, or does not say.
+pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
+    let chosen = transparent_huge_pages(source).ok()??;
+    (chosen == "never").then(|| {
+        "/sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
+         `madvise` there, or take pages of 4 KB"
+            .to_owned()
+    })
+}
+
 /// Bytes that programs can have without anything being swapped out: what the kernel estimates, or
 /// what the control groups leave if that is less.
 pub(super) fn available_bytes(source: &Source) -> Result<Option<u64>, CpusError> {

@@ -37,6 +37,7 @@ pub fn memory() -> MemoryMatrix {
             high: 97.5,
         }),
         bandwidth_bytes_per_s: 12_500_000_000,
+        huge_page_share: Some(1.0),
         verified: Some(true),
     };
     MemoryMatrix {

@@ -362,6 +362,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         shared_cpu: Vec::new(),
         lies_in: None,
         bare_ns: None,
+        huge_page_share: None,
         parameters,
     }
 }

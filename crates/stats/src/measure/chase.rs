@@ -61,7 +61,15 @@ pub(super) fn measure<M: CellMachine>(
     plan: &Plan,
     task: &ChaseTask,
 ) -> Result<Outcome, MeasureError> {
-    with_table(machine, plan, task, None)
+    let Some(page_bytes) = plan.parameters().settings.page_bytes else {
+        return with_table(machine, plan, task, None);
+    };
+    let table = machine.allocate_in_pages(plan.module, task.table_bytes, page_bytes)?;
+    let outcome = in_region(machine, plan, task, &table)?;
+    Ok(Outcome {
+        huge_page_share: machine.huge_page_share(&table),
+        ..outcome
+    })
 }
 
 /// The same with the table in a region, which has room for it, in place of memory near the SPE.
@@ -108,6 +116,7 @@ fn with_table<M: CellMachine>(
         operations_per_iteration: STEPS * task.chains as usize,
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }
 

@@ -17,7 +17,7 @@ use cellworks_machine::memory::Region;
 use cellworks_machine::{CellMachine, ModuleId};
 
 use super::outcome::Outcome;
-use super::{chase, summarize, transfer};
+use super::{allocate, chase, summarize, transfer};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::plan::memory::{MemoryCellTask, MemoryTask};
@@ -56,7 +56,7 @@ fn measure_cell<M: CellMachine>(
     task: &MemoryTask,
     cell: &MemoryCellTask,
 ) -> Result<MemoryCell, MeasureError> {
-    let block = machine.allocate(cell.module, task.block_bytes)?;
+    let block = allocate(machine, cell.module, task.block_bytes, task.page_bytes)?;
     let (plan, chase) = &cell.latency;
     let latency = one_visit(plan, &chase::in_region(machine, plan, chase, &block)?)?;
     let (plan, transfer) = &cell.bandwidth;
@@ -66,6 +66,7 @@ fn measure_cell<M: CellMachine>(
         latency_ns: latency.latency_ns.p50,
         latency_interval_ns: latency.median_interval_ns,
         bandwidth_bytes_per_s: bandwidth.bandwidth_bytes_per_s.unwrap_or_default(),
+        huge_page_share: machine.huge_page_share(&block),
         verified: is_in(machine, &block, cell.module),
     })
 }

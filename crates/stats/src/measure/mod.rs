@@ -46,7 +46,8 @@ mod wake_up;
 
 use std::ops::ControlFlow;
 
-use cellworks_machine::{CellMachine, Span};
+use cellworks_machine::memory::Region;
+use cellworks_machine::{CellMachine, ModuleId, Span};
 
 use crate::error::{Impossible, MeasureError};
 use crate::plan::{Plan, Task, Timed};
@@ -200,6 +201,19 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
     }
 }
 
+/// Memory in a module, in pages of the size that was asked for, if one was.
+fn allocate<M: CellMachine>(
+    machine: &M,
+    module: ModuleId,
+    bytes: usize,
+    page_bytes: Option<usize>,
+) -> Result<Region, MeasureError> {
+    Ok(match page_bytes {
+        None => machine.allocate(module, bytes)?,
+        Some(page_bytes) => machine.allocate_in_pages(module, bytes, page_bytes)?,
+    })
+}
+
 /// What the loops of all visits say, unless it cannot be true.
 fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
@@ -226,6 +240,7 @@ fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
         shared_cpu: plan.shared_cpu.clone(),
         lies_in: None,
         bare_ns: bare_ns(outcome),
+        huge_page_share: outcome.huge_page_share,
     };
     check_times(&measurement)?;
     check_bandwidth(
@@ -371,6 +386,7 @@ mod tests {
             operations_per_iteration: 1,
             bytes_per_iteration: 1_024,
             bare: Vec::new(),
+            huge_page_share: None,
         }
     }
 

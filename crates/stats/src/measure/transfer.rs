@@ -17,6 +17,7 @@ use cellworks_machine::mfc::{
 };
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
+use super::allocate;
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, control_blocks};
 use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
@@ -39,8 +40,14 @@ pub(super) fn measure<M: CellMachine>(
             Ok(outcome(task, loops))
         }
         None => {
-            let region = machine.allocate(plan.module, task.layout.span_bytes())?;
-            in_region(machine, plan, task, region)
+            let page_bytes = plan.parameters().settings.page_bytes;
+            let bytes = task.layout.span_bytes();
+            let region = allocate(machine, plan.module, bytes, page_bytes)?;
+            let outcome = in_region(machine, plan, task, region.clone())?;
+            Ok(Outcome {
+                huge_page_share: page_bytes.and_then(|_| machine.huge_page_share(&region)),
+                ..outcome
+            })
         }
     }
 }
@@ -71,6 +78,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
         operations_per_iteration: 1,
         bytes_per_iteration: task.shape.bytes(),
         bare: Vec::new(),
+        huge_page_share: None,
     }
 }
 

@@ -33,6 +33,8 @@ const BLOCK_BYTES_MAX: usize = 2 << 30;
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask {
     pub block_bytes: usize,
+    /// The size of the pages of blocks, if it was given.
+    pub page_bytes: Option<usize>,
     /// Where a block lies by its size, if that is known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
@@ -115,6 +117,7 @@ impl MemoryTask {
             .collect();
         Ok(Self {
             block_bytes,
+            page_bytes: request.settings.page_bytes,
             lies_in: lies_in(block_bytes, topology),
             modules,
             cells: cells?,

@@ -124,6 +124,7 @@ impl Request {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
         self.check_operating_system(topology)?;
+        self.check_pages(topology)?;
         self.check_numbers()?;
         let capabilities = topology.capabilities();
         let (cell, module, task) = match self.function.kind() {
@@ -175,7 +176,10 @@ impl Request {
                     _ => Between::PpeSpe,
                 },
                 buffers: task.buffers(self.spes),
-                settings: task.settings(self.spes),
+                settings: Settings {
+                    page_bytes: self.settings.page_bytes,
+                    ..task.settings(self.spes)
+                },
             },
             task,
         }
@@ -346,6 +350,22 @@ impl Request {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses pages where there are none.
+    fn check_pages(&self, topology: &Topology) -> Result<(), RequestError> {
+        if self.settings.page_bytes.is_none() {
+            return Ok(());
+        }
+        let why = if topology.capabilities().repeats {
+            format!("{} is simulated without pages", topology.name())
+        } else if self.between_spes {
+            "between SPEs the buffers lie in a local store".to_owned()
+        } else {
+            return Ok(());
+        };
+        let message = format!("{why}; leave it out");
+        Err(RequestError::new("--pages", "", message))
     }
 
     /// Refuses several SPEs where only one can take part.
