@@ -1,10 +1,10 @@
 //! CSV: a header, and a line for each measurement or for each measured pair of a matrix.
 //! docs/csv.md describes the columns.
 
-use cellworks_stats::{Matrix, Measurement, Polling, Setting};
+use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 
 use crate::text::{between, buffers};
-use crate::{MachineInfo, Report, memory_matrix};
+use crate::{MachineInfo, Report};
 
 /// The columns of measurements, but for the settings between these.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
@@ -39,13 +39,17 @@ fn header() -> String {
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
 
+/// The header of the cells of a memory matrix.
+pub(crate) const MEMORY_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
+latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
+
 /// The report as CSV. A spreadsheet has one header, so a report with matrices and no measurements,
 /// as `stats --matrix` makes it, is a line for each measured pair. Any other is a line for each
 /// measurement, and matrices that stand beside measurements are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
     if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
-        let lines = memory_matrix::csv(matrix, &report.envelope.machine);
-        return memory_matrix::CSV_HEADER.to_owned() + &lines;
+        let lines = memory_cells(matrix, &report.envelope.machine);
+        return MEMORY_HEADER.to_owned() + &lines;
     }
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
@@ -88,6 +92,33 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
         row.iter().enumerate().filter_map(line).collect::<Vec<_>>()
     };
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
+}
+
+/// A line for each measured cell, by the place that reads and then by memory module.
+fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
+    let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
+    let mut lines = String::new();
+    for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
+        for (module, cell) in cells.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            let interval = cell.latency_interval_ns;
+            let fields = [
+                row.spe.to_string(),
+                quoted(place(row.spe)),
+                row.cell.to_string(),
+                row.nearest_module.to_string(),
+                module.to_string(),
+                matrix.block_bytes.to_string(),
+                cell.latency_ns.to_string(),
+                or_empty(interval.map(|interval| interval.low)),
+                or_empty(interval.map(|interval| interval.high)),
+                cell.bandwidth_bytes_per_s.to_string(),
+                or_empty(cell.huge_page_share),
+            ];
+            lines += &(fields.join(",") + "\n");
+        }
+    }
+    lines
 }
 
 fn line(measurement: &Measurement) -> String {

@@ -13,7 +13,6 @@ use cellworks_stats::{MemoryCell, MemoryMatrix, MemoryRow, Storage};
 use maud::{Markup, html};
 
 use crate::columns::columns;
-use crate::csv::{or_empty, quoted};
 use crate::text::{self, bold, figures, size};
 use crate::{MachineInfo, Words};
 
@@ -30,10 +29,6 @@ const FIGURES: [(&str, Figure); 2] = [
 ];
 
 const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of one SPE";
-
-/// The header of [`csv`].
-pub(crate) const CSV_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
-latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 
 /// The matrix as two tables of at most `width` columns where a column fits, with notes.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
@@ -94,33 +89,6 @@ pub(crate) fn figure(matrix: &MemoryMatrix, machine: &MachineInfo) -> Markup {
             }
         }
     }
-}
-
-/// A line for each measured cell, by the place that reads and then by memory module.
-pub(crate) fn csv(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
-    let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
-    let mut lines = String::new();
-    for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
-        for (module, cell) in cells.iter().enumerate() {
-            let Some(cell) = cell else { continue };
-            let interval = cell.latency_interval_ns;
-            let fields = [
-                row.spe.to_string(),
-                quoted(place(row.spe)),
-                row.cell.to_string(),
-                row.nearest_module.to_string(),
-                module.to_string(),
-                matrix.block_bytes.to_string(),
-                cell.latency_ns.to_string(),
-                or_empty(interval.map(|interval| interval.low)),
-                or_empty(interval.map(|interval| interval.high)),
-                cell.bandwidth_bytes_per_s.to_string(),
-                or_empty(cell.huge_page_share),
-            ];
-            lines += &(fields.join(",") + "\n");
-        }
-    }
-    lines
 }
 
 fn heading(module: usize) -> String {
@@ -309,7 +277,10 @@ node 0 (CPU 0)    12.5
     fn csv_has_a_line_for_each_measured_cell() {
         assert_eq!(
             crate::csv::render(&made_up::memory_matrix()),
-            format!("{CSV_HEADER}0,CPU 0,0,0,0,134217728,96,95,97.5,12500000000,1\n")
+            format!(
+                "{}0,CPU 0,0,0,0,134217728,96,95,97.5,12500000000,1\n",
+                crate::csv::MEMORY_HEADER
+            )
         );
     }
 }

@@ -17,10 +17,12 @@ use cellworks_machine::memory::Region;
 use cellworks_machine::{CellMachine, ModuleId};
 
 use super::outcome::Outcome;
-use super::{allocate, chase, summarize, transfer};
+use super::region::allocate;
+use super::summary::summarize;
+use super::{chase, transfer};
 use crate::error::MeasureError;
-use crate::plan::Plan;
 use crate::plan::memory::{MemoryCellTask, MemoryTask};
+use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
@@ -31,7 +33,7 @@ const LOOKS: usize = 16;
 /// many there are, and goes on if that says so.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
-    task: &MemoryTask,
+    task: &MemoryTask<Plan>,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<MemoryMatrix, MeasureError> {
     let mut cells = Vec::with_capacity(task.cells.len());
@@ -53,13 +55,17 @@ pub(super) fn measure<M: CellMachine>(
 
 fn measure_cell<M: CellMachine>(
     machine: &M,
-    task: &MemoryTask,
-    cell: &MemoryCellTask,
+    task: &MemoryTask<Plan>,
+    cell: &MemoryCellTask<Plan>,
 ) -> Result<MemoryCell, MeasureError> {
     let block = allocate(machine, cell.module, task.block_bytes, task.page_bytes)?;
-    let (plan, chase) = &cell.latency;
+    let (Task::Chase(chase), Task::Transfer(transfer)) = (&cell.latency.task, &cell.bandwidth.task)
+    else {
+        unreachable!("a latency is that of a chase, and a bandwidth that of a transfer");
+    };
+    let plan = &cell.latency;
     let latency = one_visit(plan, &chase::in_region(machine, plan, chase, &block)?)?;
-    let (plan, transfer) = &cell.bandwidth;
+    let plan = &cell.bandwidth;
     let outcome = transfer::in_region(machine, plan, transfer, block.clone())?;
     let bandwidth = one_visit(plan, &outcome)?;
     Ok(MemoryCell {

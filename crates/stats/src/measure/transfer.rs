@@ -17,11 +17,11 @@ use cellworks_machine::mfc::{
 };
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, LocalStore, Mfc, Ppe, SpeId};
 
-use super::allocate;
 use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, control_blocks};
 use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use super::pattern::Pattern;
+use super::region::allocate;
 use crate::error::{MeasureError, SpeError};
 use crate::plan::Plan;
 use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use cellworks_machine::{ModuleId, SpeId, Topology};
 
-use super::chase::{ChaseTask, NODE_BYTES};
+use super::chase::NODE_BYTES;
 use super::layout::{Layout, WINDOW_BYTES, check_multiple};
 use super::pairs::divided;
 use super::place::Placed;
-use super::transfer::TransferTask;
-use super::{Plan, Task};
 use crate::error::RequestError;
 use crate::function::Function;
 use crate::report::{MemoryRow, Storage};
@@ -29,9 +27,10 @@ const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 /// The largest block: an SPE is told its size in 32 bits.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
-/// One SPE of each place reads each memory module, one after the other.
+/// One SPE of each place reads each memory module, one after the other; `P` is the plan of a
+/// measurement.
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryTask {
+pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
     /// The size of the pages of blocks, if it was given.
     pub page_bytes: Option<usize>,
@@ -40,24 +39,26 @@ pub(crate) struct MemoryTask {
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
     /// Row by row.
-    pub cells: Vec<MemoryCellTask>,
+    pub cells: Vec<MemoryCellTask<P>>,
 }
 
 /// One SPE reads one memory module.
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryCellTask {
+pub(crate) struct MemoryCellTask<P> {
     pub module: ModuleId,
     /// How it follows pointers there.
-    pub latency: (Plan, ChaseTask),
+    pub latency: P,
     /// How it gets all of the block.
-    pub bandwidth: (Plan, TransferTask),
+    pub bandwidth: P,
 }
 
-impl MemoryTask {
-    pub fn plan(
+impl<P> MemoryTask<P> {
+    /// `planned` makes the plan of a function for SPEs that are placed.
+    pub(super) fn plan(
         request: &Request,
         topology: &Topology,
         limits: &Limits,
+        planned: impl Fn(&Request, Placed, &Limits) -> Result<P, RequestError>,
     ) -> Result<Self, RequestError> {
         let block_bytes = block_bytes(request, topology, limits)?;
         let rows = rows(topology);
@@ -91,23 +92,10 @@ impl MemoryTask {
                 block_bytes_max: block_bytes,
                 ..*limits
             };
-            let planned = |function| {
-                let request = of(function);
-                let task = request.task(placed(), topology.capabilities(), &limits)?;
-                Ok(request.plan_of(task, (cell, module), topology, &limits))
-            };
-            let latency: Plan = planned(Function::Chase)?;
-            let Task::Chase(chase) = latency.task.clone() else {
-                unreachable!("a chase is planned as one");
-            };
-            let bandwidth: Plan = planned(Function::DmaGet)?;
-            let Task::Transfer(transfer) = bandwidth.task.clone() else {
-                unreachable!("a transfer is planned as one");
-            };
             Ok(MemoryCellTask {
                 module,
-                latency: (latency, chase),
-                bandwidth: (bandwidth, transfer),
+                latency: planned(&of(Function::Chase), placed(), &limits)?,
+                bandwidth: planned(&of(Function::DmaGet), placed(), &limits)?,
             })
         };
         let cells: Result<Vec<_>, RequestError> = rows
@@ -226,15 +214,22 @@ mod tests {
         }
     }
 
-    fn planned(topology: &Topology, request: &Request) -> Result<MemoryTask, RequestError> {
-        MemoryTask::plan(request, topology, &limits(1 << 30))
+    /// A request, and who fulfils it.
+    type Asked = (Request, Vec<SpeId>);
+
+    fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {
+        Ok((request.clone(), placed.spes))
+    }
+
+    fn planned(topology: &Topology, request: &Request) -> Result<MemoryTask<Asked>, RequestError> {
+        MemoryTask::plan(request, topology, &limits(1 << 30), asked)
     }
 
     fn request() -> Request {
         Request::new(Function::Memory)
     }
 
-    fn shape(task: &MemoryTask) -> (Vec<[usize; 3]>, Vec<usize>) {
+    fn shape(task: &MemoryTask<Asked>) -> (Vec<[usize; 3]>, Vec<usize>) {
         let row = |row: &MemoryRow| [row.spe, row.cell, row.nearest_module];
         let columns = task.cells.iter().map(|cell| cell.module.index());
         (task.rows.iter().map(row).collect(), columns.collect())
@@ -250,7 +245,7 @@ mod tests {
             shape(&task),
             (vec![[0, 0, 0], [2, 2, 1]], vec![0, 1, 2, 0, 1, 2])
         );
-        let readers = task.cells.iter().map(|cell| cell.latency.1.spes[0].index());
+        let readers = task.cells.iter().map(|cell| cell.latency.1[0].index());
         assert_eq!(readers.collect::<Vec<_>>(), [0, 0, 0, 2, 2, 2]);
     }
 
@@ -270,7 +265,7 @@ mod tests {
         let one = topology(&[(0, 0)], 1);
         let of = |cache, room| {
             let computer = one.clone().with_last_level_cache(cache);
-            let task = MemoryTask::plan(&request(), &computer, &limits(room)).unwrap();
+            let task = MemoryTask::plan(&request(), &computer, &limits(room), asked).unwrap();
             (task.block_bytes, task.lies_in)
         };
         assert_eq!(of(32 * MB, 1 << 30), (128 * MB, Some(Storage::Memory)));
@@ -293,10 +288,9 @@ mod tests {
             },
         );
         for cell in task.unwrap().cells {
-            for plan in [cell.latency.0, cell.bandwidth.0] {
-                let timed = format!("{:?}", plan.pace.timed);
-                let expected = Span::from_nanoseconds(5_000_000);
-                assert_eq!(timed, format!("Within({expected:?})"));
+            for (request, _) in [cell.latency, cell.bandwidth] {
+                let each = Span::from_nanoseconds(5_000_000);
+                assert_eq!(request.iterations, Iterations::Within(each));
             }
         }
     }

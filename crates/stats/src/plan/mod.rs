@@ -98,7 +98,7 @@ pub(crate) enum Task {
     /// The PPE creates OS threads.
     OsThread,
     Pairs(PairsTask),
-    Memory(MemoryTask),
+    Memory(MemoryTask<Plan>),
 }
 
 /// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
@@ -133,7 +133,12 @@ impl Request {
                 (CellId::new(0), ModuleId::new(0), Task::Pairs(task))
             }
             Kind::Memory => {
-                let task = MemoryTask::plan(self, topology, limits)?;
+                let planned = |request: &Self, placed: Placed, limits: &Limits| {
+                    let at = (placed.cell, placed.module);
+                    let task = request.task(placed, capabilities, limits)?;
+                    Ok(request.plan_of(task, at, topology, limits))
+                };
+                let task = MemoryTask::plan(self, topology, limits, planned)?;
                 (CellId::new(0), ModuleId::new(0), Task::Memory(task))
             }
             _ => {
