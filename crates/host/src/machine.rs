@@ -8,9 +8,10 @@ use cellworks_machine::memory::{AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, Machine, ModuleId, OnCell, Ppe, RunEnd, RunError, Topology};
 
+use crate::conditions::no_huge_pages;
 use crate::cpu_time::cpu_time_of_this_thread;
 use crate::host::Host;
-use crate::memory::{MemorySlice, Pages, node_of};
+use crate::memory::{MemorySlice, Pages, huge_page_share, node_of};
 use crate::pin::Pinned;
 use crate::ppe::HostPpe;
 use crate::programs::Programs;
@@ -18,6 +19,10 @@ use crate::run::{PPE_SEAT, Run, is_cancellation};
 use crate::spe::HostSpe;
 use crate::watchdog;
 use crate::worker::OWNER;
+
+/// The sizes of pages that regions can have.
+const SMALL_PAGE_BYTES: usize = 4 << 10;
+const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 // SAFETY: `run` returns or unwinds only after every worker, and with it every program, has ended.
 unsafe impl Machine for Host {
@@ -80,6 +85,12 @@ impl Host {
         })
     }
 
+    /// Pages as a region.
+    fn map(&self, pages: Pages, module: ModuleId) -> Region {
+        let at = EffectiveAddress(pages.base().as_ptr() as u64);
+        self.space.map(at, Box::new(pages), module)
+    }
+
     /// The NUMA node of a memory module, if memory can be placed there.
     fn node_of(&self, module: ModuleId) -> Result<Option<u32>, AllocateError> {
         let Some(node) = self.nodes.get(module.index()) else {
@@ -104,8 +115,48 @@ impl CellMachine for Host {
             module,
             source,
         })?;
-        let at = EffectiveAddress(pages.base().as_ptr() as u64);
-        Ok(self.space.map(at, Box::new(pages), module))
+        Ok(self.map(pages, module))
+    }
+
+    fn allocate_in_pages(
+        &self,
+        module: ModuleId,
+        bytes: usize,
+        page_bytes: usize,
+    ) -> Result<Region, AllocateError> {
+        let node = self.node_of(module)?;
+        if bytes == 0 {
+            return Err(AllocateError::Empty);
+        }
+        let refused = |why| AllocateError::NoSuchPages {
+            bytes,
+            module,
+            page_bytes,
+            why,
+        };
+        let huge = match page_bytes {
+            SMALL_PAGE_BYTES => false,
+            HUGE_PAGE_BYTES => true,
+            _ => {
+                let why = format!(
+                    "there are pages of {SMALL_PAGE_BYTES} and of {HUGE_PAGE_BYTES}; use one of these"
+                );
+                return Err(refused(why));
+            }
+        };
+        if huge && let Some(why) = no_huge_pages(&self.source) {
+            return Err(refused(why));
+        }
+        let pages = Pages::of_size(bytes, node, huge).map_err(|source| AllocateError::Refused {
+            bytes,
+            module,
+            source,
+        })?;
+        Ok(self.map(pages, module))
+    }
+
+    fn huge_page_share(&self, region: &Region) -> Option<f64> {
+        huge_page_share(region.at(0).0 as usize)
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
@@ -180,4 +231,29 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
         cancelled_for: run.why_cancelled(waits),
     }
     .conclude()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_are_in_pages_of_the_size_that_was_asked_for_or_refused() {
+        let host = Host::builder().spes(1).build().unwrap();
+        let module = ModuleId::new(0);
+        let small = host.allocate_in_pages(module, 8 << 20, 4 << 10).unwrap();
+        for page in (0..small.bytes()).step_by(4 << 10) {
+            small.write(page, &[1]);
+        }
+        let share = host.huge_page_share(&small);
+        assert!(share.is_none_or(|share| share == 0.0), "{share:?}");
+        let error = host
+            .allocate_in_pages(module, 8 << 20, 1 << 30)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "8388608 bytes of main memory in memory module 0 could not be allocated in pages of 1073741824 bytes: \
+             there are pages of 4096 and of 2097152; use one of these"
+        );
+    }
 }

@@ -48,6 +48,40 @@ impl Pages {
     /// of 4 GiB unless they are larger than that, because all elements of a DMA list share the
     /// upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
+        let pages = Self::of_any_size(bytes)?;
+        if pages.bytes >= HUGE_PAGES_FROM_BYTES {
+            // A kernel without huge pages uses small ones, which is only slower.
+            let _ = pages.advise(Advice::LinuxHugepage);
+        }
+        if let Some(node) = node {
+            pages.bind(node)?;
+        }
+        Ok(pages)
+    }
+
+    /// The same in huge pages, as far as the kernel has some, or in small ones.
+    pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
+        let pages = Self::of_any_size(bytes)?;
+        match huge {
+            true => pages.advise(Advice::LinuxHugepage)?,
+            // A kernel without huge pages does not know the advice, and uses small ones.
+            false => drop(pages.advise(Advice::LinuxNoHugepage)),
+        }
+        if let Some(node) = node {
+            pages.bind(node)?;
+        }
+        Ok(pages)
+    }
+
+    /// Which pages the kernel should use. None of them was touched yet.
+    fn advise(&self, advice: Advice) -> io::Result<()> {
+        // SAFETY: the range is a mapping of ours; the advice changes no contents.
+        unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
+        Ok(())
+    }
+
+    /// In pages of the size that the kernel chooses, wherever it places them.
+    fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
             .checked_next_multiple_of(PAGE_BYTES)
@@ -56,16 +90,6 @@ impl Pages {
         if bytes < 1 << 32 && pages.to_multiple_of_4_gib() < bytes {
             let twice = bytes.checked_mul(2).ok_or_else(too_large)?;
             pages = Self::map(twice)?.cut(bytes);
-        }
-        if bytes >= HUGE_PAGES_FROM_BYTES {
-            // SAFETY: the range is a mapping of ours; the advice changes no contents.
-            let advised =
-                unsafe { madvise(pages.base.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
-            // A kernel without huge pages uses small ones, which is only slower.
-            let _ = advised;
-        }
-        if let Some(node) = node {
-            pages.bind(node)?;
         }
         Ok(pages)
     }
@@ -212,6 +236,35 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))
 }
 
+/// The share of the bytes from `address` on that lie in transparent huge pages, by the mapping of
+/// `/proc/self/smaps` that holds the address. `None` if the system does not tell.
+pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
+    share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
+}
+
+/// The same by the text of that file. A mapping begins with its addresses, such as
+/// `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as `AnonHugePages: 131072 kB`.
+fn share_in(smaps: &str, address: usize) -> Option<f64> {
+    let addresses = |line: &str| {
+        let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        Some(number(from)?..number(to)?)
+    };
+    let mut lines = smaps.lines();
+    lines.find(|line| addresses(line).is_some_and(|range| range.contains(&address)))?;
+    let (mut resident, mut huge) = (None, None);
+    for line in lines.take_while(|line| addresses(line).is_none()) {
+        let kib = || -> Option<f64> { line.split_whitespace().nth(1)?.parse().ok() };
+        match line.split(':').next() {
+            Some("Rss") => resident = kib(),
+            Some("AnonHugePages") => huge = kib(),
+            _ => {}
+        }
+    }
+    let (resident, huge) = (resident?, huge?);
+    (resident > 0.0).then_some(huge / resident)
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and it is not used any more.
@@ -234,6 +287,41 @@ mod tests {
         for pages in &all {
             assert_eq!(pages.bytes, 1 << 30);
             assert!(pages.to_multiple_of_4_gib() >= pages.bytes);
+        }
+    }
+
+    #[test]
+    fn the_share_of_huge_pages_is_that_of_the_mapping_of_the_address() {
+        let smaps = "\
+7f0000000000-7f0000400000 rw-p 00000000 00:00 0 
+Size:               4096 kB
+Rss:                4096 kB
+AnonHugePages:      2048 kB
+VmFlags: rd wr mr mw me ac hg
+7f0000400000-7f0000800000 rw-p 00000000 00:00 0 
+Rss:                   0 kB
+AnonHugePages:         0 kB
+7f0000800000-7f0000900000 r-xp 00000000 08:01 17 /usr/lib/a-library.so
+Rss:                1024 kB
+";
+        assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
+        assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
+        // Nothing was touched, nothing is said, and there is no such mapping.
+        assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
+        assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
+        assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);
+    }
+
+    #[test]
+    fn small_pages_are_small_whatever_the_system_prefers() {
+        let pages = Pages::of_size(16 << 20, None, false).unwrap();
+        for page in (0..pages.bytes).step_by(PAGE_BYTES) {
+            // SAFETY: a byte of a mapping of ours.
+            unsafe { pages.base.as_ptr().add(page).write(1) };
+        }
+        match huge_page_share(pages.base.as_ptr() as usize) {
+            Some(share) => assert_eq!(share, 0.0),
+            None => skipped("the system does not tell which pages are huge"),
         }
     }
 

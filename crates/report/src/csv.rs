@@ -1,7 +1,7 @@
 //! CSV: a header, and a line for each measurement or for each measured pair of a matrix.
 //! docs/csv.md describes the columns.
 
-use cellworks_stats::{Matrix, Measurement, Polling, Setting};
+use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
@@ -9,21 +9,48 @@ use crate::{MachineInfo, Report};
 /// The columns of measurements before those of the settings.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n";
+p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
+
+/// The setting that was added when the header was fixed; it stands at the end, before what else was
+/// added.
+const ADDED: &str = "page_bytes";
+const ADDED_AFTER: &str = "huge_page_share\n";
+
+/// The settings between the other columns.
+fn settings() -> impl Iterator<Item = Setting> {
+    let settings = Setting::ALL.into_iter();
+    settings.filter(|setting| setting.name != ADDED)
+}
 
 /// The header of measurements.
 fn header() -> String {
-    let settings = Setting::ALL.map(|setting| setting.name).join(",");
-    [BEFORE_SETTINGS, &settings, AFTER_SETTINGS].join(",")
+    let settings: Vec<&str> = settings().map(|setting| setting.name).collect();
+    let settings = settings.join(",");
+    [
+        BEFORE_SETTINGS,
+        &settings,
+        AFTER_SETTINGS,
+        ADDED,
+        ADDED_AFTER,
+    ]
+    .join(",")
 }
 
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
 
+/// The header of the cells of a memory matrix.
+pub(crate) const MEMORY_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
+latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
+
 /// The report as CSV. A spreadsheet has one header. So a report with matrices and no measurements,
 /// as `stats --matrix` makes it, has a line for each measured pair. Any other report has a line for
 /// each measurement, and its matrices are left out: JSON and HTML have them.
 pub fn render(report: &Report) -> String {
+    if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
+        let lines = memory_cells(matrix, &report.envelope.machine);
+        return MEMORY_HEADER.to_owned() + &lines;
+    }
     let (header, lines): (_, Vec<String>) =
         if report.measurements.is_empty() && !report.matrices.is_empty() {
             let machine = &report.envelope.machine;
@@ -67,6 +94,33 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
+/// A line for each measured cell, by the place that reads and then by memory module.
+fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
+    let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
+    let mut lines = String::new();
+    for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
+        for (module, cell) in cells.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            let interval = cell.latency_interval_ns;
+            let fields = [
+                row.spe.to_string(),
+                quoted(place(row.spe)),
+                row.cell.to_string(),
+                row.nearest_module.to_string(),
+                module.to_string(),
+                matrix.block_bytes.to_string(),
+                cell.latency_ns.to_string(),
+                or_empty(interval.map(|interval| interval.low)),
+                or_empty(interval.map(|interval| interval.high)),
+                cell.bandwidth_bytes_per_s.to_string(),
+                or_empty(cell.huge_page_share),
+            ];
+            lines += &(fields.join(",") + "\n");
+        }
+    }
+    lines
+}
+
 fn line(measurement: &Measurement) -> String {
     let p = &measurement.parameters;
     let l = measurement.latency_ns;
@@ -78,7 +132,9 @@ fn line(measurement: &Measurement) -> String {
         between(p.between).to_owned(),
         or_empty(p.buffers.map(buffers)),
     ];
-    let settings = Setting::ALL.map(|setting| or_empty((setting.get)(&p.settings)));
+    let settings: Vec<String> = settings()
+        .map(|setting| or_empty((setting.get)(&p.settings)))
+        .collect();
     let after = [
         measurement.iterations.to_string(),
         measurement.rounds.to_string(),
@@ -92,6 +148,8 @@ fn line(measurement: &Measurement) -> String {
         or_empty(measurement.median_interval_ns.map(|interval| interval.low)),
         or_empty(measurement.median_interval_ns.map(|interval| interval.high)),
         or_empty(measurement.bandwidth_bytes_per_s),
+        or_empty(p.settings.page_bytes),
+        or_empty(measurement.huge_page_share),
     ];
     [&before[..], &settings, &after].concat().join(",") + "\n"
 }
@@ -114,9 +172,9 @@ mod tests {
         let expected = "\
             function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,\
             loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s\n\
-            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,\n\
-            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000\n";
+            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,page_bytes,huge_page_share\n\
+            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,,,\n\
+            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000,,\n";
         // The matrices of the report are left out.
         assert_eq!(render(&report), expected);
     }

@@ -31,6 +31,7 @@ pub mod machines;
 #[path = "../tests/made_up/mod.rs"]
 mod made_up;
 mod median;
+mod memory_matrix;
 pub mod placement;
 pub mod program;
 mod read;
@@ -45,7 +46,7 @@ mod words;
 use std::iter::repeat;
 
 use cellworks_machine::Topology;
-use cellworks_stats::{Advice, Finding, Matrix, Measurement, Reference};
+use cellworks_stats::{Advice, Finding, Matrix, Measurement, MemoryMatrix, Reference};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +100,10 @@ pub struct Report {
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
+    /// The latency and the bandwidth of reading each memory module. `None` unless the user asked for
+    /// them, and in files of older commands.
+    #[serde(default)]
+    pub memory_matrix: Option<MemoryMatrix>,
     /// The time of one pair of SPEs, measured again and again during the run. `None` for a machine
     /// on which an operation always takes the same time, for a machine with one SPE, if the user
     /// gave a number of iterations, and in files of older commands.

@@ -64,6 +64,7 @@ impl Measured {
             Self::Stats(report) => {
                 report.measurements.is_empty()
                     && report.matrices.is_empty()
+                    && report.memory_matrix.is_none()
                     && report.results.is_empty()
             }
             Self::Program(report) => report.results.is_empty(),

@@ -200,9 +200,11 @@ mod tests {
     #[test]
     fn what_commands_print_validates_and_is_documented() {
         let bare = serde_json::to_value(made_up::bare()).unwrap();
+        let memory = serde_json::to_value(made_up::memory_matrix()).unwrap();
         for object in [
             report(),
             bare,
+            memory,
             comparison(),
             machines(),
             reproduction(),

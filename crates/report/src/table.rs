@@ -10,12 +10,15 @@ use crate::text::{
     self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, ends, figures,
     finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
-use crate::{Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map};
+use crate::{
+    Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map,
+    memory_matrix,
+};
 
 /// The columns before those of the settings, in the order of the table. A column is left out if no
 /// measurement of a function has a value in it. The slowest sample is in JSON and CSV only: with it
 /// lines would pass 100 columns.
-const BEFORE_SETTINGS: [FixedColumn; 7] = [
+const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
     ("Cell", |m| Some(m.parameters.cell.to_string())),
@@ -32,6 +35,7 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
             .map(|elements| elements.to_string())
     }),
     ("block", |m| m.parameters.settings.block_bytes.map(size)),
+    ("pages", |m| m.huge_page_share.map(text::pages)),
 ];
 
 /// The columns after those of the settings.
@@ -118,6 +122,10 @@ pub fn render(report: &Report, width: usize) -> String {
     for matrix in &report.matrices {
         text.push('\n');
         text += &heat_map::render(matrix, machine, width);
+    }
+    if let Some(matrix) = &report.memory_matrix {
+        text.push('\n');
+        text += &memory_matrix::table(matrix, machine, width);
     }
     if let Some(counters) = &report.counters {
         text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));

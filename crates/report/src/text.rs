@@ -283,6 +283,16 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
+/// The size of the pages of a block of memory, from the share of the block in huge pages. The ends of
+/// a block that fill no whole huge page are in small pages.
+pub(crate) fn pages(huge_share: f64) -> String {
+    match huge_share {
+        ..0.05 => "4 KB".to_owned(),
+        0.95.. => "2 MB".to_owned(),
+        share => format!("{:.0} % 2 MB", share * 100.0),
+    }
+}
+
 /// An SPE with its place: `SPE 3 (core 5)`, or on a computer `CPU 5`.
 pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     match machine.spe_places.get(spe) {

@@ -409,6 +409,7 @@ mod tests {
             shared_cpu: Vec::new(),
             lies_in: None,
             bare_ns: None,
+            huge_page_share: None,
         }
     }
 

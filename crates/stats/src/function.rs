@@ -58,6 +58,10 @@ pub enum Function {
     /// [`Measurement`](crate::Measurement).
     #[serde(skip)]
     Matrix(Primitive),
+    /// What it takes to read every memory module from every place that has SPEs: the latency of a
+    /// load, and the bandwidth of one SPE. Its result is a [`MemoryMatrix`](crate::MemoryMatrix).
+    #[serde(skip)]
+    Memory,
 }
 
 /// Functions that are measured by the same code.
@@ -72,6 +76,7 @@ pub(crate) enum Kind {
     Chase,
     OsThread,
     Matrix(Primitive),
+    Memory,
 }
 
 /// What a word of an exchange travels by.
@@ -102,7 +107,21 @@ impl Function {
         Self::OsThread,
     ];
 
-    /// Its name: what `-f` takes, or of which primitive it is a matrix.
+    /// All whose result is a matrix.
+    pub const MATRICES: [Self; 5] = [
+        Self::Matrix(Primitive::Mailbox),
+        Self::Matrix(Primitive::Signal),
+        Self::Matrix(Primitive::Atomic),
+        Self::Matrix(Primitive::Copy),
+        Self::Memory,
+    ];
+
+    /// Whether its result is a matrix, and not one operation.
+    pub const fn is_matrix(self) -> bool {
+        matches!(self, Self::Matrix(_) | Self::Memory)
+    }
+
+    /// Its name: what `-f` takes, or what `--matrix` does.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -122,6 +141,7 @@ impl Function {
             Self::Chase => "chase",
             Self::OsThread => "osthread",
             Self::Matrix(primitive) => primitive.name(),
+            Self::Memory => "memory",
         }
     }
 
@@ -160,6 +180,9 @@ impl Function {
             Self::Chase => "a pointer followed at random through a table in main memory",
             Self::OsThread => "create a thread of the operating system and join it",
             Self::Matrix(_) => "the way from every SPE to every other",
+            Self::Memory => {
+                "latency and read bandwidth from every Cell or NUMA node to every memory module"
+            }
         }
     }
 
@@ -192,6 +215,7 @@ impl Function {
             Self::Chase => Kind::Chase,
             Self::OsThread => Kind::OsThread,
             Self::Matrix(primitive) => Kind::Matrix(primitive),
+            Self::Memory => Kind::Memory,
         }
     }
 }
@@ -199,7 +223,7 @@ impl Function {
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Matrix(primitive) => write!(f, "{} matrix", primitive.name()),
+            matrix if matrix.is_matrix() => write!(f, "{} matrix", matrix.name()),
             function => f.write_str(function.name()),
         }
     }

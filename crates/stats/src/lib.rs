@@ -10,8 +10,8 @@
 //!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
-//! A matrix of the ways between all pairs of SPEs is asked for and planned as any function, and
-//! measured by [`Visits`].
+//! A matrix, of the ways between all pairs of SPEs or from SPEs to memory modules, is asked for and
+//! planned as any function, and measured by [`Visits`].
 //!
 //! Every measurement verifies what its operations left behind. Where that is wrong there is an
 //! error and no number. Nor is there one where the result cannot be true.
@@ -45,7 +45,7 @@ pub use measure::{Readings, Visits, measure};
 pub use plan::Plan;
 pub use report::{
     Advice, Between, Buffers, Finding, Home, Interval, Latency, Matrix, MatrixClass, Measured,
-    Measurement, Parameters, Reference, State, Storage,
+    Measurement, MemoryCell, MemoryMatrix, MemoryRow, Parameters, Reference, State, Storage,
 };
 pub use request::{Count, Iterations, Limits, Request};
 pub use settings::{Setting, Settings, Shown};

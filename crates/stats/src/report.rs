@@ -63,6 +63,11 @@ pub struct Measurement {
     /// variables of several words, and on a machine without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
+    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1; the rest lay
+    /// in pages of 4 KB. `None` unless a size of pages was asked for, and where the system does not
+    /// tell.
+    #[serde(default)]
+    pub huge_page_share: Option<f64>,
 }
 
 /// Where data lies that is accessed again and again.
@@ -198,6 +203,8 @@ pub enum Measured {
     Operation(Box<Measurement>),
     /// The way from every SPE to every other.
     Matrix(Matrix),
+    /// What it takes to read every memory module.
+    Memory(MemoryMatrix),
 }
 
 /// What it costs to reach each SPE from each other.
@@ -246,5 +253,53 @@ pub struct Home {
     /// Where it was placed; `None` if each pair had it in the module nearest to the SPE that sends.
     pub module: Option<usize>,
     /// Whether the machine confirmed that it is there; `None` if the machine cannot tell.
+    pub verified: Option<bool>,
+}
+
+/// What it takes to read every memory module from every place that has SPEs: on a computer from
+/// every NUMA node that has CPUs, on a machine without caches from every Cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryMatrix {
+    /// The bytes of the block that is read in each memory module.
+    pub block_bytes: usize,
+    /// Where that block lies by its size: in main memory, or perhaps partly in a cache. `None` where
+    /// there are no caches, or their size is not known.
+    pub lies_in: Option<Storage>,
+    /// The places that read, one after the other.
+    pub rows: Vec<MemoryRow>,
+    /// How many memory modules there are, also those beside which there is no SPE.
+    pub modules: usize,
+    /// A row for each place that reads, a column for each memory module; `None` where there was no
+    /// time to measure.
+    pub cells: Vec<Vec<Option<MemoryCell>>>,
+}
+
+/// A place from which memory is read, by one of its SPEs alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryRow {
+    /// The SPE.
+    pub spe: usize,
+    /// Its Cell.
+    pub cell: usize,
+    /// The memory module that is nearest to it.
+    pub nearest_module: usize,
+}
+
+/// What it takes one SPE to read one memory module.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryCell {
+    /// The median time of a load that depends on the one before, at random in the block. Where an SPE
+    /// reads by DMA alone it is the time to get a node of 64 bytes.
+    pub latency_ns: f64,
+    /// Where that median is, by the medians of the rounds; `None` of fewer than six rounds, or of one
+    /// on a machine where the same always takes the same time.
+    pub latency_interval_ns: Option<Interval>,
+    /// The bytes of the block divided by the time in which the SPE gets all of it.
+    pub bandwidth_bytes_per_s: u64,
+    /// The share of the block that lay in huge pages of 2 MB, 0 to 1; the rest lay in pages of 4 KB.
+    /// `None` if the machine cannot tell, or has no pages.
+    pub huge_page_share: Option<f64>,
+    /// Whether the machine confirmed that the block lies in the memory module; `None` if the machine
+    /// cannot tell.
     pub verified: Option<bool>,
 }

@@ -23,6 +23,9 @@ pub struct Settings {
     pub chains: Option<u32>,
     /// How many other SPEs copy memory meanwhile.
     pub loading_spes: Option<usize>,
+    /// The size of the pages of memory that was asked for.
+    #[serde(default)]
+    pub page_bytes: Option<usize>,
 }
 
 /// All that is said about one of the [`Settings`].
@@ -76,12 +79,18 @@ pub struct Shown {
     pub otherwise: Option<usize>,
 }
 
+/// The sizes of pages that there are.
+const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
+
+/// The size of a huge page.
+pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
+
 /// More misses than any core has under way at once.
 const CHAINS_MAX: usize = 64;
 
 impl Setting {
     /// All of them, in the order of JSON and CSV.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self {
             name: "block_bytes",
             flag: "-b",
@@ -97,7 +106,9 @@ impl Setting {
             used_by: |kind| match kind {
                 Kind::Threads | Kind::OsThread | Kind::Exchange(_) | Kind::WakeUp => false,
                 Kind::Matrix(primitive) => primitive == Primitive::Copy,
-                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase => true,
+                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase | Kind::Memory => {
+                    true
+                }
             },
             why_unused: None,
             refusal: |_| None,
@@ -196,11 +207,35 @@ impl Setting {
             refusal: |_| None,
             instead: "--load 0",
         },
+        Self {
+            name: "page_bytes",
+            flag: "--pages",
+            value_name: "BYTES",
+            help: "Pages of the buffers, of the table of `chase` or of the blocks of `--matrix memory`: 4k, or 2m for \
+                   transparent huge pages [default: what the system gives]",
+            is_size: true,
+            get: |settings| settings.page_bytes,
+            set: |settings, bytes| settings.page_bytes = bytes,
+            shown: None,
+            noun: "page size",
+            used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Chase | Kind::Memory),
+            why_unused: Some(
+                "only transfers, chase and a memory matrix work on large regions of memory",
+            ),
+            refusal: |bytes| {
+                (!PAGE_BYTES.contains(&bytes)).then(|| {
+                    format!(
+                        "pages of {bytes} bytes: there are pages of 4k and of 2m; use one of these"
+                    )
+                })
+            },
+            instead: "--pages 4k",
+        },
     ];
 
     /// Those that views show as it is written in their rows.
     pub fn shown() -> impl Iterator<Item = (&'static Self, &'static Shown)> {
-        static ALL: [Setting; 5] = Setting::ALL;
+        static ALL: [Setting; 6] = Setting::ALL;
         ALL.iter()
             .filter_map(|setting| Some((setting, setting.shown.as_ref()?)))
     }

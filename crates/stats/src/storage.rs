@@ -33,12 +33,18 @@ pub fn name_storage(topology: &Topology, measurements: &mut [Measurement], findi
     for measurement in measurements {
         measurement.lies_in = bytes(measurement).map(|bytes| {
             let each = bytes.div_ceil(cells(topology, &measurement.parameters));
-            match each {
-                _ if each <= *least => Storage::Cache,
-                _ if each >= most.saturating_mul(BEYOND) => Storage::Memory,
-                _ => Storage::Partly,
-            }
+            of_bytes(each, (*least, *most))
         });
+    }
+}
+
+/// Where bytes lie that are accessed again and again, with a last-level cache that is between these
+/// two sizes.
+pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
+    match bytes {
+        _ if bytes <= least => Storage::Cache,
+        _ if bytes >= most.saturating_mul(BEYOND) => Storage::Memory,
+        _ => Storage::Partly,
     }
 }
 
@@ -131,6 +137,7 @@ mod tests {
             shared_cpu: Vec::new(),
             lies_in: None,
             bare_ns: None,
+            huge_page_share: None,
         }
     }
 

@@ -6,9 +6,7 @@
 use std::time::Duration;
 
 use cellworks_machine::{CellId, ModuleId};
-use cellworks_stats::{
-    Count, Function, Iterations, Polling, Primitive, Request, Setting, Settings,
-};
+use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Settings};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
@@ -45,6 +43,8 @@ Examples:
       Everything, in under a minute, also as a page for a browser.
   cellworks stats --matrix atomic
       The time from every core to every other, as a heat map.
+  cellworks stats --matrix memory
+      Latency and bandwidth from every NUMA node to every other.
   cellworks stats -f mailbox -n 2 -s
       A word from SPE 0 to another SPE of Cell 0, and back.
   cellworks stats -f mailbox -f signal --json today.json
@@ -113,9 +113,10 @@ pub(crate) struct StatsArgs {
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// The one-way time from every SPE to every other, in place of a function
-    #[arg(long, value_name = "PRIMITIVE", value_parser = primitive_parser())]
-    pub matrix: Option<Primitive>,
+    /// The one-way time from every SPE to every other, or what reading memory takes from every NUMA
+    /// node to every other, in place of a function
+    #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
+    pub matrix: Option<Function>,
 
     /// How the receiver of `--matrix atomic` waits [default: reads]
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
@@ -206,8 +207,8 @@ impl StatsArgs {
     /// Puts the flags together; the message says why that is not possible.
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
-        if let Some(primitive) = self.matrix {
-            return Ok(Wanted::These(vec![self.matrix(primitive)?]));
+        if let Some(function) = self.matrix {
+            return Ok(Wanted::These(vec![self.matrix(function)?]));
         }
         let of_a_matrix = [(self.polling.is_some(), "--polling"), (self.full, "--full")];
         if let Some(flag) = first_given(&of_a_matrix) {
@@ -281,8 +282,8 @@ impl StatsArgs {
         functions
     }
 
-    fn matrix(&self, primitive: Primitive) -> Result<Request, String> {
-        let example = format!("example: cellworks stats --matrix {}", primitive.name());
+    fn matrix(&self, function: Function) -> Result<Request, String> {
+        let example = format!("example: cellworks stats --matrix {}", function.name());
         let foreign = [
             (!self.functions.is_empty(), "-f"),
             (self.samples, "--samples"),
@@ -290,14 +291,17 @@ impl StatsArgs {
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.of_one_function().into_iter();
             let foreign: Vec<_> = given
-                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m"))
+                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m" | "--pages"))
                 .collect();
             first_given(&foreign)
         });
         if let Some(flag) = foreign {
+            let takes = match function {
+                Function::Memory => "one SPE of each NUMA node or Cell, and every memory module",
+                _ => "every pair of SPEs as it is",
+            };
             return Err(format!(
-                "{flag} with --matrix: a matrix takes every pair of SPEs as it is; leave {flag} \
-                 out\n  {example}"
+                "{flag} with --matrix: a matrix takes {takes}; leave {flag} out\n  {example}"
             ));
         }
         if self.full && self.budget.is_some() {
@@ -311,7 +315,7 @@ impl StatsArgs {
             settings: self.settings.0,
             module: self.module.map(ModuleId::new),
             budget: self.budget_of_a_matrix().map(span),
-            ..Request::new(Function::Matrix(primitive))
+            ..Request::new(function)
         })
     }
 
@@ -373,7 +377,7 @@ impl StatsArgs {
     }
 
     /// The flags that have no meaning when everything is measured, and whether they were given; a
-    /// matrix takes `-b` and `-m` of them.
+    /// matrix takes `-b`, `-m` and `--pages` of them.
     fn of_one_function(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
@@ -398,11 +402,19 @@ fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn primitive_parser() -> impl TypedValueParser<Value = Primitive> {
-    let value = |one: Primitive| PossibleValue::new(one.name()).help(one.carrier());
-    PossibleValuesParser::new(Primitive::ALL.map(value)).map(|name| {
-        let named = Primitive::ALL.into_iter().find(|one| one.name() == name);
-        named.expect("clap lets only names of primitives pass")
+fn matrix_parser() -> impl TypedValueParser<Value = Function> {
+    let value = |one: Function| {
+        let help = match one {
+            Function::Matrix(primitive) => primitive.carrier(),
+            function => function.operation(),
+        };
+        PossibleValue::new(one.name()).help(help)
+    };
+    PossibleValuesParser::new(Function::MATRICES.map(value)).map(|name| {
+        let named = Function::MATRICES
+            .into_iter()
+            .find(|one| one.name() == name);
+        named.expect("clap lets only names of matrices pass")
     })
 }
 

@@ -1,7 +1,7 @@
 //! What is wrong with a request, in the words of the command line.
 
 use cellworks_machine::Topology;
-use cellworks_stats::{Function, Request, RequestError};
+use cellworks_stats::{Request, RequestError};
 
 /// The error, in the words of the command line: with the flag in front, and an example that works.
 /// An example keeps `-s`, unless that is what is wrong.
@@ -19,10 +19,10 @@ pub(super) fn explain(
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }
     let what = match request.function {
-        Function::Matrix(primitive) => format!("--matrix {}", primitive.name()),
+        matrix if matrix.is_matrix() => format!("--matrix {}", matrix.name()),
         function => format!("-f {function}"),
     };
-    let is_full = matches!(request.function, Function::Matrix(_)) && request.budget.is_none();
+    let is_full = request.function.is_matrix() && request.budget.is_none();
     let and = match instead.as_str() {
         "" if is_full => " --full".to_owned(),
         "" => String::new(),
@@ -40,7 +40,7 @@ pub(super) fn explain(
 #[cfg(test)]
 mod tests {
     use cellworks_machine::{CellId, ModuleId, SpeSite};
-    use cellworks_stats::Count;
+    use cellworks_stats::{Count, Function};
 
     use super::*;
     use crate::surroundings::LIMITS;

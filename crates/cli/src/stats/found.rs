@@ -1,11 +1,14 @@
 //! What measurements and matrices have found so far, and whether it can be trusted.
 
+use std::collections::BTreeSet;
+
 use cellworks_machine::Topology;
 use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
 use cellworks_stats::{
-    Matrix, Measured, Measurement, Reference, advise, findings, name_storage, unsteady,
+    Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, findings, name_storage,
+    unsteady,
 };
 
 use super::work::Work;
@@ -25,6 +28,7 @@ pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
     matrices: Vec<Matrix>,
+    memory_matrix: Option<MemoryMatrix>,
     /// What the reference has said so far.
     pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
@@ -58,6 +62,7 @@ impl Found {
             topology: topology.clone(),
             steps: work.titles().into_iter().map(step).collect(),
             matrices: Vec::new(),
+            memory_matrix: None,
             reference: None,
             not_measured: work.not_measured.clone(),
             reasons: Vec::new(),
@@ -70,6 +75,10 @@ impl Found {
             Measured::Operation(measurement) => State::Measured(measurement),
             Measured::Matrix(matrix) => {
                 self.matrices.push(matrix);
+                State::Settled
+            }
+            Measured::Memory(matrix) => {
+                self.memory_matrix = Some(matrix);
                 State::Settled
             }
         };
@@ -111,7 +120,7 @@ impl Steps for Found {
     fn done(&self) -> usize {
         let steps = self.steps.iter();
         let measured = steps.filter(|step| matches!(step.state, State::Measured(_)));
-        measured.count() + self.matrices.len()
+        measured.count() + self.matrices.len() + usize::from(self.memory_matrix.is_some())
     }
 
     fn report(mut self, circumstances: Circumstances, end: &End) -> Report {
@@ -158,7 +167,8 @@ impl Steps for Found {
             }));
         }
         let misplaced = self.matrices.iter().filter_map(misplaced);
-        reasons.extend(misplaced.map(|text| Reason {
+        let of_memory = self.memory_matrix.as_ref().and_then(misplaced_blocks);
+        reasons.extend(misplaced.chain(of_memory).map(|text| Reason {
             kind: ReasonKind::Disturbed,
             text,
         }));
@@ -170,6 +180,7 @@ impl Steps for Found {
             not_measured: self.not_measured,
             measurements,
             matrices: self.matrices,
+            memory_matrix: self.memory_matrix,
             reference: self.reference,
             results,
             advice,
@@ -194,6 +205,30 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
         format!(
             "the data of a matrix should have been in {module}, and the system has put them \
              elsewhere; make room there, or choose another module with -m"
+        )
+    })
+}
+
+/// Why the figures of a memory matrix cannot be trusted whose blocks did not lie where they should.
+fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
+    let mut modules = BTreeSet::new();
+    for cells in &matrix.cells {
+        let cells = cells.iter().enumerate();
+        modules.extend(cells.filter_map(|(module, cell)| {
+            (cell.as_ref()?.verified == Some(false)).then_some(module.to_string())
+        }));
+    }
+    let modules: Vec<String> = modules.into_iter().collect();
+    let noun = if modules.len() == 1 {
+        "module"
+    } else {
+        "modules"
+    };
+    (!modules.is_empty()).then(|| {
+        format!(
+            "the blocks that should have been in memory {noun} {} lay elsewhere at least in part; make room \
+             there, or take a smaller block with -b",
+            modules.join(", ")
         )
     })
 }

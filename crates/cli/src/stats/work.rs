@@ -187,7 +187,7 @@ fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
 /// One plan in a few words.
 pub(super) fn title_of(plan: &Plan) -> String {
     match plan.function() {
-        matrix @ Function::Matrix(_) => matrix.to_string(),
+        matrix if matrix.is_matrix() => matrix.to_string(),
         function => title(function, plan.parameters()),
     }
 }

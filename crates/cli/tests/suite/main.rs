@@ -18,6 +18,7 @@ mod networks;
 mod other_computers;
 mod output_files;
 mod page;
+mod pages;
 mod pools;
 mod reproduce;
 mod ring;

@@ -366,3 +366,159 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
         assert!(page.contains(text), "{text}");
     }
 }
+
+/// Which SPEs read, each with its Cell and its nearest memory module, and how many columns the memory
+/// matrix of a computer has; each cell was measured.
+#[track_caller]
+fn shape_of_the_memory_matrix(tree: &Tree) -> (Vec<[u64; 3]>, u64) {
+    let run = stats_on(tree, "--matrix memory -b 64k --full --quiet --format json");
+    let report = run.json();
+    assert_eq!(report["complete"], true);
+    let matrix = &report["memory_matrix"];
+    assert_eq!(matrix["block_bytes"], 64 << 10);
+    let number = |row: &Value, name: &str| row[name].as_u64().unwrap();
+    let row = |row| ["spe", "cell", "nearest_module"].map(|name| number(row, name));
+    let rows: Vec<[u64; 3]> = list(matrix, "rows").iter().map(row).collect();
+    let modules = number(matrix, "modules");
+    let cells = list(matrix, "cells");
+    assert_eq!(cells.len(), rows.len());
+    for row in cells {
+        let row = row.as_array().unwrap();
+        assert_eq!(row.len() as u64, modules);
+        for cell in row {
+            assert!(cell["latency_ns"].as_f64().unwrap() > 0.0, "{cell}");
+            assert!(number(cell, "bandwidth_bytes_per_s") > 0, "{cell}");
+            // The memory is that of this computer, wherever it has it.
+            assert!(cell["verified"].is_null(), "{cell}");
+        }
+    }
+    (rows, modules)
+}
+
+#[test]
+fn a_memory_matrix_has_a_row_for_each_node_with_cpus_and_a_column_for_each_node() {
+    let sockets = Tree::new(LARGE, "A large processor");
+    assert_eq!(
+        shape_of_the_memory_matrix(&sockets),
+        (vec![[0, 0, 0], [144, 12, 1]], 2)
+    );
+    assert_eq!(
+        shape_of_the_memory_matrix(&Tree::new(PAIR, "A pair")),
+        (vec![[0, 0, 0]], 1)
+    );
+}
+
+#[test]
+fn nodes_under_one_last_level_cache_have_rows_of_their_own() {
+    let four = Shape { cores: 4, ..PAIR };
+    let tree = Tree::new(four, "Clustered");
+    for (node, cpus) in [(0, "0-1"), (1, "2-3")] {
+        let folder = format!("sys/devices/system/node/node{node}");
+        tree.write(&format!("{folder}/cpulist"), cpus);
+        tree.write(&format!("{folder}/distance"), "10 11");
+        let memory = format!("Node {node} MemTotal: 67108864 kB");
+        tree.write(&format!("{folder}/meminfo"), &memory);
+    }
+    let (rows, modules) = shape_of_the_memory_matrix(&tree);
+    let of_one_cell: Vec<_> = rows
+        .iter()
+        .map(|[_, cell, module]| [*cell, *module])
+        .collect();
+    assert_eq!((of_one_cell, modules), (vec![[0, 0], [0, 1]], 2));
+}
+
+/// A pair of cores, with memory behind CXL that is node 1.
+fn with_cxl() -> Tree {
+    let tree = Tree::new(PAIR, "A pair");
+    let folder = "sys/devices/system/node/node1";
+    tree.write(&format!("{folder}/cpulist"), "");
+    tree.write(&format!("{folder}/distance"), "20 10");
+    tree.write("sys/devices/system/node/node0/distance", "10 20");
+    tree.write(&format!("{folder}/meminfo"), "Node 1 MemTotal: 67108864 kB");
+    tree
+}
+
+#[test]
+fn memory_without_cpus_has_a_column_and_no_row() {
+    let tree = with_cxl();
+    assert_eq!(shape_of_the_memory_matrix(&tree), (vec![[0, 0, 0]], 2));
+    let run = stats_on(&tree, "--matrix memory -b 64k --full --quiet");
+    let text = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "From NUMA node to CPU: latency, and read bandwidth of one CPU",
+        "One CPU at a time reads a block of 64 KB: its latency is that of loads at random, each of which \
+         depends on the one before, its bandwidth that of getting all of the block.",
+        "Beside NUMA node 1 there is no CPU that was measured: it has a column and no row.",
+        "The machine cannot confirm in which NUMA nodes the blocks lay.",
+    ] {
+        assert!(text.contains(said), "{said}\n{}", run.out);
+    }
+    for heading in ["latency in ns", "GB/s"] {
+        let lines: Vec<_> = run.out.lines().collect();
+        let at = lines.iter().position(|line| line.starts_with(heading));
+        let words = |line: &str| line.split_whitespace().count();
+        let at = at.unwrap_or_else(|| panic!("{}", run.out));
+        assert!(lines[at].ends_with("node 0  node 1"), "{}", run.out);
+        // The row is called `node 0 (CPU 0)`, and has two numbers.
+        assert!(lines[at + 1].starts_with("node 0 (CPU "), "{}", run.out);
+        assert_eq!(words(lines[at + 1]), 6, "{}", run.out);
+    }
+}
+
+#[test]
+fn a_memory_matrix_is_a_table_of_cells_in_csv() {
+    let run = stats_on(
+        &with_cxl(),
+        "--matrix memory -b 64k --full --quiet --format csv",
+    );
+    let lines: Vec<Vec<&str>> = run
+        .out
+        .lines()
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert_eq!(
+        lines[0].join(","),
+        "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,latency_high_ns,\
+         bandwidth_bytes_per_s,huge_page_share"
+    );
+    let cells: Vec<String> = lines[1..].iter().map(|line| line[..6].join(",")).collect();
+    assert_eq!(cells, ["0,CPU 0,0,0,0,65536", "0,CPU 0,0,0,1,65536"]);
+    for line in &lines[1..] {
+        assert_eq!(line.len(), lines[0].len());
+        assert!(line[6].parse::<f64>().unwrap() > 0.0, "{line:?}");
+    }
+}
+
+#[test]
+fn memory_matrices_that_cannot_be() {
+    let tree = Tree::new(PAIR, "A pair");
+    for (flags, message) in [
+        (
+            "-m 0",
+            "error: -m: a memory matrix has no NUMA node: it takes one CPU of each NUMA node or L3 group, and every \
+             NUMA node; leave it out\n  example: cellworks stats --matrix memory\n",
+        ),
+        (
+            "-n 2",
+            "error: -n with --matrix: a matrix takes one SPE of each NUMA node or Cell, and every memory module; \
+             leave -n out\n  example: cellworks stats --matrix memory\n",
+        ),
+        (
+            "-b 100",
+            "error: -b: memory matrix of 100 bytes: it takes a multiple of 64; use 64 or 128\n  example: cellworks \
+             stats --matrix memory -b 1k\n",
+        ),
+        (
+            "-b 3g",
+            "error: -b: a buffer of 3221225472 bytes: it may take 2147483648 bytes of main memory; use a smaller \
+             one\n  example: cellworks stats --matrix memory -b 1k\n",
+        ),
+        (
+            "--polling reads",
+            "error: --polling: a memory matrix has no way of polling: only atomic has; leave it out\n  example: \
+             cellworks stats --matrix memory\n",
+        ),
+    ] {
+        stats_on(&tree, &format!("--matrix memory {flags}")).refused(message);
+    }
+}

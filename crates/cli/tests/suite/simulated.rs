@@ -550,3 +550,34 @@ fn a_measured_matrix_comes_back_by_compare_and_swap() {
         assert_eq!(pairs, measured.len() * (measured.len() - 1));
     }
 }
+
+#[test]
+fn a_memory_matrix_is_from_each_cell_to_each_memory() {
+    let run = qs20("--matrix memory");
+    let table = measured(&run);
+    assert!(!table.contains("hazard"), "{table}");
+    assert!(table.contains("\nCell 1 (SPE 8) "), "{table}");
+    let report = json("--matrix memory");
+    let matrix = &report["memory_matrix"];
+    let latency = |cell: usize, module: usize| {
+        let cell = &matrix["cells"][cell][module];
+        assert_eq!(cell["verified"], true);
+        cell["latency_ns"].as_f64().unwrap()
+    };
+    let bandwidth = |cell: usize, module: usize| {
+        let cell = &matrix["cells"][cell][module];
+        cell["bandwidth_bytes_per_s"].as_u64().unwrap()
+    };
+    for (here, there) in [(0, 1), (1, 0)] {
+        assert!(latency(here, here) < latency(here, there), "{matrix}");
+        assert!(bandwidth(here, here) > bandwidth(here, there), "{matrix}");
+    }
+}
+
+#[test]
+fn a_simulated_machine_has_no_pages() {
+    qs20("-f dmaget -b 4m --pages 4k").refused(
+        "error: --pages: qs20 is simulated without pages; leave it out\n  example: cellworks stats --machine qs20 -f \
+         dmaget\n",
+    );
+}

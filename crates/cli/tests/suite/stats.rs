@@ -607,8 +607,8 @@ fn flags_of_a_matrix_and_of_a_function_do_not_mix() {
     }
     refused(
         "--matrix telepathy",
-        "error: invalid value 'telepathy' for '--matrix <PRIMITIVE>'\n  \
-         [possible values: mailbox, signal, atomic, copy]\n\nFor more information, try '--help'.\n",
+        "error: invalid value 'telepathy' for '--matrix <WHAT>'\n  \
+         [possible values: mailbox, signal, atomic, copy, memory]\n\nFor more information, try '--help'.\n",
     );
 }
 
@@ -755,6 +755,7 @@ fn json_has_the_documented_fields() {
     let parameters = serde_json::json!({
         "spes": 1, "cell": 0, "module": measurement["parameters"]["module"], "between": "memory-spe",
         "buffers": "shared", "block_bytes": 64, "list_elements": 4, "stride_bytes": null, "chains": null, "loading_spes": null,
+        "page_bytes": null,
     });
     assert_eq!(measurement["parameters"], parameters);
     assert!(measurement["parameters"]["module"].is_u64());
@@ -794,7 +795,8 @@ fn csv_has_a_header_and_a_line_for_each_measurement() {
     assert_eq!(
         lines[0],
         "function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,loading_spes,\
-         iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,p50_low_ns,p50_high_ns,bandwidth_bytes_per_s"
+         iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,\
+         page_bytes,huge_page_share"
     );
     assert_eq!(lines.len(), 2);
     assert!(

@@ -26,6 +26,17 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
+/// Why the system gives no transparent huge pages, and what to do. `None` if it gives them, or if the
+/// setting cannot be read.
+pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
+    let chosen = transparent_huge_pages(source).ok()??;
+    (chosen == "never").then(|| {
+        "/sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
+         `madvise` there, or take pages of 4 KB"
+            .to_owned()
+    })
+}
+
 /// How much memory programs can have, and what leaves no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {

@@ -25,6 +25,7 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, LeftOut, Quota, Source, WhyLeftOut, files};
 use crate::host::Host;
 pub use clock::Clock;
+pub(crate) use memory::no_huge_pages;
 pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 

@@ -129,6 +129,7 @@ impl Block {
     }
 
     /// Where the bytes `offset..offset + bytes` start.
+    #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
             offset <= self.bytes && bytes <= self.bytes - offset,
@@ -194,10 +195,12 @@ impl Block {
     /// # Panics
     ///
     /// If the word leaves the block or is not aligned to 4 bytes.
+    #[inline]
     pub fn load_u32(&self, offset: usize) -> u32 {
         self.word(offset).load(Ordering::Acquire)
     }
 
+    #[inline]
     fn word(&self, offset: usize) -> &AtomicU32 {
         let at = self.at(offset, 4).cast::<AtomicU32>();
         assert!(

@@ -43,6 +43,20 @@ pub enum AllocateError {
     /// A region holds at least one byte.
     #[error("a region of 0 bytes was asked for; a region holds at least 1 byte")]
     Empty,
+    /// The machine does not give pages of this size.
+    #[error(
+        "{bytes} bytes of main memory in {module} could not be allocated in pages of {page_bytes} bytes: {why}"
+    )]
+    NoSuchPages {
+        /// The bytes asked for.
+        bytes: usize,
+        /// The module asked for.
+        module: crate::ModuleId,
+        /// The size of the pages asked for.
+        page_bytes: usize,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// The operating system gave no memory.
     #[error("{bytes} bytes of main memory in {module} could not be allocated: {source}")]
     Refused {

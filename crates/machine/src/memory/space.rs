@@ -152,6 +152,7 @@ impl Region {
     /// # Panics
     ///
     /// If the word leaves the region or is not aligned to 4 bytes.
+    #[inline]
     pub fn load_u32(&self, offset: usize) -> u32 {
         self.0.block.load_u32(offset)
     }

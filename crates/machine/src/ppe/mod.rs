@@ -110,6 +110,36 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// [`AllocateError`] if there is no such module, or not that much memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
+    /// The same in pages of `page_bytes` bytes: a page size decides how many loads miss the
+    /// translation buffers of a computer. A machine that knows no pages refuses.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocateError`] as above, or if the machine does not give pages of this size.
+    fn allocate_in_pages(
+        &self,
+        module: ModuleId,
+        bytes: usize,
+        page_bytes: usize,
+    ) -> Result<Region, AllocateError> {
+        let why = format!(
+            "{} has no pages; leave the size of pages out",
+            self.topology().name()
+        );
+        Err(AllocateError::NoSuchPages {
+            bytes,
+            module,
+            page_bytes,
+            why,
+        })
+    }
+
+    /// The share of the bytes of a region that lie in huge pages now, 0 to 1. `None` if the machine
+    /// cannot tell.
+    fn huge_page_share(&self, _: &Region) -> Option<f64> {
+        None
+    }
+
     /// The memory module in which the byte at `ea` really lies now. It may differ from the one that
     /// was asked for. `None` if the machine cannot tell: memory that was never written may lie in
     /// no module yet.

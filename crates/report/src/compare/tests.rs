@@ -708,3 +708,27 @@ fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
         "{plain}"
     );
 }
+
+#[test]
+fn both_figures_of_a_memory_matrix_are_compared_by_row_and_column() {
+    let a = made_up::memory_matrix();
+    let mut b = a.clone();
+    let cell = &mut b.memory_matrix.as_mut().unwrap().cells[0][0];
+    let cell = cell.as_mut().unwrap();
+    cell.latency_ns *= 1.5;
+    cell.latency_interval_ns = None;
+    cell.bandwidth_bytes_per_s /= 2;
+    let comparison = compared(&[a, b]);
+    let slowdowns: Vec<(&str, f64)> = comparison
+        .slowdowns()
+        .map(|(ratio, slowdown)| (ratio.name.as_str(), slowdown))
+        .collect();
+    assert_eq!(
+        slowdowns,
+        [("memory latency", 1.5), ("memory bandwidth", 2.0)]
+    );
+    assert_eq!(
+        json!(comparison.results[0].parameters),
+        json!({"block_bytes": 128 << 20, "cell": 0, "module": 0, "nearest_module": 0})
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{Finding, Interval, Matrix, Measurement, Parameters};
+use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Parameters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -144,6 +144,7 @@ fn values_of_stats(report: &Report) -> Vec<Compare> {
         .map(of_measurement)
         .chain(findings)
         .chain(report.matrices.iter().flat_map(of_matrix))
+        .chain(report.memory_matrix.iter().flat_map(of_memory_matrix))
         .collect()
 }
 
@@ -193,6 +194,44 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
             spread: None,
         })
     })
+}
+
+/// Both figures of each cell that was measured.
+fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
+    let mut values = Vec::new();
+    for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
+        for (module, cell) in cells.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            let parameters: BTreeMap<_, _> = [
+                ("cell", row.cell),
+                ("nearest_module", row.nearest_module),
+                ("module", module),
+                ("block_bytes", matrix.block_bytes),
+            ]
+            .map(|(name, value)| (name.to_owned(), plain(&value)))
+            .into();
+            let value = |name: &str, unit: &str, value, interval| Compare {
+                kind: Kind::Matrix,
+                name: name.to_owned(),
+                parameters: parameters.clone(),
+                unit: unit.to_owned(),
+                value,
+                interval,
+                spread: None,
+            };
+            let bandwidth = cell.bandwidth_bytes_per_s as f64;
+            values.extend([
+                value(
+                    "memory latency",
+                    "ns",
+                    cell.latency_ns,
+                    cell.latency_interval_ns,
+                ),
+                value("memory bandwidth", "bytes/s", bandwidth, None),
+            ]);
+        }
+    }
+    values
 }
 
 /// The fields of parameters, without those that have no meaning.

@@ -27,7 +27,10 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
-use crate::{CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, Words};
+use crate::{
+    CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, Words,
+    memory_matrix,
+};
 
 pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
@@ -46,6 +49,7 @@ pub fn render(report: &Report) -> String {
         Part::new("results", "Results", tables::findings(report)),
         Part::new("curves", "Curves", sweeps::figures(&curves)),
         Part::new("matrices", "Heat maps", matrix::figures(report)),
+        Part::new("memory", "Memory", memory(report)),
         Part::new("measurements", "Measurements", tables::measurements(report)),
         Part::new("states", "Two states", two_states(report)),
         Part::new("counters", "Counters", counters),
@@ -98,6 +102,12 @@ fn advice(report: &Report) -> Option<Markup> {
             }
         }
     })
+}
+
+/// The latency and the bandwidth of reading each memory module.
+fn memory(report: &Report) -> Option<Markup> {
+    let matrix = report.memory_matrix.as_ref()?;
+    Some(memory_matrix::figure(matrix, &report.envelope.machine))
 }
 
 /// The measurements that were taken in two states of the computer.

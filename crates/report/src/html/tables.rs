@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use crate::counters::{about, tables as rows_of};
 use crate::text::{
     FixedColumn, added_ns, buffers, columns_of, ends, figures, finding_name, finding_parameters,
-    finding_value, interval_percent, notes_of, size, whole,
+    finding_value, interval_percent, notes_of, pages, size, whole,
 };
 use crate::{Counters, Report};
 
 /// The columns before those of the settings, in the order of the table. A column is left out if no
 /// measurement of a function has a value in it.
-const BEFORE_SETTINGS: [FixedColumn; 7] = [
+const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
     ("Cell", |m| Some(m.parameters.cell.to_string())),
@@ -24,6 +24,7 @@ const BEFORE_SETTINGS: [FixedColumn; 7] = [
         text(m.parameters.settings.list_elements)
     }),
     ("block", |m| m.parameters.settings.block_bytes.map(size)),
+    ("pages", |m| m.huge_page_share.map(pages)),
 ];
 
 /// The columns after those of the settings.

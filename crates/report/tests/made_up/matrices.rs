@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::MachineInfo;
-use cellworks_stats::{Home, Matrix, MatrixClass, Polling, Primitive};
+use cellworks_stats::{
+    Home, Interval, Matrix, MatrixClass, MemoryCell, MemoryMatrix, MemoryRow, Polling, Primitive,
+    Storage,
+};
 
 /// The matrix of two SPEs.
 pub fn pair(primitive: Primitive, ns: f64) -> Matrix {
@@ -21,6 +24,32 @@ pub fn copies() -> Matrix {
         block_bytes: Some(1 << 20),
         home: None,
         ..pair(Primitive::Copy, 50_000.0)
+    }
+}
+
+/// The latency and the bandwidth of reading two memory modules. One of them has no SPE beside it, and
+/// there was no time to measure it.
+pub fn memory() -> MemoryMatrix {
+    let cell = MemoryCell {
+        latency_ns: 96.0,
+        latency_interval_ns: Some(Interval {
+            low: 95.0,
+            high: 97.5,
+        }),
+        bandwidth_bytes_per_s: 12_500_000_000,
+        huge_page_share: Some(1.0),
+        verified: Some(true),
+    };
+    MemoryMatrix {
+        block_bytes: 128 << 20,
+        lies_in: Some(Storage::Memory),
+        rows: vec![MemoryRow {
+            spe: 0,
+            cell: 0,
+            nearest_module: 0,
+        }],
+        modules: 2,
+        cells: vec![vec![Some(cell), None]],
     }
 }
 

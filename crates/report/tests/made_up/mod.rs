@@ -72,6 +72,7 @@ pub fn report() -> Report {
         }],
         measurements: vec![mailbox, within(Function::DmaGet, 800.0, 8.0), list],
         matrices: vec![pair(Primitive::Atomic, 50.0), matrices::copies()],
+        memory_matrix: None,
         reference: Some(reference(160.0, 50.0)),
         results: vec![
             finding("cache_bytes", 2_097_152.0, "bytes", json!({"level": 2})),
@@ -79,6 +80,14 @@ pub fn report() -> Report {
         ],
         advice: vec![advice("threads", "Start programs once.")],
         counters: Some(counters()),
+    }
+}
+
+/// A report of `--matrix memory`.
+pub fn memory_matrix() -> Report {
+    Report {
+        memory_matrix: Some(matrices::memory()),
+        ..empty(2, 2)
     }
 }
 
@@ -130,6 +139,7 @@ pub fn empty(spes: usize, cell: usize) -> Report {
         not_measured: Vec::new(),
         measurements: Vec::new(),
         matrices: Vec::new(),
+        memory_matrix: None,
         reference: None,
         results: Vec::new(),
         advice: Vec::new(),
@@ -352,6 +362,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         shared_cpu: Vec::new(),
         lies_in: None,
         bare_ns: None,
+        huge_page_share: None,
         parameters,
     }
 }

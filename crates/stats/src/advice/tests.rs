@@ -60,6 +60,7 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
         shared_cpu: Vec::new(),
         lies_in: None,
         bare_ns: None,
+        huge_page_share: None,
     }
 }
 

@@ -34,10 +34,11 @@ use std::ops::ControlFlow;
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::mailbox::Outbound;
-use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, CellSpe, SpeId};
+use cellworks_machine::memory::{LINE_BYTES, Region};
+use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand};
+use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, SpeId};
 
-use super::control_block::{ControlBlock, control_blocks};
+use super::control_block::{ControlBlock, TAG, control_blocks};
 use super::copy::Copier;
 use super::crew::{Crew, READY, Work, WorkResult, work};
 use super::outcome::Outcome;
@@ -60,6 +61,34 @@ pub(super) fn measure<M: CellMachine>(
     plan: &Plan,
     task: &ChaseTask,
 ) -> Result<Outcome, MeasureError> {
+    let Some(page_bytes) = plan.parameters().settings.page_bytes else {
+        return with_table(machine, plan, task, None);
+    };
+    let table = machine.allocate_in_pages(plan.module, task.table_bytes, page_bytes)?;
+    let outcome = in_region(machine, plan, task, &table)?;
+    Ok(Outcome {
+        huge_page_share: machine.huge_page_share(&table),
+        ..outcome
+    })
+}
+
+/// The same with the table in a region, which has room for it, in place of memory near the SPE.
+pub(super) fn in_region<M: CellMachine>(
+    machine: &M,
+    plan: &Plan,
+    task: &ChaseTask,
+    table: &Region,
+) -> Result<Outcome, MeasureError> {
+    let starts = write_table(table, task);
+    with_table(machine, plan, task, Some((table, &starts)))
+}
+
+fn with_table<M: CellMachine>(
+    machine: &M,
+    plan: &Plan,
+    task: &ChaseTask,
+    table: Option<(&Region, &[usize])>,
+) -> Result<Outcome, MeasureError> {
     let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
     let is_shared = !task.in_one_view && !task.load.spes.is_empty();
     let source = is_shared.then(|| vec![1_u64; task.load.bytes / size_of::<u64>()]);
@@ -70,7 +99,10 @@ pub(super) fn measure<M: CellMachine>(
             ppe.read_out_mbox(*spe, Outbound::Plain);
         }
         let block = region.at(0);
-        let program = ppe.spawn(task.spes[0], move |spe| chase(spe, block, task));
+        let program = ppe.spawn(task.spes[0], move |spe| match table {
+            None => chase(spe, block, task),
+            Some((table, starts)) => chase_in(spe, block, task, table, starts),
+        });
         let results = Crew::measure(ppe, &plan.pace, vec![program]);
         for spe in &task.load.spes {
             ppe.write_in_mbox(*spe, ENOUGH);
@@ -84,6 +116,7 @@ pub(super) fn measure<M: CellMachine>(
         operations_per_iteration: STEPS * task.chains as usize,
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }
 
@@ -150,6 +183,53 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
         let walker = Staging::new(&order, chains);
         work(spe, control_block, |_, _| Ok(walker))
     }
+}
+
+/// The same with a table that the PPE has made in a region; chains begin at the nodes `starts`.
+fn chase_in<S: CellSpe>(
+    spe: &S,
+    control_block: EffectiveAddress,
+    task: &ChaseTask,
+    table: &Region,
+    starts: &[usize],
+) -> WorkResult<()> {
+    let chains = Chains::new(task.table_bytes / NODE_BYTES, task.chains);
+    work(spe, control_block, |spe, _| {
+        let arriving = match task.in_one_view {
+            true => None,
+            false => Some(spe.local_store().reserve(
+                NODE_BYTES * starts.len(),
+                LINE_BYTES as u32,
+                "the nodes that arrive",
+            )?),
+        };
+        Ok(InRegion {
+            table: table.clone(),
+            arriving,
+            positions: starts.to_vec(),
+            chains,
+        })
+    })
+}
+
+/// Makes a table in a region one cycle, and returns the nodes at which chains begin.
+fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
+    /// How many nodes are written at a time.
+    const CHUNK: usize = 1_024;
+    let order = random_order(task.table_bytes / NODE_BYTES);
+    let mut nodes = vec![[0_u32; 2]; order.len()];
+    for ((node, next), place) in steps(&order).zip(0..) {
+        nodes[node] = [next as u32, place];
+    }
+    for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
+        let mut bytes = vec![0_u8; nodes.len() * NODE_BYTES];
+        for (node, into) in nodes.iter().zip(bytes.chunks_exact_mut(NODE_BYTES)) {
+            into[..size_of_val(node)].copy_from_slice(bytemuck::bytes_of(node));
+        }
+        table.write(chunk * CHUNK * NODE_BYTES, &bytes);
+    }
+    let chains = Chains::new(order.len(), task.chains);
+    chains.starts.iter().map(|start| order[*start]).collect()
 }
 
 /// Where chains begin and how far they have come, in places of the cycle.
@@ -326,6 +406,73 @@ impl<S: CellSpe> Work<S> for Staging {
             .positions
             .iter()
             .map(|at| self.table[*at].place as usize);
+        Ok(self.chains.verify(places)?)
+    }
+}
+
+/// Follows indices through a table in a region: by loads where a view is the memory itself, and by
+/// DMA elsewhere.
+struct InRegion {
+    table: Region,
+    /// Where nodes arrive that are brought here by DMA, one for each chain.
+    arriving: Option<LocalBuffer>,
+    positions: Vec<usize>,
+    chains: Chains,
+}
+
+impl InRegion {
+    fn next(&self, node: usize) -> usize {
+        self.table.load_u32(node * NODE_BYTES) as usize
+    }
+
+    fn load(&mut self) {
+        if let [only] = *self.positions {
+            // In a register: storing it would cost more than a load from the first cache.
+            self.positions[0] = (0..STEPS).fold(only, |node, _| self.next(node));
+        } else {
+            for _ in 0..STEPS {
+                for chain in 0..self.positions.len() {
+                    self.positions[chain] = self.next(self.positions[chain]);
+                }
+            }
+        }
+    }
+
+    fn get<S: CellSpe>(&mut self, spe: &S, arriving: LsAddr) -> Result<(), SpeError> {
+        for _ in 0..STEPS {
+            let place = |chain: usize| LsAddr(arriving.0 + (chain * NODE_BYTES) as u32);
+            for (chain, node) in self.positions.iter().enumerate() {
+                let from = self.table.at(node * NODE_BYTES);
+                let command = RawCommand::get(place(chain), from, NODE_BYTES as u32, TAG);
+                spe.mfc().issue(command)?;
+            }
+            spe.mfc().wait_all(TAG.mask());
+            for (chain, node) in self.positions.iter_mut().enumerate() {
+                let mut next = 0_u32;
+                let into = bytemuck::bytes_of_mut(&mut next);
+                spe.local_store().read(place(chain), into);
+                *node = next as usize;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: CellSpe> Work<S> for InRegion {
+    type Left = ();
+
+    fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
+        match self.arriving.as_ref().map(LocalBuffer::address) {
+            None => self.load(),
+            Some(arriving) => self.get(spe, arriving)?,
+        }
+        self.chains.steps += STEPS;
+        Ok(())
+    }
+
+    fn finish(self, _: &S) -> Result<(), SpeError> {
+        let place = |node: &usize| self.table.load_u32(node * NODE_BYTES + size_of::<u32>());
+        let places = self.positions.iter().map(|node| place(node) as usize);
         Ok(self.chains.verify(places)?)
     }
 }

@@ -79,6 +79,7 @@ pub(super) fn measure<M: CellMachine>(
         operations_per_iteration: partners.len(),
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }
 

@@ -35,10 +35,13 @@ mod copy;
 mod crew;
 mod exchange;
 mod matrix;
+mod memory;
 mod os_thread;
 mod outcome;
 mod pattern;
 mod reference;
+mod region;
+mod summary;
 mod threads;
 mod transfer;
 mod wake_up;
@@ -47,12 +50,12 @@ use std::ops::ControlFlow;
 
 use cellworks_machine::{CellMachine, Span};
 
-use crate::error::{Impossible, MeasureError};
-use crate::plan::{Plan, Task, Timed};
+use crate::error::MeasureError;
+use crate::plan::{Plan, Task};
 use crate::report::{Measured, Measurement};
-use crate::sample::{Samples, round_medians};
-use crate::state::lasting;
+use crate::sample::round_medians;
 use outcome::Outcome;
+use summary::summarize;
 
 pub use reference::Readings;
 
@@ -66,14 +69,16 @@ pub use reference::Readings;
 /// # Panics
 ///
 /// If the plan was made for another topology and names an SPE that the machine does not have, or if
-/// it is of a [`Function::Matrix`](crate::Function::Matrix), of which [`Visits::visit`] has the
-/// result.
+/// it is of a matrix ([`Function::is_matrix`](crate::Function::is_matrix)), of which
+/// [`Visits::visit`] has the result.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     let go_on = &mut |_, _| ControlFlow::Continue(());
     match visits.visit(machine, false, go_on)? {
         Measured::Operation(measurement) => Ok(*measurement),
-        Measured::Matrix(_) => panic!("{} has no single time; visit it", plan.function()),
+        Measured::Matrix(_) | Measured::Memory(_) => {
+            panic!("{} has no single time; visit it", plan.function())
+        }
     }
 }
 
@@ -158,6 +163,9 @@ impl Visits {
         if let Task::Pairs(task) = &self.plan.task {
             return Ok(Measured::Matrix(matrix::measure(machine, task, progress)?));
         }
+        if let Task::Memory(task) = &self.plan.task {
+            return Ok(Measured::Memory(memory::measure(machine, task, progress)?));
+        }
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
         self.plan.pace.earlier.push(round_medians(&visit.loops));
@@ -190,84 +198,8 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
         Task::OsThread => os_thread::measure(machine, plan),
-        Task::Pairs(_) => unreachable!("a matrix has no loops"),
+        Task::Pairs(_) | Task::Memory(_) => unreachable!("a matrix has no loops of its own"),
     }
-}
-
-/// What the loops of all visits say, unless it cannot be true.
-fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
-    let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
-    let (latency_ns, outliers) = samples.latency();
-    let measurement = Measurement {
-        function: plan.function(),
-        parameters: plan.parameters().clone(),
-        iterations: samples.iterations(),
-        rounds: samples.rounds() as u32,
-        samples: samples.count(),
-        outliers,
-        latency_ns,
-        median_interval_ns: match plan.pace.timed {
-            Timed::Steady(_) => samples.range_of_rounds(&plan.pace.earlier, latency_ns.p50),
-            _ => samples.median_interval(&plan.pace.earlier, latency_ns.p50),
-        },
-        bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
-        samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // An SPE that goes on when the others have ended is alone, which is no state of the computer.
-        states: match outcome.loops.len() {
-            1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
-            _ => Vec::new(),
-        },
-        shared_cpu: plan.shared_cpu.clone(),
-        lies_in: None,
-        bare_ns: bare_ns(outcome),
-    };
-    check_times(&measurement)?;
-    check_bandwidth(
-        &measurement,
-        outcome.loops.len(),
-        plan.bandwidth_bytes_per_s_max,
-    )?;
-    Ok(measurement)
-}
-
-/// The median of the operation without the library, if it was timed and the clock saw it.
-fn bare_ns(outcome: &Outcome) -> Option<f64> {
-    let is_timed = !outcome.bare.is_empty();
-    let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);
-    bare.filter(|ns| *ns > 0.0)
-}
-
-/// Refuses times that no operation can take.
-fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
-    let function = measurement.function;
-    let latency = measurement.latency_ns;
-    for (statistic, ns) in [("mean", latency.mean), ("median", latency.p50)] {
-        if !ns.is_finite() || ns <= 0.0 {
-            return Err(Impossible::time(function, statistic, ns));
-        }
-    }
-    let ascending = [latency.min, latency.p50, latency.p99, latency.max];
-    if !ascending.is_sorted() {
-        return Err(Impossible::order(function, latency));
-    }
-    Ok(())
-}
-
-/// Refuses a bandwidth above what `spes` SPEs, each with one of `max`, can have together.
-fn check_bandwidth(
-    measurement: &Measurement,
-    spes: usize,
-    max: Option<u64>,
-) -> Result<(), Impossible> {
-    let (Some(bytes_per_s), Some(max)) = (measurement.bandwidth_bytes_per_s, max) else {
-        return Ok(());
-    };
-    let together = max.saturating_mul(spes as u64);
-    if bytes_per_s <= together {
-        return Ok(());
-    }
-    let function = measurement.function;
-    Err(Impossible::bandwidth(function, bytes_per_s, spes, together))
 }
 
 #[cfg(test)]
@@ -276,8 +208,10 @@ mod tests {
 
     use super::*;
     use crate::function::Function;
+    use crate::plan::Timed;
     use crate::request::{Count, Iterations, Limits, Request};
     use crate::sample::TimedLoop;
+    use summary::check_times;
 
     /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
@@ -365,6 +299,7 @@ mod tests {
             operations_per_iteration: 1,
             bytes_per_iteration: 1_024,
             bare: Vec::new(),
+            huge_page_share: None,
         }
     }
 

@@ -34,5 +34,6 @@ pub(super) fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcom
         operations_per_iteration: 1,
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }

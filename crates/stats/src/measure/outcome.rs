@@ -13,6 +13,9 @@ pub(super) struct Outcome {
     /// The same loops with the operation of the processor itself instead of that of the library: of
     /// all processors, or of none.
     pub bare: Vec<Vec<TimedLoop>>,
+    /// The share of the memory that lay in huge pages, if a size of pages was asked for and the
+    /// machine can tell.
+    pub huge_page_share: Option<f64>,
 }
 
 impl Outcome {

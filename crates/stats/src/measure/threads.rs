@@ -38,5 +38,6 @@ pub(super) fn measure<M: CellMachine>(
         operations_per_iteration: spes.len(),
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }

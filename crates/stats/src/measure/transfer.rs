@@ -21,6 +21,7 @@ use super::control_block::{CONTROL_BLOCK_STRIDE_BYTES, ControlBlock, TAG, contro
 use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use super::pattern::Pattern;
+use super::region::allocate;
 use crate::error::{MeasureError, SpeError};
 use crate::plan::Plan;
 use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};
@@ -33,23 +34,52 @@ pub(super) fn measure<M: CellMachine>(
     plan: &Plan,
     task: &TransferTask,
 ) -> Result<Outcome, MeasureError> {
-    let loops = match task.lender {
-        Some(lender) => machine.run(|ppe| between_spes(machine, ppe, plan, task, lender))??,
-        None => {
-            let buffers = Buffers::in_main_memory(machine, plan, task.layout)?;
-            buffers.fill(task.direction);
-            let from = buffers.region.at(buffers.start);
-            let loops = machine.run(|ppe| run(machine, ppe, plan, task, from))??;
-            buffers.verify(task.direction)?;
-            loops
+    match task.lender {
+        Some(lender) => {
+            let loops = machine.run(|ppe| between_spes(machine, ppe, plan, task, lender))??;
+            Ok(outcome(task, loops))
         }
+        None => {
+            let page_bytes = plan.parameters().settings.page_bytes;
+            let bytes = task.layout.span_bytes();
+            let region = allocate(machine, plan.module, bytes, page_bytes)?;
+            let outcome = in_region(machine, plan, task, region.clone())?;
+            Ok(Outcome {
+                huge_page_share: page_bytes.and_then(|_| machine.huge_page_share(&region)),
+                ..outcome
+            })
+        }
+    }
+}
+
+/// The same with the buffers in a region, which has room for them.
+pub(super) fn in_region<M: CellMachine>(
+    machine: &M,
+    plan: &Plan,
+    task: &TransferTask,
+    region: Region,
+) -> Result<Outcome, MeasureError> {
+    let buffers = Buffers {
+        region,
+        start: 0,
+        layout: task.layout,
+        _lent: None,
     };
-    Ok(Outcome {
+    buffers.fill(task.direction);
+    let from = buffers.region.at(buffers.start);
+    let loops = machine.run(|ppe| run(machine, ppe, plan, task, from))??;
+    buffers.verify(task.direction)?;
+    Ok(outcome(task, loops))
+}
+
+fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
+    Outcome {
         loops,
         operations_per_iteration: 1,
         bytes_per_iteration: task.shape.bytes(),
         bare: Vec::new(),
-    })
+        huge_page_share: None,
+    }
 }
 
 /// Has every SPE move its buffer, the first of which starts at `buffers`.
@@ -159,19 +189,6 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn in_main_memory<M: CellMachine>(
-        machine: &M,
-        plan: &Plan,
-        layout: Layout,
-    ) -> Result<Self, MeasureError> {
-        Ok(Self {
-            region: machine.allocate(plan.module, layout.span_bytes())?,
-            start: 0,
-            layout,
-            _lent: None,
-        })
-    }
-
     /// Prepares the buffers: what will be got, or the opposite of what will be put.
     fn fill(&self, direction: Direction) {
         for index in 0..self.layout.buffers {

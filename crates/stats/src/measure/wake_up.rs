@@ -99,6 +99,7 @@ pub(super) fn measure<M: CellMachine>(
         operations_per_iteration: 1,
         bytes_per_iteration: 0,
         bare: Vec::new(),
+        huge_page_share: None,
     })
 }
 

@@ -6,6 +6,7 @@ use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
 use crate::error::RequestError;
 use crate::function::Function;
 use crate::request::{Count, Limits, Request};
+use crate::settings::HUGE_PAGE_BYTES;
 
 /// The window through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
@@ -150,6 +151,16 @@ impl Layout {
         } = self;
         let need = stride.checked_mul(buffers - 1);
         let need = need.and_then(|before| before.checked_add(*bytes));
+        if request.settings.page_bytes == Some(HUGE_PAGE_BYTES) && *bytes < 2 * HUGE_PAGE_BYTES {
+            return Err(RequestError::new(
+                "--pages",
+                "--pages 2m -b 64m",
+                format!(
+                    "a buffer of {bytes} bytes in pages of {HUGE_PAGE_BYTES}: it takes at least two of them; use a \
+                     larger one (-b), or pages of 4k"
+                ),
+            ));
+        }
         if *bytes > room {
             return Err(RequestError::block(format!(
                 "a buffer of {bytes} bytes: it may take {room} bytes of {where_to}; use a smaller one"

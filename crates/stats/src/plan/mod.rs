@@ -14,6 +14,7 @@ pub(crate) mod atomic;
 pub(crate) mod chase;
 pub(crate) mod copy;
 pub(crate) mod layout;
+pub(crate) mod memory;
 mod order;
 pub(crate) mod pairs;
 mod place;
@@ -30,6 +31,7 @@ use crate::settings::{Setting, Settings};
 use atomic::AtomicTask;
 use chase::ChaseTask;
 use copy::CopyTask;
+use memory::MemoryTask;
 use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
@@ -96,6 +98,7 @@ pub(crate) enum Task {
     /// The PPE creates OS threads.
     OsThread,
     Pairs(PairsTask),
+    Memory(MemoryTask<Plan>),
 }
 
 /// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
@@ -121,6 +124,7 @@ impl Request {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
         self.check_operating_system(topology)?;
+        self.check_pages(topology)?;
         self.check_numbers()?;
         let capabilities = topology.capabilities();
         let (cell, module, task) = match self.function.kind() {
@@ -128,13 +132,34 @@ impl Request {
                 let task = PairsTask::plan(self, primitive, topology, limits)?;
                 (CellId::new(0), ModuleId::new(0), Task::Pairs(task))
             }
+            Kind::Memory => {
+                let planned = |request: &Self, placed: Placed, limits: &Limits| {
+                    let at = (placed.cell, placed.module);
+                    let task = request.task(placed, capabilities, limits)?;
+                    Ok(request.plan_of(task, at, topology, limits))
+                };
+                let task = MemoryTask::plan(self, topology, limits, planned)?;
+                (CellId::new(0), ModuleId::new(0), Task::Memory(task))
+            }
             _ => {
                 let placed = Placed::choose(self, topology)?;
                 let (cell, module) = (placed.cell, placed.module);
                 (cell, module, self.task(placed, capabilities, limits)?)
             }
         };
-        Ok(Plan {
+        Ok(self.plan_of(task, (cell, module), topology, limits))
+    }
+
+    /// The plan of a task on the memory module, by SPEs of the Cell.
+    fn plan_of(
+        &self,
+        task: Task,
+        (cell, module): (CellId, ModuleId),
+        topology: &Topology,
+        limits: &Limits,
+    ) -> Plan {
+        let capabilities = topology.capabilities();
+        Plan {
             function: self.function,
             pace: self.pace(&task, capabilities),
             module,
@@ -156,10 +181,13 @@ impl Request {
                     _ => Between::PpeSpe,
                 },
                 buffers: task.buffers(self.spes),
-                settings: task.settings(self.spes),
+                settings: Settings {
+                    page_bytes: self.settings.page_bytes,
+                    ..task.settings(self.spes)
+                },
             },
             task,
-        })
+        }
     }
 
     /// The task of any function but a matrix.
@@ -193,7 +221,9 @@ impl Request {
             Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
             Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
             Kind::OsThread => Task::OsThread,
-            Kind::Matrix(_) => unreachable!("a matrix takes every pair, and none is placed"),
+            Kind::Matrix(_) | Kind::Memory => {
+                unreachable!("a matrix takes every pair, and none is placed")
+            }
         })
     }
 
@@ -204,23 +234,28 @@ impl Request {
             Kind::Matrix(primitive) => Some(primitive),
             _ => None,
         };
+        let is_matrix = self.function.is_matrix();
         let is_placed = matches!(kind, Kind::Transfer { .. } | Kind::Atomic);
         let is_between = matches!(
             kind,
             Kind::Exchange(_) | Kind::Transfer { .. } | Kind::WakeUp
         );
         let is_private = matches!(self.spes, Count::Private(_));
-        let every_pair = "it takes every pair of SPEs as it is";
+        let every_pair = match kind {
+            Kind::Memory => "it takes one SPE of each NUMA node or Cell, and every memory module",
+            _ => "it takes every pair of SPEs as it is",
+        };
         let why_no_memory = match kind {
             Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
             Kind::Threads => "its program is empty",
             Kind::OsThread => "its thread does nothing",
             Kind::Matrix(_) => "it carries one word",
+            Kind::Memory => "it reads one block",
             _ => "it carries one word of 4 bytes, and no buffer",
         };
         let refusal = |flag, what: &str, why: &str| {
             let instead = match kind {
-                Kind::Matrix(_) => String::new(),
+                Kind::Matrix(_) | Kind::Memory => String::new(),
                 _ if flag == "-s" => "-n 1".to_owned(),
                 _ => Self {
                     spes: Count::Shared(1),
@@ -230,7 +265,7 @@ impl Request {
             };
             let name = match self.function {
                 Function::Matrix(Primitive::Atomic) => "an atomic matrix".to_owned(),
-                Function::Matrix(primitive) => format!("a {} matrix", primitive.name()),
+                matrix if matrix.is_matrix() => format!("a {matrix}"),
                 function => function.to_string(),
             };
             let message = format!("{name} has no {what}: {why}; leave it out");
@@ -241,7 +276,7 @@ impl Request {
                 Kind::Threads => "only the PPE starts programs",
                 Kind::OsThread => "no SPE takes part",
                 Kind::Copy | Kind::Chase => "an SPE works on main memory alone",
-                Kind::Matrix(_) => every_pair,
+                Kind::Matrix(_) | Kind::Memory => every_pair,
                 _ => "atomic operations work on main memory",
             };
             return refusal("-s", "form between SPEs", why);
@@ -249,7 +284,7 @@ impl Request {
         if is_private && !is_placed && kind != Kind::Copy {
             let why = match kind {
                 Kind::Chase => "one SPE follows pointers, in a table of its own",
-                Kind::Matrix(_) => every_pair,
+                Kind::Matrix(_) | Kind::Memory => every_pair,
                 _ => why_no_memory,
             };
             return refusal("-N", "private buffers", why);
@@ -262,6 +297,7 @@ impl Request {
         }
         if self.module.is_some() && !is_placed && matrix != Some(Primitive::Atomic) {
             let why = match matrix {
+                None if kind == Kind::Memory => every_pair,
                 None => why_no_memory,
                 Some(Primitive::Copy) => "the block lies in the local store of the SPE that sends",
                 Some(_) => "it carries a word from SPE to SPE",
@@ -269,13 +305,13 @@ impl Request {
             return refusal("-m", "memory module", why);
         }
         if self.polling.is_some() && matrix != Some(Primitive::Atomic) {
-            let why = match matrix {
-                Some(_) => "only atomic has",
-                None => "only an atomic matrix has",
+            let why = match is_matrix {
+                true => "only atomic has",
+                false => "only an atomic matrix has",
             };
             return refusal("--polling", "way of polling", why);
         }
-        if matrix.is_none() {
+        if !is_matrix {
             return match self.budget {
                 Some(_) => refusal("--budget", "budget", "its iterations have a time"),
                 None => Ok(()),
@@ -319,6 +355,22 @@ impl Request {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses pages where there are none.
+    fn check_pages(&self, topology: &Topology) -> Result<(), RequestError> {
+        if self.settings.page_bytes.is_none() {
+            return Ok(());
+        }
+        let why = if topology.capabilities().repeats {
+            format!("{} is simulated without pages", topology.name())
+        } else if self.between_spes {
+            "between SPEs the buffers lie in a local store".to_owned()
+        } else {
+            return Ok(());
+        };
+        let message = format!("{why}; leave it out");
+        Err(RequestError::new("--pages", "", message))
     }
 
     /// Refuses several SPEs where only one can take part.
@@ -487,7 +539,7 @@ impl Plan {
             | Task::WakeUp { partners: spes, .. }
             | Task::Copy(CopyTask { spes, .. }) => spes,
             Task::Chase(ChaseTask { spes, .. }) => spes,
-            Task::OsThread | Task::Pairs(_) => &[],
+            Task::OsThread | Task::Pairs(_) | Task::Memory(_) => &[],
         }
     }
 }
@@ -497,7 +549,7 @@ impl Task {
     fn is_in_memory(&self) -> bool {
         match self {
             Self::Transfer(task) => task.lender.is_none(),
-            Self::Atomic(_) | Self::Copy(_) | Self::Chase(_) => true,
+            Self::Atomic(_) | Self::Copy(_) | Self::Chase(_) | Self::Memory(_) => true,
             Self::Threads { .. }
             | Self::Exchange { .. }
             | Self::WakeUp { .. }
@@ -564,6 +616,7 @@ impl Task {
             Self::Copy(task) => task.settings(),
             Self::Chase(task) => task.settings(),
             Self::Pairs(task) => task.settings(),
+            Self::Memory(task) => task.settings(),
             Self::Threads { .. } | Self::Exchange { .. } | Self::WakeUp { .. } | Self::OsThread => {
                 Settings::default()
             }
@@ -587,7 +640,7 @@ impl Task {
             // An iteration is 1,024 steps of every chain.
             Self::Chase(_) => 2,
             // Each pair has a time of its own.
-            Self::Pairs(_) => 1,
+            Self::Pairs(_) | Self::Memory(_) => 1,
         }
     }
 }

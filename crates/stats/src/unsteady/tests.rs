@@ -42,6 +42,7 @@ fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
         shared_cpu: Vec::new(),
         lies_in: None,
         bare_ns: None,
+        huge_page_share: None,
     }
 }
 

@@ -54,7 +54,7 @@ fn measure_matrix(
 ) -> Result<Matrix, MeasureError> {
     match Visits::of(plan.clone()).visit(host, false, progress)? {
         Measured::Matrix(matrix) => Ok(matrix),
-        Measured::Operation(other) => panic!("{other:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -577,4 +577,51 @@ fn a_plan_for_another_machine_is_refused() {
     );
     let host = Host::builder().spes(2).build().unwrap();
     let _ = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));
+}
+
+#[test]
+fn a_memory_matrix_of_this_computer_has_both_figures_in_each_cell() {
+    for spes in [1, 3] {
+        let host = Host::builder().spes(spes).build().unwrap();
+        let request = Request {
+            budget: Some(milliseconds(10)),
+            ..Request::new(Function::Memory).with_block(1 << 20)
+        };
+        let plan = plan(host.topology(), &request);
+        let mut told = Vec::new();
+        let measured = Visits::of(plan).visit(&host, false, &mut |done, all| {
+            told.push((done, all));
+            ControlFlow::Continue(())
+        });
+        let Measured::Memory(matrix) = measured.unwrap() else {
+            panic!("a memory matrix was asked for");
+        };
+        let all = matrix.rows.len() * matrix.modules;
+        assert_eq!(matrix.modules, host.topology().modules().len());
+        assert_eq!(told, (1..=all).map(|done| (done, all)).collect::<Vec<_>>());
+        for cell in matrix.cells.iter().flatten() {
+            let cell = cell.unwrap();
+            assert!(cell.latency_ns > 0.0, "{cell:?}");
+            assert!(cell.bandwidth_bytes_per_s > 0, "{cell:?}");
+            // `None` in a sandbox that does not let the system be asked.
+            assert_ne!(cell.verified, Some(false), "{cell:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_memory_matrix_has_what_was_measured() {
+    let host = Host::builder().spes(1).build().unwrap();
+    let two_nodes = host.topology().clone().with_modules(2);
+    let request = Request {
+        budget: Some(milliseconds(10)),
+        ..Request::new(Function::Memory).with_block(64 << 10)
+    };
+    let plan = plan(&two_nodes, &request);
+    let stop = &mut |_, _| ControlFlow::Break(());
+    let Measured::Memory(matrix) = Visits::of(plan).visit(&host, false, stop).unwrap() else {
+        panic!("a memory matrix was asked for");
+    };
+    let is_there: Vec<bool> = matrix.cells[0].iter().map(Option::is_some).collect();
+    assert_eq!(is_there, [true, false]);
 }

@@ -1,0 +1,127 @@
+//! `cellworks stats --pages`: the size of the pages behind a figure.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::tree::{Shape, Tree};
+use crate::common::{list, skipped, stats, stats_on};
+
+const ONE_CPU: Shape = Shape {
+    sockets: 1,
+    cells: 1,
+    cores: 1,
+    threads: 1,
+};
+
+/// A computer with one CPU, so that nothing depends on how many are here.
+fn single() -> Tree {
+    Tree::new(ONE_CPU, "A single")
+}
+
+/// What has the share of huge pages.
+fn measured(report: &Value) -> &Value {
+    match &report["memory_matrix"] {
+        Value::Null => &list(report, "measurements")[0],
+        matrix => &matrix["cells"][0][0],
+    }
+}
+
+#[test]
+fn the_pages_behind_a_figure_are_said_beside_it() {
+    let tree = single();
+    let enabled = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    let has_huge = enabled.is_ok_and(|text| !text.contains("[never]"));
+    for flags in [
+        "-f dmaget -b 16m -i 1 -w 0",
+        "-f dmaput -N 1 -b 16m -i 1 -w 0",
+        "-f chase -b 16m -i 1 -w 0",
+        "-f chase -b 16m -k 3 -i 1 -w 0",
+        "--matrix memory -b 16m",
+    ] {
+        for (pages, least, most, said) in [("4k", 0.0, 0.0, "4 KB"), ("2m", 0.5, 1.0, "2 MB")] {
+            if pages == "2m" && !has_huge {
+                skipped("the system gives no huge pages");
+                continue;
+            }
+            let run =
+                |format| stats_on(&tree, &format!("{flags} --pages {pages} --quiet {format}"));
+            let report = run("--format json").json();
+            let measured = measured(&report);
+            let Some(share) = measured["huge_page_share"].as_f64() else {
+                skipped("the system does not tell which pages are huge");
+                continue;
+            };
+            assert!((least..=most).contains(&share), "{flags} {pages}: {share}");
+            if !flags.contains("--matrix") {
+                let bytes = if pages == "4k" { 4 << 10 } else { 2 << 20 };
+                assert_eq!(measured["parameters"]["page_bytes"], bytes);
+            }
+            let table = run("").out;
+            assert!(
+                table.contains(&format!(" {said}")),
+                "{flags} {pages}: {table}"
+            );
+        }
+    }
+}
+
+#[test]
+fn pages_that_cannot_be() {
+    let tree = single();
+    for (flags, message) in [
+        (
+            "-f dmaget -b 16m --pages 1g",
+            "error: --pages: pages of 1073741824 bytes: there are pages of 4k and of 2m; use one of these\n  example: \
+             cellworks stats -f dmaget --pages 4k\n",
+        ),
+        (
+            "-f dmaget -b 16k --pages 2m",
+            "error: --pages: a buffer of 16384 bytes in pages of 2097152: it takes at least two of them; use a larger \
+             one (-b), or pages of 4k\n  example: cellworks stats -f dmaget --pages 2m -b 64m\n",
+        ),
+        (
+            "-f mailbox --pages 4k",
+            "error: --pages: mailbox has no page size: only transfers, chase and a memory matrix work on large regions \
+             of memory; leave it out\n  example: cellworks stats -f mailbox -n 1\n",
+        ),
+        (
+            "--pages 4k",
+            "error: --pages without -f: it belongs to one function, and without -f everything is measured; name a \
+             function\n  example: cellworks stats -f dmaget -b 1k -i 1000\n",
+        ),
+    ] {
+        stats_on(&tree, flags).refused(message);
+    }
+}
+
+#[test]
+fn a_system_without_huge_pages_says_what_to_do() {
+    let tree = single();
+    tree.write(
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "always madvise [never]",
+    );
+    let run = stats_on(&tree, "-f dmaget -b 16m --pages 2m --quiet");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.err,
+        "error: dmaget 16 MB, 1 CPU: 16777216 bytes of main memory in NUMA node 0 could not be allocated in pages of \
+         2097152 bytes: /sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
+         `madvise` there, or take pages of 4 KB\n"
+    );
+    stats_on(&tree, "-f dmaget -b 16m -i 1 -w 0 --pages 4k --quiet").measured();
+}
+
+#[test]
+fn the_buffers_between_two_cpus_have_no_pages_of_their_own() {
+    let run = stats("-f dmaget -n 2 -s -b 16k --pages 4k");
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err.starts_with(
+            "error: --pages: between CPUs the buffers lie in a local buffer; leave it out\n"
+        ),
+        "{}",
+        run.err
+    );
+}

@@ -1,0 +1,96 @@
+//! The memory matrix: what it takes one SPE of each place to read each memory module.
+//!
+//! ```text
+//!   for each place that has SPEs, and each memory module
+//!     a block in the module, several times as large as the last-level cache
+//!     latency     the block is one cycle of pointers in random order, which the SPE follows: `chase`
+//!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
+//! ```
+//!
+//! Both are measured as the functions of these names are, by the same code, but with the block in a
+//! region of the module. A node of a region holds the index of the next one, and not a reference to
+//! it, so that a step takes some cycles more than in memory of the SPE's own.
+
+use std::ops::ControlFlow;
+
+use cellworks_machine::memory::Region;
+use cellworks_machine::{CellMachine, ModuleId};
+
+use super::outcome::Outcome;
+use super::region::allocate;
+use super::summary::summarize;
+use super::{chase, transfer};
+use crate::error::MeasureError;
+use crate::plan::memory::{MemoryCellTask, MemoryTask};
+use crate::plan::{Plan, Task};
+use crate::report::{Measurement, MemoryCell, MemoryMatrix};
+use crate::sample::round_medians;
+
+/// In so many places of a block it is looked whether they lie where they should.
+const LOOKS: usize = 16;
+
+/// Measures one cell after the other. After each it calls `progress` with how many are done and how
+/// many there are, and goes on if that says so.
+pub(super) fn measure<M: CellMachine>(
+    machine: &M,
+    task: &MemoryTask<Plan>,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<MemoryMatrix, MeasureError> {
+    let mut cells = Vec::with_capacity(task.cells.len());
+    for cell in &task.cells {
+        cells.push(Some(measure_cell(machine, task, cell)?));
+        if progress(cells.len(), task.cells.len()).is_break() {
+            break;
+        }
+    }
+    cells.resize(task.cells.len(), None);
+    Ok(MemoryMatrix {
+        block_bytes: task.block_bytes,
+        lies_in: task.lies_in,
+        rows: task.rows.clone(),
+        modules: task.modules,
+        cells: cells.chunks(task.modules).map(<[_]>::to_vec).collect(),
+    })
+}
+
+fn measure_cell<M: CellMachine>(
+    machine: &M,
+    task: &MemoryTask<Plan>,
+    cell: &MemoryCellTask<Plan>,
+) -> Result<MemoryCell, MeasureError> {
+    let block = allocate(machine, cell.module, task.block_bytes, task.page_bytes)?;
+    let (Task::Chase(chase), Task::Transfer(transfer)) = (&cell.latency.task, &cell.bandwidth.task)
+    else {
+        unreachable!("a latency is that of a chase, and a bandwidth that of a transfer");
+    };
+    let plan = &cell.latency;
+    let latency = one_visit(plan, &chase::in_region(machine, plan, chase, &block)?)?;
+    let plan = &cell.bandwidth;
+    let outcome = transfer::in_region(machine, plan, transfer, block.clone())?;
+    let bandwidth = one_visit(plan, &outcome)?;
+    Ok(MemoryCell {
+        latency_ns: latency.latency_ns.p50,
+        latency_interval_ns: latency.median_interval_ns,
+        bandwidth_bytes_per_s: bandwidth.bandwidth_bytes_per_s.unwrap_or_default(),
+        huge_page_share: machine.huge_page_share(&block),
+        verified: is_in(machine, &block, cell.module),
+    })
+}
+
+/// What the loops of one visit say, unless it cannot be true.
+fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
+    let mut plan = plan.clone();
+    plan.pace.earlier.push(round_medians(&outcome.loops));
+    summarize(&plan, outcome)
+}
+
+/// Whether all of a block that was written lies in a memory module; `None` if the machine cannot
+/// tell.
+fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
+    let step = block.bytes().div_ceil(LOOKS);
+    let mut is_there = true;
+    for offset in (0..block.bytes()).step_by(step) {
+        is_there &= machine.home_of(block.at(offset))? == module;
+    }
+    Some(is_there)
+}
