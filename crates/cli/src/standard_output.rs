@@ -7,13 +7,13 @@ use rustix::stdio::stdout;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Rust opens /dev/null in place of a standard output that is closed, before `main` begins. What is
-// printed would be lost without a word. So this asks before Rust does.
+// Before `main` begins, Rust opens /dev/null in place of a closed standard output. Everything that the
+// command prints would be lost, without an error. So this function checks earlier than Rust does.
 ctor::declarative::ctor! {
-    // SAFETY: before `main` the standard library may not be ready. This makes a system call and stores
-    // a word, for which it need not be.
+    // SAFETY: before `main` the standard library may not be ready. This function only makes a system
+    // call and stores a word, which need nothing of the library.
     #[ctor(unsafe)]
-    fn look() {
+    fn check() {
         WAS_CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);
     }
 }

@@ -1,5 +1,5 @@
-//! What the command says where everything goes wrong: a row for each input, with the exit code and
-//! words that the message has to have. No row may end in a panic.
+//! Hostile inputs: a row for each, with the exit code and the words that the message must have. No
+//! row may end in a panic.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use crate::common::tree::{Shape, Tree};
 use crate::common::{NOBODY, Run, cellworks, run_as_ordinary_user};
 
-/// What is typed after `cellworks`, the exit code, and parts of what is said on standard error.
+/// The arguments of `cellworks`, the exit code, and parts of the message on standard error.
 type Row = (&'static str, i32, &'static [&'static str]);
 
-/// A folder with files that are no inputs of the commands that are given them.
+/// A folder with files that are no inputs of the commands of the rows.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
@@ -29,7 +29,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Asserts that each row ends with its code, and says what it has to.
+/// Asserts that each row ends with its exit code and has the parts of its message.
 #[track_caller]
 fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
     let folder = folder();
@@ -69,7 +69,7 @@ fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
         "sh",
     ]);
     shell.arg(plain.get_program()).args(plain.get_args());
-    // A report of a panic would have it, and it is looked for.
+    // So that the report of a panic would have a backtrace, for which `check` searches.
     shell.env("RUST_BACKTRACE", "1");
     for (name, value) in plain.get_envs() {
         match value {

@@ -1,4 +1,4 @@
-//! The memory matrix: what it takes one SPE of each place to read each memory module.
+//! The memory matrix: one SPE of each place reads each memory module.
 //!
 //! ```text
 //!   for each place that has SPEs, and each memory module
@@ -7,9 +7,9 @@
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!
-//! Both are measured as the functions of these names are, by the same code, but with the block in a
-//! region of the module. A node of a region holds the index of the next one, and not a reference to
-//! it, so that a step takes some cycles more than in memory of the SPE's own.
+//! Both are measured by the code of the functions of these names, but the block is a region of the
+//! module. A node of a region holds the index of the next node instead of a reference, so a step
+//! takes some cycles more than in memory of the SPE itself.
 
 use std::ops::ControlFlow;
 
@@ -26,11 +26,11 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
-/// In so many places of a block it is looked whether they lie where they should.
-const LOOKS: usize = 16;
+/// The number of places of a block that are checked for the memory module in which they lie.
+const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell after the other. After each it calls `progress` with how many are done and how
-/// many there are, and goes on if that says so.
+/// Measures one cell after the other. After each cell it calls `progress` with the number of cells
+/// that are done and the number of all cells, and stops if `progress` returns a break.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,
@@ -77,17 +77,17 @@ fn measure_cell<M: CellMachine>(
     })
 }
 
-/// What the loops of one visit say, unless it cannot be true.
+/// Summarizes the loops of one visit. It is an error if the result cannot be true.
 fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let mut plan = plan.clone();
     plan.pace.earlier.push(round_medians(&outcome.loops));
     summarize(&plan, outcome)
 }
 
-/// Whether all of a block that was written lies in a memory module; `None` if the machine cannot
-/// tell.
+/// Whether a block lies in a memory module, from some places of it. `None` if the machine does not
+/// know.
 fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
-    let step = block.bytes().div_ceil(LOOKS);
+    let step = block.bytes().div_ceil(CHECKED_PLACES);
     let mut is_there = true;
     for offset in (0..block.bytes()).step_by(step) {
         is_there &= machine.home_of(block.at(offset))? == module;

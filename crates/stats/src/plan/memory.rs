@@ -1,4 +1,4 @@
-//! Who reads which memory module, and how much of it.
+//! Which SPE reads which memory module, and the size of the block.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,18 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// How many times as large as the last-level cache a block is that is not given: so little of it is
-/// in the cache that a latency is that of memory within some percent.
+/// The size of a block that the user does not choose, in sizes of the last-level cache. So little of
+/// it is in the cache that the latency is that of memory within some per cent.
 const PER_CACHE: usize = 4;
 
-/// A block where the size of the last-level cache is not known: larger than most.
+/// The size of a block if the size of the last-level cache is not known: larger than most caches.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// A block on a machine without caches, where its size matters little and its time much.
+/// The size of a block on a machine without caches, where the size hardly changes the figures and a
+/// large block takes long.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
-/// The largest block: an SPE is told its size in 32 bits.
+/// The largest block, because an SPE receives the size in 32 bits.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
 /// One SPE of each place reads each memory module, one after the other; `P` is the plan of a
@@ -46,9 +47,9 @@ pub(crate) struct MemoryTask<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryCellTask<P> {
     pub module: ModuleId,
-    /// How it follows pointers there.
+    /// The plan for following pointers in the block.
     pub latency: P,
-    /// How it gets all of the block.
+    /// The plan for getting all of the block.
     pub bandwidth: P,
 }
 
@@ -121,8 +122,8 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// The places that read: on a computer the memory modules that have an SPE beside them, and
-/// elsewhere the Cells, which may share one. Of each the first SPE.
+/// The places that read: on a computer the memory modules with an SPE beside them, elsewhere the
+/// Cells, which may share a module. The first SPE of each place reads.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -169,7 +170,7 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Where a block of this size lies that is read again and again.
+/// Where a block of this size lies if an SPE reads it again and again.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// A request, and who fulfils it.
+    /// A request, and the SPEs that fulfil it.
     type Asked = (Request, Vec<SpeId>);
 
     fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {
