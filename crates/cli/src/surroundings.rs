@@ -21,8 +21,8 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The least address space of a run: stacks and local stores of an SPE take half a megabyte, and the
-/// heap of each thread reserves up to 128 MB.
+/// The least address space of a run: stacks and local stores of an SPE take half a megabyte, and
+/// the heap of each thread reserves up to 128 MB.
 const ADDRESS_SPACE_BYTES_MIN: u64 = 256 << 20;
 
 /// Refuses a run that the limit on the address space would end in the middle.

@@ -100,8 +100,8 @@ pub struct Report {
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
-    /// The latency and the bandwidth of reading each memory module. `None` unless the user asked for
-    /// them, and in files of older commands.
+    /// The latency and the bandwidth of reading each memory module. `None` unless the user asked
+    /// for them, and in files of older commands.
     #[serde(default)]
     pub memory_matrix: Option<MemoryMatrix>,
     /// The time of one pair of SPEs, measured again and again during the run. `None` for a machine

@@ -283,8 +283,8 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// The size of the pages of a block of memory, from the share of the block in huge pages. The ends of
-/// a block that fill no whole huge page are in small pages.
+/// The size of the pages of a block of memory, from the share of the block in huge pages. The ends
+/// of a block that fill no whole huge page are in small pages.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),

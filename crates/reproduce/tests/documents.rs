@@ -1,8 +1,8 @@
 //! The tables of the pages on the simulated Cell are the results of the simulation, to the last
 //! digit.
 //!
-//! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make the
-//! tables again and compare them with the pages. The following renews the pages; a commit that
+//! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
+//! the tables again and compare them with the pages. The following renews the pages; a commit that
 //! renews them gives the reason why a figure has changed:
 //!
 //! ```text
@@ -45,7 +45,7 @@ fn tables_of_quick_papers_are_what_the_simulation_gives() {
 }
 
 #[test]
-#[ignore = "it simulates for many minutes: .ci/long runs it"]
+#[ignore = "it simulates for three quarters of an hour of one core: .ci/long runs it"]
 fn tables_of_the_whole_page_are_what_the_simulation_gives() {
     let quick = QUICK.map(|name| reproduced(name, false));
     let slow = SLOW.map(|name| reproduced(name, true));
@@ -106,7 +106,8 @@ fn compare(tables: &[Table]) {
     assert!(names.is_empty(), "no page has the tables {names:?}");
 }
 
-/// Each drawing of the page on the model ends with the sum of its steps, which is a simulated number.
+/// Each drawing of the page on the model ends with the sum of its steps, which is a simulated
+/// number.
 #[track_caller]
 fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
     let simulated = |name: &str| {

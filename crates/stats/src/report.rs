@@ -63,9 +63,9 @@ pub struct Measurement {
     /// variables of several words, and on a machine without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
-    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1; the rest lay
-    /// in pages of 4 KB. `None` unless a size of pages was asked for, and where the system does not
-    /// tell.
+    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1; the rest
+    /// lay in pages of 4 KB. `None` unless a size of pages was asked for, and where the system does
+    /// not tell.
     #[serde(default)]
     pub huge_page_share: Option<f64>,
 }
@@ -262,8 +262,8 @@ pub struct Home {
 pub struct MemoryMatrix {
     /// The bytes of the block that is read in each memory module.
     pub block_bytes: usize,
-    /// Where that block lies by its size: in main memory, or perhaps partly in a cache. `None` where
-    /// there are no caches, or their size is not known.
+    /// Where that block lies by its size: in main memory, or perhaps partly in a cache. `None`
+    /// where there are no caches, or their size is not known.
     pub lies_in: Option<Storage>,
     /// The places that read, one after the other.
     pub rows: Vec<MemoryRow>,
@@ -288,18 +288,18 @@ pub struct MemoryRow {
 /// What it takes one SPE to read one memory module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryCell {
-    /// The median time of a load that depends on the one before, at random in the block. Where an SPE
-    /// reads by DMA alone it is the time to get a node of 64 bytes.
+    /// The median time of a load that depends on the one before, at random in the block. Where an
+    /// SPE reads by DMA alone it is the time to get a node of 64 bytes.
     pub latency_ns: f64,
-    /// Where that median is, by the medians of the rounds; `None` of fewer than six rounds, or of one
-    /// on a machine where the same always takes the same time.
+    /// Where that median is, by the medians of the rounds; `None` of fewer than six rounds, or of
+    /// one on a machine where the same always takes the same time.
     pub latency_interval_ns: Option<Interval>,
     /// The bytes of the block divided by the time in which the SPE gets all of it.
     pub bandwidth_bytes_per_s: u64,
-    /// The share of the block that lay in huge pages of 2 MB, 0 to 1; the rest lay in pages of 4 KB.
-    /// `None` if the machine cannot tell, or has no pages.
+    /// The share of the block that lay in huge pages of 2 MB, 0 to 1; the rest lay in pages of 4
+    /// KB. `None` if the machine cannot tell, or has no pages.
     pub huge_page_share: Option<f64>,
-    /// Whether the machine confirmed that the block lies in the memory module; `None` if the machine
-    /// cannot tell.
+    /// Whether the machine confirmed that the block lies in the memory module; `None` if the
+    /// machine cannot tell.
     pub verified: Option<bool>,
 }

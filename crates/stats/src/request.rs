@@ -10,9 +10,9 @@ use crate::settings::Settings;
 /// `None` leaves the choice to [`plan`](Self::plan).
 ///
 /// A [`Function::Matrix`] takes every pair of SPEs, one at a time, and of the fields below
-/// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`. A
-/// [`Function::Memory`] takes every memory module, and of the fields below the block of `settings` and
-/// `budget`.
+/// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
+/// A [`Function::Memory`] takes every memory module, and of the fields below the block of
+/// `settings` and `budget`.
 ///
 /// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions
 /// then take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the
@@ -71,9 +71,10 @@ pub struct Request {
     /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`): by
     /// reads if `None`.
     pub polling: Option<Polling>,
-    /// How long all pairs of a matrix may take (`--budget`): as long as every pair needs if `None`. On a machine that [is steady](cellworks_machine::Capabilities::is_steady)
-    /// each pair is measured for 10 us, and the budget decides how many pairs there are; on a
-    /// simulated one it is simulated time.
+    /// How long all pairs of a matrix may take (`--budget`): as long as every pair needs if `None`.
+    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady) each pair is
+    /// measured for 10 us, and the budget decides how many pairs there are; on a simulated one it
+    /// is simulated time.
     pub budget: Option<Span>,
 }
 

@@ -66,10 +66,10 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 /// Without -f it measures everything.
 ///
 /// The words of the flags are those of the Cell: an SPE is a core with a local store, its own small
-/// memory, and has a CPU on this computer; the PPE is the main core, which starts SPEs, and here the
-/// main thread; a Cell is a group of SPEs, here an L3 group, the CPUs under one last-level cache; a
-/// memory module is here a NUMA node; DMA copies between main memory and a local store, and a
-/// mailbox passes a word.
+/// memory, and has a CPU on this computer; the PPE is the main core, which starts SPEs, and here
+/// the main thread; a Cell is a group of SPEs, here an L3 group, the CPUs under one last-level
+/// cache; a memory module is here a NUMA node; DMA copies between main memory and a local store,
+/// and a mailbox passes a word.
 #[derive(Args)]
 #[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {

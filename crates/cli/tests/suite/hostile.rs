@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{NOBODY, Run, cellworks, run_as_ordinary_user};
+use crate::common::{ORDINARY_USER, Run, cellworks, run_as_ordinary_user};
 
 /// The arguments of `cellworks`, the exit code, and parts of the message on standard error.
 type Row = (&'static str, i32, &'static [&'static str]);
@@ -280,7 +280,7 @@ fn a_computer_that_gives_no_more_threads() {
     ], |words| {
         let mut command = by_shell("ulimit -u 1 2>/dev/null || ulimit -p 1;", "", words);
         if is_root {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(ORDINARY_USER).gid(ORDINARY_USER);
         }
         command
     });

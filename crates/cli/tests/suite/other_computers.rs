@@ -367,8 +367,8 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
     }
 }
 
-/// Which SPEs read, each with its Cell and its nearest memory module, and how many columns the memory
-/// matrix of a computer has; each cell was measured.
+/// Which SPEs read, each with its Cell and its nearest memory module, and how many columns the
+/// memory matrix of a computer has; each cell was measured.
 #[track_caller]
 fn shape_of_the_memory_matrix(tree: &Tree) -> (Vec<[u64; 3]>, u64) {
     let run = stats_on(tree, "--matrix memory -b 64k --full --quiet --format json");

@@ -85,8 +85,8 @@ struct Shares {
 }
 
 /// Another program on the CPUs holds up one of the two OS threads for milliseconds, and shares
-/// depend on it. Most runs have 1 : 1.5 or better. If processes were not woken by name, no run would
-/// have equal shares: they were 1 : 500.
+/// depend on it. Most runs have 1 : 1.5 or better. If processes were not woken by name, no run
+/// would have equal shares: they were 1 : 500.
 const SHARES_OF_A_HOST: Shares = Shares {
     fewest: ITEMS / 2,
     runs: 5,

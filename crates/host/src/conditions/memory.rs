@@ -26,8 +26,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// Why the system gives no transparent huge pages, and what to do. `None` if it gives them, or if the
-/// setting cannot be read.
+/// Why the system gives no transparent huge pages, and what to do. `None` if it gives them, or if
+/// the setting cannot be read.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {
@@ -73,8 +73,8 @@ pub enum MemoryBound {
     AddressSpace(u64),
 }
 
-/// "99991552 bytes, by the limit of 104857600 bytes on the address space of this process (RLIMIT_AS);
-/// raise it by `ulimit -v`"
+/// "99991552 bytes, by the limit of 104857600 bytes on the address space of this process
+/// (RLIMIT_AS); raise it by `ulimit -v`"
 impl fmt::Display for MemoryLeft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bytes, by } = self;
@@ -118,7 +118,7 @@ pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     Ok(least(all))
 }
 
-/// The same of this process, whose address space may be limited.
+/// As [`left`], for this process: the limit on its address space may leave less.
 pub(super) fn left_to_this_process() -> Result<Option<MemoryLeft>, CpusError> {
     let source = Source::this_computer();
     Ok(least(

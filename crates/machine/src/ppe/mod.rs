@@ -110,12 +110,13 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// [`AllocateError`] if there is no such module, or not that much memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
-    /// The same in pages of `page_bytes` bytes: a page size decides how many loads miss the
-    /// translation buffers of a computer. A machine that knows no pages refuses.
+    /// As [`allocate`](Self::allocate), in pages of `page_bytes` bytes. The size of pages decides
+    /// how many loads miss the translation buffers of a computer. A machine without pages refuses.
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] as above, or if the machine does not give pages of this size.
+    /// [`AllocateError`] as for [`allocate`](Self::allocate), or if the machine does not give pages
+    /// of this size.
     fn allocate_in_pages(
         &self,
         module: ModuleId,

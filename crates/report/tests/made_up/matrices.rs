@@ -27,8 +27,8 @@ pub fn copies() -> Matrix {
     }
 }
 
-/// The latency and the bandwidth of reading two memory modules. One of them has no SPE beside it, and
-/// there was no time to measure it.
+/// The latency and the bandwidth of reading two memory modules. One of them has no SPE beside it,
+/// and there was no time to measure it.
 pub fn memory() -> MemoryMatrix {
     let cell = MemoryCell {
         latency_ns: 96.0,

@@ -3,7 +3,7 @@
 //! ```text
 //!   for each place that has SPEs, and each memory module
 //!     a block in the module, several times as large as the last-level cache
-//!     latency     the block is one cycle of pointers in random order, which the SPE follows: `chase`
+//!     latency     the block is one cycle of pointers in random order for an SPE: `chase`
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!

@@ -25,7 +25,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // An SPE that goes on when the others have ended is alone, which is no state of the computer.
+        // An SPE that goes on when the others have ended is alone, which is no state of the
+        // computer.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),

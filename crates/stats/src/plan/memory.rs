@@ -14,8 +14,8 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The size of a block that the user does not choose, in sizes of the last-level cache. So little of
-/// it is in the cache that the latency is that of memory within some per cent.
+/// The size of a block that the user does not choose, in sizes of the last-level cache. So little
+/// of it is in the cache that the latency is that of memory within some per cent.
 const PER_CACHE: usize = 4;
 
 /// The size of a block if the size of the last-level cache is not known: larger than most caches.

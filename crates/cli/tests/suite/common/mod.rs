@@ -75,7 +75,7 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
 }
 
 /// The user `nobody` on most systems, who may do nothing special.
-pub const NOBODY: u32 = 65_534;
+pub const ORDINARY_USER: u32 = 65_534;
 
 /// Has the command run as a user whom the modes of files bind, which root is not: the folder and
 /// its files become that user's. False where that is not possible; then it has said so, as
@@ -91,13 +91,14 @@ pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let mut version = Command::new(command.get_program());
     version.arg("--version");
     for command in [command, &mut version] {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(ORDINARY_USER).gid(ORDINARY_USER);
     }
     let entries = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let mut paths = entries.chain([folder.to_owned()]);
-    let is_possible = paths.all(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_ok())
+    let is_possible = paths
+        .all(|path| chown(path, Some(ORDINARY_USER), Some(ORDINARY_USER)).is_ok())
         && version.output().is_ok_and(|output| output.status.success());
     if !is_possible {
         skipped("root may read and write everything, and no other user may run the command here");

@@ -36,7 +36,7 @@ pub fn terminal() -> (File, OwnedFd) {
     terminal_of(0)
 }
 
-/// The same with so many columns.
+/// As [`terminal`], with this number of columns.
 pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut person, mut program) = (-1, -1);
     let (name, settings) = (std::ptr::null_mut(), std::ptr::null());
