@@ -71,7 +71,9 @@ fn measure_cell<M: CellMachine>(
     Ok(MemoryCell {
         latency_ns: latency.latency_ns.p50,
         latency_interval_ns: latency.median_interval_ns,
-        bandwidth_bytes_per_s: bandwidth.bandwidth_bytes_per_s.unwrap_or_default(),
+        bandwidth_bytes_per_s: bandwidth
+            .bandwidth_bytes_per_s
+            .expect("a transfer has a bandwidth"),
         huge_page_share: machine.huge_page_share(&block),
         verified: is_in(machine, &block, cell.module),
     })
