@@ -5,7 +5,7 @@ use cellworks_stats::figures::thousands;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::{
     Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
-    Primitive, Setting, Shown, Storage,
+    Primitive, Setting, SettingView, Storage,
 };
 
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>)
 pub(crate) fn columns_of(
     group: &[Measurement],
     before: &[FixedColumn],
-    heading: fn(&Shown) -> &'static str,
+    heading: fn(&SettingView) -> &'static str,
     after: &[FixedColumn],
 ) -> Vec<Column> {
     let fixed = |(heading, value): &FixedColumn| -> Column { (heading, Box::new(*value)) };

@@ -28,14 +28,14 @@ use lists::{Gathered, elements_worth_having, list_or_singles};
 use points::{NEARLY_BEST, Point, block, least, most, rate, share};
 use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
-use words::{Said, counted, listed, range, together};
+use words::{Recommendation, counted, listed, merge_alike, range};
 
 /// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
 ///
 /// Times are medians. Blocks are compared by bandwidth, which tells more than a median if there are
 /// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their
 /// medians are disjoint, and neither interval is wider than the difference; they are equal if not
-/// even the ends of the intervals are 10 % apart. Otherwise nothing is said about them. Numbers
+/// even the ends of the intervals are 10 % apart. Otherwise nothing is recommendations about them. Numbers
 /// that are not above 0 are passed over.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
@@ -103,7 +103,7 @@ impl Run<'_> {
             sizes.retain(|(bytes, _)| *bytes <= COMMAND_BYTES_MAX);
             large_enough(&sizes, what)
         });
-        together(commands.collect())
+        merge_alike(commands.collect())
     }
 
     /// The bandwidths of blocks of main memory by one SPE, by size.
@@ -191,7 +191,7 @@ impl Run<'_> {
 
     /// Section 5.3: private buffers or a shared one.
     fn buffers(&self) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut recommendations = Vec::new();
         for (function, what) in BLOCKS {
             let several = |p: &Parameters| {
                 p.between == Between::MemorySpe && p.spes > 1 && p.buffers == Some(Buffers::Shared)
@@ -217,9 +217,9 @@ impl Run<'_> {
                 })
                 .collect();
             pairs.sort_by_key(|pair| pair.block_bytes);
-            said.extend(private_or_shared(&pairs, what, p.spes));
+            recommendations.extend(private_or_shared(&pairs, what, p.spes));
         }
-        together(said)
+        merge_alike(recommendations)
     }
 
     /// Section 5.3: the overhead of lists, and the time that they save.
@@ -268,18 +268,18 @@ impl Run<'_> {
                 .collect();
             savings.extend(list_or_singles(&gathered, what));
         }
-        [together(overhead), together(savings)].concat()
+        [merge_alike(overhead), merge_alike(savings)].concat()
     }
 
     /// Section 5.3: memory near the SPEs that use it.
     fn memory(&self) -> Vec<String> {
-        let said = BLOCKS
+        let recommendations = BLOCKS
             .into_iter()
             .filter_map(|(function, what)| self.module_for(function, what));
-        together(said.collect())
+        merge_alike(recommendations.collect())
     }
 
-    fn module_for(&self, function: Function, what: &'static str) -> Option<Said> {
+    fn module_for(&self, function: Function, what: &'static str) -> Option<Recommendation> {
         let one =
             |p: &Parameters| p.between == Between::MemorySpe && p.spes == 1 && p.module.is_some();
         // The largest block that was measured with several modules.
@@ -303,7 +303,7 @@ impl Run<'_> {
         let (block, short, ratio) = (size(bytes), time(short.is), long.beside(short));
         let long = time(long.is);
         match ratio {
-            Compared::More(ratio) => Some(Said {
+            Compared::More(ratio) => Some(Recommendation {
                 before: format!("Keep in memory module {near} the data for "),
                 what,
                 after: format!(" by SPEs of Cell {cell}"),
@@ -312,7 +312,7 @@ impl Run<'_> {
                     plain(ratio)
                 ),
             }),
-            Compared::Equal => Some(Said {
+            Compared::Equal => Some(Recommendation {
                 before: "Which memory module holds the data for ".to_owned(),
                 what,
                 after: format!(" by SPEs of Cell {cell} makes no difference"),

@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Function {
-    /// Starting an empty program on an SPE and seeing that it ended.
+    /// Starting an empty program on an SPE, and learning that it has ended.
     MkThread,
-    /// A word there and a word back, by mailbox.
+    /// A word to an SPE by mailbox, and its answer.
     Mailbox,
-    /// A signal there and its answer.
+    /// A signal to an SPE, and its answer.
     Signal,
     /// DMA into the local store.
     DmaGet,
@@ -41,30 +41,29 @@ pub enum Function {
     FetchInc,
     /// Subtracting 1 from a variable in main memory.
     FetchDec,
-    /// Replacing a variable in main memory, and taking what it held.
+    /// Replacing a variable in main memory, and returning its old value.
     FetchSet,
-    /// A word to an SPE that has waited so long that it sleeps, if it ever does: from writing its
-    /// inbound mailbox until it has the word.
+    /// A word to an SPE that waits for it, from the write to the inbound mailbox until the SPE has
+    /// the word. On a machine whose SPEs sleep, the SPE has waited long enough to be asleep.
     WakeUp,
-    /// A block of main memory to another place in main memory, by an SPE.
+    /// Copying a block of main memory to another place in main memory, by an SPE.
     Copy,
     /// Following chains of pointers at random through a table in main memory.
     Chase,
-    /// Creating a thread of the operating system that does nothing, and joining it: what
-    /// [`MkThread`](Self::MkThread) saves where an OS thread waits for programs.
+    /// Creating a thread of the operating system that does nothing, and joining it. On a computer,
+    /// [`MkThread`](Self::MkThread) creates no thread: it uses threads that wait for programs.
     OsThread,
-    /// The one-way time from every SPE to every other. It is a function that a request can ask for,
-    /// and its result is a [`Matrix`](crate::Matrix), so it is the function of no
-    /// [`Measurement`](crate::Measurement).
+    /// The one-way time from every SPE to every other. The result is a [`Matrix`](crate::Matrix),
+    /// so no [`Measurement`](crate::Measurement) has this function.
     #[serde(skip)]
     Matrix(Primitive),
-    /// What it takes to read every memory module from every place that has SPEs: the latency of a
-    /// load, and the bandwidth of one SPE. Its result is a [`MemoryMatrix`](crate::MemoryMatrix).
+    /// Reading every memory module from every Cell or NUMA node that has SPEs: the latency of a
+    /// load, and the bandwidth of one SPE. The result is a [`MemoryMatrix`](crate::MemoryMatrix).
     #[serde(skip)]
     Memory,
 }
 
-/// Functions that are measured by the same code.
+/// Kinds of functions. The functions of one kind are measured by the same code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Threads,
@@ -79,7 +78,7 @@ pub(crate) enum Kind {
     Memory,
 }
 
-/// What a word of an exchange travels by.
+/// What carries the words of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
     Mailbox,
@@ -87,7 +86,7 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All whose result is one operation: those of the paper in its order, then the others.
+    /// All functions that measure one operation: those of the paper in its order, then the others.
     pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,
@@ -107,7 +106,7 @@ impl Function {
         Self::OsThread,
     ];
 
-    /// All whose result is a matrix.
+    /// All functions that measure a matrix.
     pub const MATRICES: [Self; 5] = [
         Self::Matrix(Primitive::Mailbox),
         Self::Matrix(Primitive::Signal),
@@ -116,12 +115,12 @@ impl Function {
         Self::Memory,
     ];
 
-    /// Whether its result is a matrix, and not one operation.
+    /// Whether the function measures a matrix, and not one operation.
     pub const fn is_matrix(self) -> bool {
         matches!(self, Self::Matrix(_) | Self::Memory)
     }
 
-    /// Its name: what `-f` takes, or what `--matrix` does.
+    /// The name of the function, as the flag `-f` takes it, or `--matrix` for a matrix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -145,7 +144,7 @@ impl Function {
         }
     }
 
-    /// What else the function is called: the paper's examples write `dmaout` for `dmaput`.
+    /// A second name of the function: the paper's examples write `dmaout` for `dmaput`.
     pub const fn other_name(self) -> Option<&'static str> {
         match self {
             Self::DmaPut => Some("dmaout"),
@@ -153,14 +152,14 @@ impl Function {
         }
     }
 
-    /// The function of this name, or of this other name.
+    /// The function with this name or second name. Matrices are not found.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|function| function.name() == name || function.other_name() == Some(name))
     }
 
-    /// What one operation is, in a few words.
+    /// The measured operation in a few words.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::MkThread => "start an empty program on an SPE and see it end",
@@ -229,7 +228,7 @@ impl fmt::Display for Function {
     }
 }
 
-/// What carries data from SPE to SPE.
+/// What carries data from SPE to SPE in a matrix.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -245,22 +244,22 @@ pub enum Primitive {
     Copy,
 }
 
-/// How a receiver waits for a variable to change.
+/// How the SPE that receives waits until the variable in main memory has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polling {
-    /// It reads until it sees what it waits for, and then writes.
+    /// It reads the variable until it has the expected value, and then writes the answer.
     Reads,
-    /// It tries to replace what it waits for until that succeeds, as the tool
-    /// core-to-core-latency does.
+    /// It repeats a compare-and-swap of the expected value with the answer until that succeeds, as
+    /// the tool core-to-core-latency does.
     CompareAndSwap,
 }
 
 impl Primitive {
-    /// All of them.
+    /// All primitives.
     pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
 
-    /// Its name, as in JSON.
+    /// The name of the primitive, as in JSON.
     ///
     /// ```
     /// use cellworks_stats::Primitive;
@@ -276,7 +275,7 @@ impl Primitive {
         }
     }
 
-    /// What it is, in a few words.
+    /// The primitive in a few words.
     pub const fn carrier(self) -> &'static str {
         match self {
             Self::Mailbox => "a word in the inbound mailbox",
@@ -288,10 +287,10 @@ impl Primitive {
 }
 
 impl Polling {
-    /// Both.
+    /// Both ways of polling.
     pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
 
-    /// Its name, as in JSON.
+    /// The name of the way of polling, as in JSON.
     ///
     /// ```
     /// use cellworks_stats::Polling;
@@ -306,7 +305,7 @@ impl Polling {
         }
     }
 
-    /// What a receiver does, in a few words.
+    /// What the SPE that receives does, in a few words.
     pub const fn way(self) -> &'static str {
         match self {
             Self::Reads => "read until it has changed, then write",

@@ -1,6 +1,7 @@
-//! What the primitives of a machine made of cells cost: starting programs, mailboxes, signals, DMA
-//! and atomic operations. It is CellStats (Abellán, Fernández, Acacio: *Characterizing the basic
-//! synchronization and communication operations in dual Cell-based blades*), for any [`Machine`].
+//! Measures what the primitives of a machine cost: starting programs, mailboxes, signals, DMA and
+//! atomic operations. This is the benchmark CellStats (Abellán, Fernández, Acacio: *Characterizing
+//! the basic synchronization and communication operations in dual Cell-based blades*) for any
+//! [`Machine`].
 //!
 //! ```text
 //!   Request ── plan ──► Plan ── measure(machine) ──► Measurement ── advise ──► Advice
@@ -10,11 +11,11 @@
 //!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
-//! A matrix, of the ways between all pairs of SPEs or from SPEs to memory modules, is asked for and
-//! planned as any function, and measured by [`Visits`].
+//! A matrix has a figure for each pair of SPEs, or for each SPE with each memory module. It is
+//! requested and planned as any function, and measured by [`Visits`].
 //!
-//! Every measurement verifies what its operations left behind. Where that is wrong there is an
-//! error and no number. Nor is there one where the result cannot be true.
+//! Every measurement verifies the data that its operations moved. If that data is wrong, or the
+//! result cannot be true, the measurement returns an error and no number.
 //!
 //! [`Machine`]: cellworks_machine::Machine
 
@@ -48,7 +49,7 @@ pub use report::{
     Measurement, MemoryCell, MemoryMatrix, MemoryRow, Parameters, Reference, State, Storage,
 };
 pub use request::{Count, Iterations, Limits, Request};
-pub use settings::{Setting, Settings, Shown};
-pub use state::APART;
-pub use storage::name_storage;
+pub use settings::{Setting, SettingView, Settings};
+pub use state::STATES_RATIO_MIN;
+pub use storage::classify_storage;
 pub use unsteady::unsteady;

@@ -1,4 +1,4 @@
-//! What a measurement says; the field names are those of the JSON that the command prints.
+//! The results of measurements. Their fields have the same names in the JSON of the command.
 
 use std::collections::BTreeMap;
 
@@ -11,66 +11,67 @@ use crate::settings::Settings;
 /// One measured operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// What was measured.
+    /// The function that was measured.
     pub function: Function,
-    /// Between whom, where and on how much.
+    /// The circumstances of the measurement.
     pub parameters: Parameters,
-    /// How often each SPE did the operation in the timed loops. An exchange counts for the SPE
-    /// that answers it.
+    /// The number of times that each SPE did the operation in the timed loops. An exchange counts
+    /// for the SPE that answers it.
     pub iterations: u64,
-    /// How many timed loops there were: as many as it took for their medians to agree, unless the
-    /// time was over before; one if the number of iterations was given.
+    /// The number of timed loops. There are loops until their medians agree or the time is over,
+    /// and one loop if the number of iterations was given.
     pub rounds: u32,
-    /// How many samples the latencies other than the mean were taken from. A sample is the time
+    /// The number of samples from which all latencies but the mean were taken. A sample is the time
     /// of a batch of operations, less that of reading the clock, divided by their number.
     pub samples: usize,
-    /// How many of the samples lie outside of Tukey's far fences: more than three times the
-    /// distance between the quartiles away from them. They count all the same.
+    /// The number of samples beyond Tukey's far fences: they are away from the quartiles by more
+    /// than three times the distance between the quartiles. They count as all other samples do.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// Where the median is, by the medians of the rounds. On a simulated machine, where rounds
-    /// differ only by what happens in them and every run has the same, it is from the lowest to the
-    /// highest; `None` if there was one round. Elsewhere `None` if there were fewer than six, which
-    /// is too few to say so. By order statistics it would be there with a probability of at least
-    /// 95 % if the rounds were independent of each other. Those of one visit are not, so the
-    /// interval is widened to hold the median of each visit; after a single visit nothing shows
-    /// what its rounds have in common.
+    /// The interval of the median, from the medians of the rounds. On a simulated machine, where
+    /// every run has the same rounds, it is the range of these medians, and `None` if there was one
+    /// round. On a computer it comes from order statistics: it contains the median with a
+    /// probability of at least 95 % if the rounds are independent of each other. It is `None` if
+    /// there were fewer than six rounds. Rounds of one visit are not independent, so the interval is
+    /// widened to hold the median of each visit. After a single visit it does not show what the
+    /// rounds of that visit have in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each; `None` if the function moves no blocks. All SPEs move equally much,
-    /// so where some are slower than others, as cores of two kinds are, they decide: the others
-    /// wait for them, and could have moved more.
+    /// to the last end of each loop. `None` if the function moves no blocks. All SPEs move the same
+    /// number of bytes. If some are slower, such as the small cores of a computer, the others wait
+    /// for them at the end of each loop, and could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
-    /// All samples in the order in which they were taken, those of each SPE after those of the one
-    /// before; `None` unless asked for.
+    /// All samples in the order in which they were taken, first those of the first SPE, then those
+    /// of the second, and so on. `None` unless the request wanted them.
     pub samples_ns: Option<Vec<f64>>,
     /// The two states of the computer in which the samples were taken, from the faster to the
-    /// slower, if they have two peaks that are far apart and each lasted for many samples. Empty of
-    /// one state, and where the loops of several SPEs were timed.
+    /// slower. There are two if the samples have two peaks that are far apart, and each state
+    /// lasted for many samples. Empty if there was one state, or if several SPEs had timed loops.
     #[serde(default)]
     pub states: Vec<State>,
-    /// The SPEs that share their CPU with the other end of the exchange: the PPE, or SPE 0. The two
-    /// take turns on it.
+    /// The SPEs that share their CPU with the other end of the exchange, which is the PPE or SPE 0.
+    /// The two take turns on it.
     #[serde(default)]
     pub shared_cpu: Vec<usize>,
-    /// Where on a computer with caches the data lies that `memory-spe` names; `None` elsewhere, and
-    /// where the size of its caches is not known.
+    /// Whether the data of `memory-spe` lies in a cache of the computer or in main memory. `None`
+    /// for other functions, on a machine without caches, and if the size of the caches is not
+    /// known.
     #[serde(default)]
     pub lies_in: Option<Storage>,
     /// The median of the same atomic operation by one instruction of the processor, without the
-    /// library around it, by as many SPEs on as many variables; `None` of any other operation, of
-    /// variables of several words, and on a machine without caches.
+    /// library around it, with the same number of SPEs and variables. `None` for other operations,
+    /// for variables of several words, and on a machine without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
-    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1; the rest
-    /// lay in pages of 4 KB. `None` unless a size of pages was asked for, and where the system does
-    /// not tell.
+    /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1. The rest
+    /// lay in pages of 4 KB. `None` if the request gave no size of pages, or if the system does not
+    /// tell.
     #[serde(default)]
     pub huge_page_share: Option<f64>,
 }
 
-/// Where data lies that is accessed again and again.
+/// Where data lies that a measurement accesses again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
@@ -78,11 +79,11 @@ pub enum Storage {
     Cache,
     /// The last-level cache may hold a part of it.
     Partly,
-    /// In main memory: it is at least twice as large as the last-level cache.
+    /// In main memory: the data is at least twice as large as the last-level cache.
     Memory,
 }
 
-/// A state of the computer in which something was timed, of one or two.
+/// A state of the computer during a measurement. A measurement has one state or two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
     /// The median in this state.
@@ -91,17 +92,18 @@ pub struct State {
     pub share: f64,
 }
 
-/// What the same operations between the same SPEs took again and again during a run: before, between
-/// and after its measurements. Where that changes, the computer does.
+/// The times of two reference operations between the same two SPEs, which are repeated before,
+/// between and after the measurements of a run. If these times change, the computer has changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// The two SPEs.
     pub spes: [usize; 2],
-    /// How often they were timed.
+    /// The number of times that the operations were timed.
     pub readings: usize,
-    /// A word there and back by mailbox: one state, or two from the faster to the slower.
+    /// The time of a word by mailbox and its answer: one state, or two from the faster to the
+    /// slower.
     pub exchange: Vec<State>,
-    /// A cache line from the one to the other, one way: one state, or two from the faster to the
+    /// The one-way time of a cache line between the SPEs: one state, or two from the faster to the
     /// slower.
     pub line: Vec<State>,
 }
@@ -115,21 +117,21 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The circumstances of a measurement. What has no meaning for its function is `None`.
+/// The circumstances of a measurement. A field that has no meaning for the function is `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
-    /// How many SPEs take part. Of a transfer between SPEs, SPE 0 is one, though it only lends
-    /// its local store.
+    /// The number of SPEs that take part. In a transfer between SPEs, SPE 0 is one of them, although
+    /// it only lends its local store.
     pub spes: usize,
     /// The Cell whose SPEs were taken first.
     pub cell: usize,
     /// The memory module that holds the buffers or variables.
     pub module: Option<usize>,
-    /// Who communicates.
+    /// The two ends of the communication.
     pub between: Between,
-    /// Whether the SPEs work on one buffer or variable, or on one each.
+    /// Whether all SPEs use one buffer or variable, or each has its own.
     pub buffers: Option<Buffers>,
-    /// What the function was measured with.
+    /// The numbers that the request set for the function.
     #[serde(flatten)]
     pub settings: Settings,
 }
@@ -148,27 +150,27 @@ pub enum Between {
     MemorySpe,
 }
 
-/// How buffers or variables are spread over the SPEs.
+/// Whether SPEs share buffers or variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Buffers {
-    /// All SPEs use the same one.
+    /// All SPEs use the same buffer or variable.
     Shared,
-    /// Each SPE has its own.
+    /// Each SPE has its own buffer or variable.
     Private,
 }
 
 /// Times of one operation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The time of all loops, less that of reading the clock in them, divided by their operations:
-    /// what the paper reports.
+    /// The time of all loops, less that of reading the clock in them, divided by the number of
+    /// their operations. The paper reports this mean.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,
-    /// The median: half of the samples are not slower.
+    /// The median of the samples.
     pub p50: f64,
-    /// 99 of 100 samples are not slower.
+    /// The 99th percentile of the samples.
     pub p99: f64,
     /// The slowest sample.
     pub max: f64,
@@ -177,129 +179,132 @@ pub struct Latency {
 /// A quantity that follows from several measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What it is, such as `cache_bytes`.
+    /// The name of the quantity, such as `cache_bytes`.
     pub name: String,
-    /// How much.
+    /// Its value.
     pub value: f64,
-    /// Of what, such as `bytes`.
+    /// The unit of the value, such as `bytes`.
     pub unit: String,
-    /// Under which circumstances: names and values.
+    /// The circumstances for which it holds, with their names and values.
     pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
-/// A recommendation, and the figures that it rests on.
+/// A recommendation, and the figures that support it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
-    /// What it is about, such as `threads`.
+    /// The subject, such as `threads`.
     pub topic: String,
-    /// One or two sentences with the figures in them.
+    /// The recommendation with its figures, in one or two sentences.
     pub text: String,
 }
 
-/// What was measured, by the kind of function.
+/// The result of a measurement. Its form depends on the kind of function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// One operation.
+    /// The times of one operation.
     Operation(Box<Measurement>),
-    /// The way from every SPE to every other.
+    /// The one-way times between all pairs of SPEs.
     Matrix(Matrix),
-    /// What it takes to read every memory module.
+    /// The latency and bandwidth of every memory module.
     Memory(MemoryMatrix),
 }
 
-/// What it costs to reach each SPE from each other.
+/// The one-way times between all pairs of SPEs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
-    /// What carries the data.
+    /// The primitive that carries the data.
     pub primitive: Primitive,
-    /// How the receiver of an atomic variable looks at it.
+    /// How the SPE that receives waits for an atomic variable to change. `None` for other
+    /// primitives.
     pub polling: Option<Polling>,
-    /// The bytes that are copied.
+    /// The bytes of the block that is copied. `None` for other primitives.
     pub block_bytes: Option<usize>,
-    /// The time in nanoseconds from SPE to SPE: a row for each that sends, a column for each that
-    /// receives. `None` on the diagonal, for pairs that were not measured, and where the clock is
-    /// too coarse to see the time.
+    /// The time in nanoseconds from SPE to SPE, with a row for each SPE that sends, and a column for
+    /// each that receives. `None` on the diagonal, for pairs that were not measured, and for pairs
+    /// whose time is shorter than the steps of the clock.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
-    /// How many pairs the machine has.
+    /// The number of pairs of SPEs of the machine.
     pub pairs: usize,
-    /// How many of them were measured.
+    /// The number of pairs that were measured.
     pub pairs_measured: usize,
-    /// What pairs at each distance have in common, from near to far.
+    /// The pairs grouped by distance, from near to far.
     pub classes: Vec<MatrixClass>,
-    /// Where the variable or block lives.
+    /// The memory module of the variable or block. `None` for primitives without one.
     pub home: Option<Home>,
 }
 
 /// Pairs of SPEs that are equally far apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixClass {
-    /// How far, such as `same Cell` or, on a machine with two Cells, `other Cell`.
+    /// The name of the distance, such as `same Cell` or, on a machine with two Cells, `other Cell`.
     pub name: String,
-    /// How many pairs there are.
+    /// The number of pairs at this distance.
     pub pairs: usize,
-    /// How many of them were measured.
+    /// The number of pairs that were measured.
     pub pairs_measured: usize,
-    /// The fastest of them; `None` if none was measured.
+    /// The time of the fastest pair. `None` if no pair was measured.
     pub min_ns: Option<f64>,
-    /// The one in the middle.
+    /// The median of the times of the pairs.
     pub p50_ns: Option<f64>,
-    /// The slowest.
+    /// The time of the slowest pair.
     pub max_ns: Option<f64>,
 }
 
-/// The memory module that holds something.
+/// The memory module that holds a variable or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Home {
-    /// Where it was placed; `None` if each pair had it in the module nearest to the SPE that sends.
+    /// The memory module. `None` if each pair used the module nearest to the SPE that sends.
     pub module: Option<usize>,
-    /// Whether the machine confirmed that it is there; `None` if the machine cannot tell.
+    /// Whether the machine confirmed that the data is in that module. `None` if the machine cannot
+    /// tell.
     pub verified: Option<bool>,
 }
 
-/// What it takes to read every memory module from every place that has SPEs: on a computer from
-/// every NUMA node that has CPUs, on a machine without caches from every Cell.
+/// The latency and bandwidth of every memory module for an SPE of each place that has SPEs. The
+/// places are the NUMA nodes with CPUs on a computer, and the Cells on a machine without caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryMatrix {
     /// The bytes of the block that is read in each memory module.
     pub block_bytes: usize,
-    /// Where that block lies by its size: in main memory, or perhaps partly in a cache. `None`
-    /// where there are no caches, or their size is not known.
+    /// Whether a block of this size lies in main memory, or may lie partly in a cache. `None` on a
+    /// machine without caches, and if their size is not known.
     pub lies_in: Option<Storage>,
-    /// The places that read, one after the other.
+    /// The places that read, one for each row. They read one after the other.
     pub rows: Vec<MemoryRow>,
-    /// How many memory modules there are, also those beside which there is no SPE.
+    /// The number of memory modules, including those that are nearest to no SPE.
     pub modules: usize,
-    /// A row for each place that reads, a column for each memory module; `None` where there was no
-    /// time to measure.
+    /// The figures, with a row for each place that reads, and a column for each memory module.
+    /// `None` if the time was over before the measurement.
     pub cells: Vec<Vec<Option<MemoryCell>>>,
 }
 
-/// A place from which memory is read, by one of its SPEs alone.
+/// A place from which one SPE reads memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRow {
-    /// The SPE.
+    /// The SPE that reads.
     pub spe: usize,
-    /// Its Cell.
+    /// The Cell of the SPE.
     pub cell: usize,
-    /// The memory module that is nearest to it.
+    /// The memory module that is nearest to the SPE.
     pub nearest_module: usize,
 }
 
-/// What it takes one SPE to read one memory module.
+/// The latency and bandwidth with which one SPE reads one memory module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryCell {
-    /// The median time of a load that depends on the one before, at random in the block. Where an
-    /// SPE reads by DMA alone it is the time to get a node of 64 bytes.
+    /// The median time of a load at a random place in the block, whose address depends on the load
+    /// before. On a machine where SPEs read memory only by DMA, it is the time to get a node of 64
+    /// bytes.
     pub latency_ns: f64,
-    /// Where that median is, by the medians of the rounds; `None` of fewer than six rounds, or of
-    /// one on a machine where the same always takes the same time.
+    /// The interval of that median, from the medians of the rounds. `None` if there were fewer than
+    /// six rounds, or, on a machine whose times repeat, one round.
     pub latency_interval_ns: Option<Interval>,
     /// The bytes of the block divided by the time in which the SPE gets all of it.
     pub bandwidth_bytes_per_s: u64,
-    /// The share of the block that lay in huge pages of 2 MB, 0 to 1; the rest lay in pages of 4
+    /// The share of the block that lay in huge pages of 2 MB, 0 to 1. The rest lay in pages of 4
     /// KB. `None` if the machine cannot tell, or has no pages.
     pub huge_page_share: Option<f64>,
-    /// Whether the machine confirmed that the block lies in the memory module; `None` if the
+    /// Whether the machine confirmed that the block lies in the memory module. `None` if the
     /// machine cannot tell.
     pub verified: Option<bool>,
 }

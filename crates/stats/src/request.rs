@@ -1,23 +1,23 @@
-//! What is to be measured, as it was asked for.
+//! A request for a measurement, before it is checked.
 
 use cellworks_machine::{CellId, ModuleId, Span, Topology};
 
 use crate::function::{Function, Polling};
 use crate::settings::Settings;
 
-/// A measurement as somebody asks for it, in the terms of CellStats' flags (section 3.1).
+/// A request for a measurement, in the terms of CellStats' flags (section 3.1).
 ///
-/// `None` leaves the choice to [`plan`](Self::plan).
+/// Where a field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// A [`Function::Matrix`] takes every pair of SPEs, one at a time, and of the fields below
+/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. Of the fields below it uses
 /// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
-/// A [`Function::Memory`] takes every memory module, and of the fields below the block of
-/// `settings` and `budget`.
+/// A [`Function::Memory`] measures every memory module. It uses the block of `settings`, and
+/// `budget`.
 ///
-/// SPEs that share a CPU, as on a computer with fewer CPUs than SPEs, take turns. Most functions
-/// then take longer, and two say nothing: a [`Function::Chase`] under load is interrupted by the
-/// load instead of competing with it for memory, and a [`Function::WakeUp`] waits until the sender
-/// gives up the CPU.
+/// On a computer with fewer CPUs than SPEs, SPEs share a CPU and take turns on it. Most functions
+/// then take longer, and the results of two have no meaning. The SPE of a [`Function::Chase`] under
+/// load waits for the CPU while the load runs, so the two do not compete for memory. The partner of
+/// a [`Function::WakeUp`] has to wait until the sender gives up the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -42,89 +42,91 @@ use crate::settings::Settings;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// What to measure (`-f`).
+    /// The function to measure (`-f`).
     pub function: Function,
-    /// How many SPEs, and whether on buffers of their own (`-n`, `-N`).
+    /// The number of SPEs, and whether each has its own buffer (`-n`, `-N`).
     pub spes: Count,
-    /// How often (`-i`). An iteration of [`Function::Chase`] is a walk of 1,024 nodes along every
-    /// chain, and the measurement says what a node takes.
+    /// The number of timed iterations (`-i`). An iteration of [`Function::Chase`] is a walk of
+    /// 1,024 nodes along every chain, and the result is the time of one node.
     pub iterations: Iterations,
-    /// How often before that, untimed (`-w`); `None` until 10 ms have passed. On a machine that [is
-    /// steady](cellworks_machine::Capabilities::is_steady), `None` for a quarter of a round, and
-    /// before exact iterations 16 times or as many as these, if they are fewer.
+    /// The number of iterations of the warm-up, which is not timed (`-w`). If `None`, the warm-up
+    /// takes 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady) it
+    /// is then a quarter of a round; if the number of timed iterations is given, it is that number,
+    /// and at most 16.
     pub warm_up: Option<u64>,
-    /// The numbers that the function is measured with, each with a flag of its own
-    /// ([`Setting::flag`](crate::Setting::flag)). What is `None` has the default that the help of
-    /// its flag names. A copy takes blocks of a multiple of 16 bytes, a chase a table of one of 64.
+    /// Further numbers for the function, each of which has its flag
+    /// ([`Setting::flag`](crate::Setting::flag)). A field that is `None` has the default that the
+    /// help of its flag names. The block of a copy is a multiple of 16 bytes, and the table of a
+    /// chase a multiple of 64.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`): the first that has an SPE to take if `None`,
-    /// which is Cell 0 unless SPE 0 is alone there and apart from the others.
+    /// The Cell whose SPEs are taken first (`-c`). If `None`, it is the first Cell that has an SPE
+    /// to take. This is Cell 0, unless SPE 0 is its only SPE and has a separate role.
     pub cell: Option<CellId>,
-    /// The memory module that holds what is accessed (`-m`): the one nearest to the Cell if
-    /// `None`. Of a transfer between SPEs it holds only the control blocks.
+    /// The memory module that holds the data (`-m`). If `None`, it is the one nearest to the Cell.
+    /// For a transfer between SPEs it holds only the control blocks.
     pub module: Option<ModuleId>,
-    /// SPE 0 takes the place of the PPE in an exchange, and its local store that of main memory in
-    /// a transfer (`-s`).
+    /// Whether SPE 0 takes the place of the PPE in an exchange, and its local store the place of
+    /// main memory in a transfer (`-s`).
     pub between_spes: bool,
-    /// Whether the result has every sample in it.
+    /// Whether the result contains every sample.
     pub keep_samples: bool,
-    /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`): by
-    /// reads if `None`.
+    /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`). If
+    /// `None`, it waits by reads.
     pub polling: Option<Polling>,
-    /// How long all pairs of a matrix may take (`--budget`): as long as every pair needs if `None`.
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady) each pair is
-    /// measured for 10 us, and the budget decides how many pairs there are; on a simulated one it
+    /// The time for all pairs of a matrix (`--budget`). If `None`, every pair gets the time that it
+    /// needs. On a machine that [is steady](cellworks_machine::Capabilities::is_steady) each pair
+    /// is measured for 10 us, and the budget limits the number of pairs. On a simulated machine it
     /// is simulated time.
     pub budget: Option<Span>,
 }
 
-/// A number of SPEs, and how buffers are spread over them. Functions without buffers take
+/// A number of SPEs, and whether they share a buffer. A function without buffers takes
 /// [`Shared`](Self::Shared).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
-    /// So many SPEs on one buffer (`-n`).
+    /// This number of SPEs, which all use one buffer (`-n`).
     Shared(usize),
-    /// So many SPEs, each on a buffer of its own (`-N`).
+    /// This number of SPEs, each of which has its own buffer (`-N`).
     Private(usize),
 }
 
-/// How often the timed loop runs.
+/// The number of timed iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Iterations {
-    /// So often, on each SPE.
+    /// This number of iterations on each SPE.
     Exactly(u64),
-    /// In rounds, at least six, until the interval of the median is narrow or so much time is
-    /// spent.
+    /// At least six rounds of iterations, until the interval of the median is narrow or this time
+    /// is over.
     ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a
-    /// simulated one, however much time that takes: in rounds of 2 to 128 iterations, until two
-    /// that follow each other have the same median to a thousandth, and eight at the most. One
-    /// visit is enough there. A round has as many iterations as move 256 KB, between 16 and 128;
-    /// where an iteration is long, as the start of a program is, it has fewer.
+    /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
+    /// one, ignores the time. It does rounds of 2 to 128 iterations, at most eight of them, until
+    /// the medians of two successive rounds differ by at most a thousandth. One visit is enough
+    /// there. A round has the number of iterations that move 256 KB, between 16 and 128. It has
+    /// fewer iterations if an iteration is long, such as the start of a program.
     Within(Span),
 }
 
-/// What a machine allows beyond its topology.
+/// Limits of a machine that its topology does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest block. Above 16 KB, which is the most that a DMA command moves, a block is
+    /// The bytes of the largest block. A DMA command moves at most 16 KB, so a larger block is
     /// moved by several commands.
     pub block_bytes_max: usize,
-    /// Bytes of each local store.
+    /// The bytes of each local store.
     pub local_store_bytes: usize,
-    /// The most that all buffers of a measurement together may take in main memory.
+    /// The most bytes of main memory for all buffers of a measurement together.
     pub memory_bytes_max: usize,
-    /// What one SPE can move at the very most, in bytes a second; [`measure`](crate::measure)
-    /// refuses a result above it. On a computer this is what its widest instructions move: 64 bytes
-    /// a cycle at the highest clock rate. `None` if it is not known.
+    /// The most bytes a second that one SPE can move. [`measure`](crate::measure) refuses a result
+    /// above it. On a computer it is the bandwidth of the widest instructions, 64 bytes a cycle at
+    /// the highest clock rate. `None` if it is not known.
     pub bandwidth_bytes_per_s_max: Option<u64>,
-    /// The largest typed view that a program stages, such as 16 KB, so that a few fit into a local
-    /// store; `None` where views are the memory itself and take no room.
+    /// The bytes of the largest typed view that a program stages, such as 16 KB, so that several
+    /// views fit into a local store. `None` on a machine where a view is the memory itself.
     pub staging_bytes_max: Option<usize>,
 }
 
 impl Request {
-    /// One SPE, everything else as it comes, for up to about 0.2 s.
+    /// A request with one SPE, up to about 0.2 s, and default values for everything else.
     pub fn new(function: Function) -> Self {
         Self {
             function,
@@ -141,7 +143,7 @@ impl Request {
         }
     }
 
-    /// The same with blocks of this size, which stands for -b.
+    /// The same request with blocks of this size (`-b`).
     #[must_use]
     pub fn with_block(&self, bytes: usize) -> Self {
         Self {
@@ -153,7 +155,7 @@ impl Request {
         }
     }
 
-    /// The fewest SPEs that this function takes on a machine, as a flag.
+    /// The flag for the fewest SPEs that this function takes on a machine.
     pub(crate) fn fewest_flag(&self, topology: &Topology) -> String {
         let is_pair = self.between_spes && topology.spes().len() > 1;
         format!("{} {}", self.spes.flag(), if is_pair { 2 } else { 1 })
@@ -161,14 +163,14 @@ impl Request {
 }
 
 impl Count {
-    /// How many SPEs.
+    /// The number of SPEs.
     pub const fn number(self) -> usize {
         match self {
             Self::Shared(number) | Self::Private(number) => number,
         }
     }
 
-    /// The flag that asks for it.
+    /// The flag that requests this count.
     pub(crate) const fn flag(self) -> &'static str {
         match self {
             Self::Shared(_) => "-n",

@@ -1,6 +1,6 @@
-//! The numbers that a request sets for its function, each with all that is said about it. A new one
-//! is a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it:
-//! flags, refusals, JSON, CSV, columns, titles and curves follow from the row.
+//! The numbers that a request can set for its function, with the description of each. To add one,
+//! add a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it. The
+//! flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use schemars::JsonSchema;
@@ -8,88 +8,89 @@ use serde::{Deserialize, Serialize};
 
 use crate::function::{Kind, Primitive};
 
-/// The numbers that a function is measured with. `None` in a [`Request`](crate::Request) leaves the
-/// choice to [`plan`](crate::Request::plan); in [`Parameters`](crate::Parameters) it has no meaning
-/// for the function. What a request may set is in the help of its flag ([`Setting::help`]).
+/// The numbers that a request can set for its function. If a field of a [`Request`](crate::Request)
+/// is `None`, [`plan`](crate::Request::plan) chooses a value. If one of
+/// [`Parameters`](crate::Parameters) is `None`, it has no meaning for the function. The help of the
+/// flag ([`Setting::help`]) describes which values a request may set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The size of a block, of an element of a list, or of a variable.
     pub block_bytes: Option<usize>,
-    /// How many elements the list has.
+    /// The number of elements of the list.
     pub list_elements: Option<u32>,
     /// The distance from the start of one private buffer to the start of the next.
     pub stride_bytes: Option<usize>,
-    /// How many chains of pointers are followed at once.
+    /// The number of chains of pointers that are followed at once.
     pub chains: Option<u32>,
-    /// How many other SPEs copy memory meanwhile.
+    /// The number of other SPEs that copy memory at the same time.
     pub loading_spes: Option<usize>,
-    /// The size of the pages of memory that was asked for.
+    /// The requested size of the pages of memory.
     #[serde(default)]
     pub page_bytes: Option<usize>,
 }
 
-/// All that is said about one of the [`Settings`].
+/// The description of one field of [`Settings`].
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name in JSON and CSV.
+    /// The name of the field in JSON and CSV.
     pub name: &'static str,
-    /// The flag that sets it, such as `-k`.
+    /// The flag that sets the field, such as `-k`.
     pub flag: &'static str,
-    /// What stands for its value in the help of its flag.
+    /// The name of the value in the help of the flag.
     pub value_name: &'static str,
-    /// The help of its flag.
+    /// The help of the flag.
     pub help: &'static str,
-    /// Whether it is a size in bytes; otherwise it is a count.
+    /// Whether the value is a size in bytes. If not, it is a count.
     pub is_size: bool,
-    /// What is set.
+    /// The value of the field.
     pub get: fn(&Settings) -> Option<usize>,
-    /// Sets it, or clears it. A number that is larger than any that could be meant becomes the
-    /// largest.
+    /// Sets or clears the field. A number that the type of the field cannot hold becomes the
+    /// largest number of that type.
     pub set: fn(&mut Settings, Option<usize>),
-    /// How views show it; `None` of what they show in ways of their own.
-    pub shown: Option<Shown>,
-    /// What it is called where a function has no use for it.
+    /// How views show the field. `None` if each view has its own way.
+    pub shown: Option<SettingView>,
+    /// What the field is called in the refusal of a function that does not use it.
     pub(crate) noun: &'static str,
-    /// Which functions have a use for it.
+    /// Which functions use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why others have none; where that depends on the function, `None`.
+    /// Why the other functions do not use it. `None` if the reason depends on the function.
     pub(crate) why_unused: Option<&'static str>,
-    /// Why no function takes this number, if none does.
+    /// The reason if no function takes this value.
     pub(crate) refusal: fn(usize) -> Option<String>,
-    /// Flags that are fulfilled in place of a refused one.
+    /// Flags that the user can give instead of a refused value.
     pub(crate) instead: &'static str,
 }
 
-/// How views show a setting.
+/// How views show one of the [`Settings`].
 #[derive(Debug)]
-pub struct Shown {
+pub struct SettingView {
     /// The heading of its column in a table.
     pub heading: &'static str,
-    /// The same where there is more room.
+    /// The heading of its column where there is more room.
     pub long_heading: &'static str,
-    /// What the title of a measurement says of it; `None` of what is usual.
+    /// The text for a value in the title of a measurement. `None` for the usual value.
     pub in_title: fn(usize) -> Option<String>,
-    /// What the name of a line in a chart says of it.
+    /// The text for a value in the name of a line of a chart.
     pub in_words: fn(usize) -> String,
-    /// What the axis of a chart is called that has it.
+    /// The name of the axis in a chart of this setting.
     pub axis: &'static str,
-    /// Whether that axis is drawn by doublings; otherwise by whole numbers.
+    /// Whether the axis has one step for each doubling. If not, it has one for each whole number.
     pub doubles: bool,
-    /// What it is on that axis where it was not measured.
-    pub otherwise: Option<usize>,
+    /// The value on the axis of a measurement that has no value.
+    pub default: Option<usize>,
 }
 
-/// The sizes of pages that there are.
+/// The sizes of pages that a request may set.
 const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 
 /// The size of a huge page.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// More misses than any core has under way at once.
+/// The most chains of `chase`. No core has this many misses under way at once.
 const CHAINS_MAX: usize = 64;
 
 impl Setting {
-    /// All of them, in the order of JSON and CSV.
+    /// All settings, in the order of JSON and CSV.
     pub const ALL: [Self; 6] = [
         Self {
             name: "block_bytes",
@@ -160,14 +161,14 @@ impl Setting {
             is_size: false,
             get: |settings| settings.chains.map(|chains| chains as usize),
             set: |settings, chains| settings.chains = chains.map(clamped),
-            shown: Some(Shown {
+            shown: Some(SettingView {
                 heading: "chains",
                 long_heading: "chains",
                 in_title: |chains| Some(in_chains(chains)),
                 in_words: in_chains,
                 axis: "chains followed at once",
                 doubles: true,
-                otherwise: None,
+                default: None,
             }),
             noun: "chains",
             used_by: |kind| matches!(kind, Kind::Chase),
@@ -187,7 +188,7 @@ impl Setting {
             is_size: false,
             get: |settings| settings.loading_spes,
             set: |settings, spes| settings.loading_spes = spes,
-            shown: Some(Shown {
+            shown: Some(SettingView {
                 heading: "loading",
                 long_heading: "loading SPEs",
                 in_title: |spes| match spes {
@@ -198,8 +199,7 @@ impl Setting {
                 in_words: |spes| format!("{spes} loading"),
                 axis: "other SPEs that copy meanwhile",
                 doubles: false,
-                // No SPE copies meanwhile unless it is said.
-                otherwise: Some(0),
+                default: Some(0),
             }),
             noun: "loading SPEs",
             used_by: |kind| matches!(kind, Kind::Chase),
@@ -233,8 +233,8 @@ impl Setting {
         },
     ];
 
-    /// Those that views show as it is written in their rows.
-    pub fn shown() -> impl Iterator<Item = (&'static Self, &'static Shown)> {
+    /// The settings that have a [`SettingView`].
+    pub fn shown() -> impl Iterator<Item = (&'static Self, &'static SettingView)> {
         static ALL: [Setting; 6] = Setting::ALL;
         ALL.iter()
             .filter_map(|setting| Some((setting, setting.shown.as_ref()?)))
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_has_one_row_of_its_name_and_in_its_order() {
+    fn every_field_has_one_row_with_its_name_in_the_same_order() {
         for (at, setting) in Setting::ALL.iter().enumerate() {
             let mut settings = Settings::default();
             (setting.set)(&mut settings, Some(7));

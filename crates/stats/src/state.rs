@@ -13,7 +13,7 @@ use crate::report::State;
 /// The least ratio of two times that belong to different states. Virtual CPUs that are far apart
 /// were seen to take 3.6 times as long as near ones, and a clock rate rises by half at the most
 /// while a core is busy.
-pub const APART: f64 = 1.5;
+pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// A state with less than this share of the times does not move medians.
 const SHARE_MIN: f64 = 0.1;
@@ -99,7 +99,8 @@ fn boundary(times_ns: &[f64]) -> Option<f64> {
     let fewest = share(fast.len().min(slow.len()), logarithms.len());
     let distance = quantile(slow, 0.5) - quantile(fast, 0.5);
     let width = |peak| quantile(peak, 0.75) - quantile(peak, 0.25);
-    let is_far = distance >= APART.ln() && distance >= WIDTHS_APART * width(fast).max(width(slow));
+    let is_far = distance >= STATES_RATIO_MIN.ln()
+        && distance >= WIDTHS_APART * width(fast).max(width(slow));
     (is_far && fewest >= SHARE_MIN).then(|| sorted[at])
 }
 

@@ -1,4 +1,4 @@
-//! Where data lies that is accessed again and again, on a computer with caches.
+//! Whether the data that a measurement accesses again and again lies in a cache or in main memory.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,30 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// The multiple of the size of a cache from which on little of what is accessed again is still in
-/// the cache.
+/// Data of this multiple of the size of a cache lies in main memory: little of it is still in the
+/// cache when it is accessed again.
 const BEYOND: usize = 2;
 
-/// Says of each measurement whose data is in main memory by name whether a cache holds them: they
-/// fit into the last-level caches of the Cells that take part, or are at least twice as large. How
-/// large a last-level cache is says the system, and what `findings` show of it, which is less where
-/// others use it as well; what is between the two lies partly in it.
-pub fn name_storage(topology: &Topology, measurements: &mut [Measurement], findings: &[Finding]) {
+/// Sets `lies_in` of each measurement whose data has an address in main memory. The data is in a
+/// cache if it fits into the last-level caches of the Cells that take part, and in main memory if
+/// it is at least twice as large.
+///
+/// There are two sizes of a last-level cache: the one that the system states, and the one in
+/// `findings`. The second is smaller if other programs use the cache. Data that is larger than the
+/// smaller size and smaller than twice the larger one lies partly in the cache.
+pub fn classify_storage(
+    topology: &Topology,
+    measurements: &mut [Measurement],
+    findings: &[Finding],
+) {
     if !topology.capabilities().has_caches {
         return;
     }
     let found = findings
         .iter()
         .filter(|finding| finding.name == "cache_bytes");
-    let shows = found.map(|finding| finding.value as usize).max();
-    let known: Vec<usize> = [topology.last_level_cache_bytes(), shows]
+    let measured = found.map(|finding| finding.value as usize).max();
+    let known: Vec<usize> = [topology.last_level_cache_bytes(), measured]
         .into_iter()
         .flatten()
         .collect();
@@ -38,8 +45,8 @@ pub fn name_storage(topology: &Topology, measurements: &mut [Measurement], findi
     }
 }
 
-/// Where bytes lie that are accessed again and again, with a last-level cache that is between these
-/// two sizes.
+/// Where this many bytes lie if they are accessed again and again. The size of the last-level cache
+/// is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,
@@ -48,12 +55,12 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     }
 }
 
-/// How many bytes all SPEs access; `None` of what is not in main memory.
+/// The bytes in main memory that all SPEs access together; `None` if the data is elsewhere.
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
     let of_one = match measurement.function.kind() {
-        // From one place to another.
+        // The source and the destination.
         Kind::Copy => block.saturating_mul(2),
         _ => block.saturating_mul(p.settings.list_elements.unwrap_or(1) as usize),
     };
@@ -61,8 +68,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// Over the caches of how many Cells private buffers are spread: SPEs are taken from a Cell first and
-/// then from the others in order.
+/// The number of Cells over whose caches the buffers are spread. SPEs are taken from the Cell of the
+/// parameters first, and then from the others in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
@@ -143,22 +150,22 @@ mod tests {
 
     fn named(
         topology: &Topology,
-        shows: Option<usize>,
+        measured: Option<usize>,
         measurement: Measurement,
     ) -> Option<Storage> {
-        let findings = shows.map(|bytes| Finding {
+        let findings = measured.map(|bytes| Finding {
             name: "cache_bytes".to_owned(),
             value: bytes as f64,
             unit: "bytes".to_owned(),
             parameters: BTreeMap::new(),
         });
         let mut measurements = [measurement];
-        name_storage(topology, &mut measurements, findings.as_slice());
+        classify_storage(topology, &mut measurements, findings.as_slice());
         measurements[0].lies_in
     }
 
     #[test]
-    fn what_fits_into_the_last_level_is_in_a_cache_and_memory_is_beyond() {
+    fn data_is_in_a_cache_if_it_fits_and_in_memory_if_it_is_twice_as_large() {
         let computer = topology().with_last_level_cache(32 * MB);
         let (shared, private) = (Buffers::Shared, Buffers::Private);
         let (cache, partly, memory) = (Storage::Cache, Storage::Partly, Storage::Memory);
@@ -186,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_which_less_shows_holds_a_part_of_what_is_between() {
+    fn data_between_the_measured_and_the_stated_size_of_the_cache_is_partly_in_it() {
         let get = |bytes| measured(Function::DmaGet, 1, Buffers::Shared, bytes);
         let computer = topology().with_last_level_cache(32 * MB);
         assert_eq!(
@@ -197,7 +204,7 @@ mod tests {
             named(&computer, Some(6 * MB), get(16 * MB)),
             Some(Storage::Partly)
         );
-        // The system does not say.
+        // The system does not state a size.
         assert_eq!(
             named(&topology(), Some(6 * MB), get(16 * MB)),
             Some(Storage::Memory)
@@ -206,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn local_stores_and_machines_without_caches_have_none() {
+    fn data_in_local_stores_and_on_machines_without_caches_lies_in_no_cache() {
         let get = measured(Function::DmaGet, 1, Buffers::Shared, 16);
         let mut between_spes = get.clone();
         between_spes.parameters.between = Between::SpeSpe;

@@ -7,7 +7,7 @@ use cellworks_report::{
     Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
 };
 use cellworks_stats::{
-    Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, findings, name_storage,
+    Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage, findings,
     unsteady,
 };
 
@@ -173,7 +173,7 @@ impl Steps for Found {
             text,
         }));
         let results = findings(&measurements, capabilities);
-        name_storage(&self.topology, &mut measurements, &results);
+        classify_storage(&self.topology, &mut measurements, &results);
         let advice = advise(&self.topology, &measurements, &results, &self.matrices);
         Report {
             envelope: Envelope::new("stats", machine, environment, reasons, is_complete),

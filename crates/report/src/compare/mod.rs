@@ -13,7 +13,7 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{APART, State};
+use cellworks_stats::{STATES_RATIO_MIN, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -444,7 +444,7 @@ fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     };
     let differ = |what: &str, in_a: &[State], in_b: &[State]| {
         let (ns_a, ns_b) = (usual(in_a)?, usual(in_b)?);
-        let is_far = ns_a > ns_b * APART || ns_b > ns_a * APART;
+        let is_far = ns_a > ns_b * STATES_RATIO_MIN || ns_b > ns_a * STATES_RATIO_MIN;
         is_far.then(|| {
             format!(
                 "{what} took {} in {} and {} in {}",

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeSet;
 
-use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters, Setting, Shown};
+use cellworks_stats::{Between, Buffers, Function, Measurement, Parameters, Setting, SettingView};
 use maud::{Markup, html};
 
 use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
@@ -36,7 +36,7 @@ enum Against {
     /// The table that a chase goes through, which is its block.
     Table,
     Spes,
-    Setting(&'static Setting, &'static Shown),
+    Setting(&'static Setting, &'static SettingView),
 }
 
 /// The curves of one function.
@@ -187,9 +187,7 @@ impl Against {
         match self {
             Self::Block | Self::Table => parameters.settings.block_bytes,
             Self::Spes => Some(parameters.spes),
-            Self::Setting(setting, shown) => {
-                (setting.get)(&parameters.settings).or(shown.otherwise)
-            }
+            Self::Setting(setting, shown) => (setting.get)(&parameters.settings).or(shown.default),
         }
     }
 

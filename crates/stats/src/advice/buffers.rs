@@ -2,7 +2,7 @@
 
 use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
-use super::words::{Said, gained};
+use super::words::{Recommendation, gained};
 use crate::figures::{plain, size, time};
 use crate::report::Measurement;
 
@@ -57,9 +57,13 @@ impl Pair {
 }
 
 /// The sizes at which private buffers or a shared one are better. The pairs are sorted by size.
-pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize) -> Vec<Said> {
+pub(super) fn private_or_shared(
+    pairs: &[Pair],
+    what: &'static str,
+    spes: usize,
+) -> Vec<Recommendation> {
     let by_several = format!(" by {spes} SPEs");
-    let mut said = Vec::new();
+    let mut recommendations = Vec::new();
     let by_size: Vec<_> = pairs
         .iter()
         .map(|p| (p.block_bytes, p.private_is))
@@ -84,7 +88,7 @@ pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize)
         let larger = &pairs[last.map_or(pairs.len(), |last| last + 1)..];
         let larger_are_equal =
             !larger.is_empty() && larger.iter().all(|p| p.private_is == Compared::Equal);
-        said.push(Said {
+        recommendations.push(Recommendation {
             before: before.to_owned(),
             what,
             after: format!("{by_several} in blocks of {sizes}"),
@@ -104,7 +108,7 @@ pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize)
     }
     let all_equal = pairs.iter().all(|p| p.private_is == Compared::Equal);
     if let (true, Some(largest)) = (all_equal, pairs.last()) {
-        said.push(Said {
+        recommendations.push(Recommendation {
             before: "Private buffers gain nothing over a shared one for ".to_owned(),
             what,
             after: by_several,
@@ -115,5 +119,5 @@ pub(super) fn private_or_shared(pairs: &[Pair], what: &'static str, spes: usize)
             ),
         });
     }
-    said
+    recommendations
 }

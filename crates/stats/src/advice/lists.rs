@@ -2,7 +2,7 @@
 
 use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
-use super::words::{Said, counted, gained};
+use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
 /// The largest number of elements with which a list takes no longer than one with fewer elements of
@@ -11,7 +11,7 @@ pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
     what: &'static str,
-) -> Option<Said> {
+) -> Option<Recommendation> {
     let ((few, base), (many, longest)) = (*lists.first()?, *lists.last()?);
     if few == many {
         return None;
@@ -19,7 +19,7 @@ pub(super) fn elements_worth_having(
     let total = size(bytes);
     let whole = match longest.beside(base) {
         Compared::Equal => {
-            return Some(Said {
+            return Some(Recommendation {
                 before: "Lists of ".to_owned(),
                 what,
                 after: format!(" that move {total} may have any number of elements"),
@@ -49,7 +49,7 @@ pub(super) fn elements_worth_having(
             format!("up to {flat} elements"),
         )
     };
-    Some(Said {
+    Some(Recommendation {
         before: "Make lists of ".to_owned(),
         what,
         after,
@@ -71,8 +71,8 @@ pub(super) struct Gathered {
 
 /// The sizes of elements at which a list is faster than single commands, and those at which it is
 /// slower. The elements are sorted by size.
-pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Said> {
-    let mut said = Vec::new();
+pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
+    let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
     let by_size: Vec<_> = gathered.iter().map(compared).collect();
     let sides: [(&str, Gain); 2] = [
@@ -84,7 +84,7 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
             continue;
         };
         let best = &gathered[best];
-        said.push(Said {
+        recommendations.push(Recommendation {
             before: before.to_owned(),
             what,
             after: format!(" of {sizes} in a list"),
@@ -93,14 +93,14 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
     }
     let all_equal = by_size.iter().all(|(_, c)| *c == Compared::Equal);
     if let (true, Some(smallest)) = (all_equal, gathered.first()) {
-        said.push(Said {
+        recommendations.push(Recommendation {
             before: "A list saves nothing over single ".to_owned(),
             what,
             after: String::new(),
             figures: in_order(smallest, what),
         });
     }
-    said
+    recommendations
 }
 
 /// The times of a list and of single commands, the shorter first.

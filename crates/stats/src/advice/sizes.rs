@@ -4,14 +4,14 @@ use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
 
 use super::points::{NEARLY_BEST, Point, most, rate, share};
 use super::value::Compared;
-use super::words::{Said, listed};
+use super::words::{Recommendation, listed};
 use crate::figures::size;
 
 /// The most that one DMA command moves (section 3.1.4). Larger blocks take several.
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
 /// The sizes from which and up to which the bandwidth of one command is near the best.
-pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> {
+pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recommendation> {
     if sizes.len() < 2 {
         return None;
     }
@@ -45,7 +45,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
     let after = match (from, slower_from) {
         (0, None) => {
             let equal = |(_, rate): &Point| best.beside(*rate) == Compared::Equal;
-            return sizes.iter().all(equal).then(|| Said {
+            return sizes.iter().all(equal).then(|| Recommendation {
                 before: "Make ".to_owned(),
                 what,
                 after: " of any size".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Said> 
             }
         }
     };
-    Some(Said {
+    Some(Recommendation {
         before: "Make ".to_owned(),
         what,
         after,

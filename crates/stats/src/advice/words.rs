@@ -4,7 +4,7 @@ use super::value::{Compared, Gain};
 use crate::figures::size;
 
 /// Advice for gets or for puts, with its figures.
-pub(super) struct Said {
+pub(super) struct Recommendation {
     /// The sentence before the name of the operations.
     pub before: String,
     /// The name of the operations, such as `gets`.
@@ -16,9 +16,9 @@ pub(super) struct Said {
 
 /// A sentence for each piece of advice, with all operations that it is for: if it is the same for
 /// gets and for puts, there is one sentence.
-pub(super) fn together(said: Vec<Said>) -> Vec<String> {
-    let mut groups: Vec<Vec<Said>> = Vec::new();
-    for one in said {
+pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
+    let mut groups: Vec<Vec<Recommendation>> = Vec::new();
+    for one in all {
         let same = groups
             .iter_mut()
             .find(|group| (&group[0].before, &group[0].after) == (&one.before, &one.after));
@@ -27,7 +27,7 @@ pub(super) fn together(said: Vec<Said>) -> Vec<String> {
             None => groups.push(vec![one]),
         }
     }
-    let sentence = |group: Vec<Said>| {
+    let sentence = |group: Vec<Recommendation>| {
         let what: Vec<String> = group.iter().map(|one| one.what.to_owned()).collect();
         let figures: Vec<&str> = group.iter().map(|one| one.figures.as_str()).collect();
         format!(
@@ -109,23 +109,23 @@ mod tests {
 
     #[test]
     fn what_holds_for_both_is_said_once() {
-        let said = |what, after: &str, figures: &str| Said {
+        let recommendation = |what, after: &str, figures: &str| Recommendation {
             before: "Make ".to_owned(),
             what,
             after: after.to_owned(),
             figures: figures.to_owned(),
         };
         assert_eq!(
-            together(vec![
-                said("gets", " large", "1 ns"),
-                said("puts", " large", "2 ns")
+            merge_alike(vec![
+                recommendation("gets", " large", "1 ns"),
+                recommendation("puts", " large", "2 ns")
             ]),
             ["Make gets and puts large: 1 ns; 2 ns."]
         );
         assert_eq!(
-            together(vec![
-                said("gets", " large", "1 ns"),
-                said("puts", " small", "2 ns")
+            merge_alike(vec![
+                recommendation("gets", " large", "1 ns"),
+                recommendation("puts", " small", "2 ns")
             ]),
             ["Make gets large: 1 ns.", "Make puts small: 2 ns."]
         );

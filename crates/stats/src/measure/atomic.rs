@@ -103,7 +103,7 @@ fn bare<M: CellMachine>(
     let count = layout.span_bytes().div_ceil(LINE_BYTES);
     let lines: Vec<Line> = (0..count).map(|_| Line::default()).collect();
     let variable = |offset: usize| &lines[offset / LINE_BYTES].0[offset % LINE_BYTES / 4];
-    let (function, pace) = (plan.function(), plan.pace.beside());
+    let (function, pace) = (plan.function(), plan.pace.for_bare_operation());
     let results = machine.run(|ppe| {
         let spawn = |(position, spe)| {
             let block = region.at(position * CONTROL_BLOCK_STRIDE_BYTES);

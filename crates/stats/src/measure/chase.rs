@@ -1,6 +1,6 @@
-//! `chase`: following pointers at random, which shows what a load that misses costs, how large the
-//! caches are, and how many misses one core has under way. The paper does not have it: a local
-//! store misses nothing.
+//! `chase`: following pointers at random. It shows the latency of a load that misses, the sizes of
+//! the caches, and how many misses one core has under way. The paper does not have it, because a
+//! local store has no misses.
 //!
 //! ```text
 //!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
@@ -14,20 +14,21 @@
 //!              ●────►●────►●────►●                           and are followed in turn
 //! ```
 //!
-//! The order is random so that no prefetcher can guess it, and one cycle so that a walk comes to
-//! all nodes. An operation is a visit to a node. On a computer with 4 KB pages, misses of its
-//! translation buffers are part of the time.
+//! The order is random so that no prefetcher can predict it. It is one cycle so that a walk visits
+//! all nodes. An operation is a visit to a node. On a computer with pages of 4 KB, the time
+//! includes misses of the translation buffers.
 //!
-//! Where an SPE has to bring here what it reads, nodes are staged one by one, and with several
-//! chains all nodes of a step are begun before the first is waited for. Where a view is the memory
-//! itself, the table is read as it is, by references. To stage a node there is a prefetch and a
-//! turn for other threads: these 3 ns would hide the first cache (1 ns) and, with many chains, half
-//! of the misses under way.
+//! On a machine whose SPEs copy data into a local store, the SPE stages each node. With several
+//! chains it begins to stage the next node of every chain before it waits for the first of them. On
+//! a machine where a view is the memory itself, the SPE reads the table by references. Staging
+//! there is a prefetch and a turn for other threads. These take 3 ns, which would hide the latency
+//! of the first cache (1 ns) and, with many chains, half of the misses under way.
 //!
-//! Other SPEs can copy memory meanwhile: then it is the latency of a memory that is busy. Where a
-//! view is the memory itself each has blocks of its own, larger than a cache. Where views are
-//! copies no cache stands in the way: all copy from one source, and each to one tile, again and
-//! again. Hundreds of SPEs with blocks of their own would take gigabytes.
+//! Other SPEs can copy memory at the same time. Then the result is the latency of a busy memory.
+//! Where a view is the memory itself, each of these SPEs copies blocks of its own, which are larger
+//! than a cache. Where views are copies, no cache keeps the data from the memory: all these SPEs
+//! read one source, and each writes to a single tile again and again. Blocks for each of hundreds
+//! of SPEs would take gigabytes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -49,12 +50,12 @@ use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::shuffle::shuffle;
 
-/// How many nodes of each chain an iteration visits: enough that beginning and ending it cost
-/// little beside nodes in the first cache.
+/// The nodes of each chain that an iteration visits. With this many, the start and end of an
+/// iteration take little of its time even if the nodes are in the first cache.
 const STEPS: usize = 1_024;
 
-/// In the inbound mailbox of an SPE that loads the memory: it is enough.
-const ENOUGH: u32 = 1;
+/// In the inbound mailbox of an SPE that loads the memory: it shall stop.
+const STOP: u32 = 1;
 
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
@@ -72,7 +73,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The same with the table in a region, which has room for it, in place of memory near the SPE.
+/// Measures as [`measure`] does, with the table in a region that has room for it, and not in memory
+/// near the SPE.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -105,7 +107,7 @@ fn with_table<M: CellMachine>(
         });
         let results = Crew::measure(ppe, &plan.pace, vec![program]);
         for spe in &task.load.spes {
-            ppe.write_in_mbox(*spe, ENOUGH);
+            ppe.write_in_mbox(*spe, STOP);
         }
         let loaded: Vec<_> = loaders.into_iter().map(join).collect();
         loaded.into_iter().collect::<Result<(), _>>()?;
@@ -120,7 +122,7 @@ fn with_table<M: CellMachine>(
     })
 }
 
-/// The program of an SPE that loads the memory: copies until it is told that it is enough, from a
+/// The program of an SPE that loads the memory. It copies until the PPE tells it to stop, from a
 /// shared source if there is one.
 fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
@@ -145,7 +147,8 @@ fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<
     Ok(())
 }
 
-/// Copies all of `source`, tile by tile, to one place, and asks after each whether to go on.
+/// Copies each tile of `source` to the same `tile`. After each tile, `go_on` tells whether to copy
+/// the next one.
 fn copy_to_tile<S: CellSpe>(
     spe: &S,
     source: &[u64],
@@ -164,7 +167,8 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// The program of the SPE that follows pointers. It makes the table itself, so that it is near.
+/// The program of the SPE that follows pointers. The SPE makes the table itself, so that the
+/// operating system places it in memory near the SPE.
 fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
@@ -185,7 +189,8 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
     }
 }
 
-/// The same with a table that the PPE has made in a region; chains begin at the nodes `starts`.
+/// Like [`chase`], with a table that the PPE has made in a region. The chains begin at the nodes
+/// `starts`.
 fn chase_in<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -212,9 +217,9 @@ fn chase_in<S: CellSpe>(
     })
 }
 
-/// Makes a table in a region one cycle, and returns the nodes at which chains begin.
+/// Writes a table that is one cycle to a region. Returns the nodes at which chains begin.
 fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
-    /// How many nodes are written at a time.
+    /// The number of nodes that are written at a time.
     const CHUNK: usize = 1_024;
     let order = random_order(task.table_bytes / NODE_BYTES);
     let mut nodes = vec![[0_u32; 2]; order.len()];
@@ -232,11 +237,12 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     chains.starts.iter().map(|start| order[*start]).collect()
 }
 
-/// Where chains begin and how far they have come, in places of the cycle.
+/// The chains of a walk. A place is the number of nodes that the cycle has before a node.
 struct Chains {
     nodes: usize,
+    /// The places at which the chains begin.
     starts: Vec<usize>,
-    /// How many nodes each has visited.
+    /// The number of nodes that each chain has visited.
     steps: usize,
 }
 
@@ -250,7 +256,8 @@ impl Chains {
         }
     }
 
-    /// Compares where the chains are with where their steps lead.
+    /// An error if a chain is not at the place to which its steps lead. `places` are those at which
+    /// the chains are.
     fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
         let Self { nodes, steps, .. } = self;
         for (start, found) in self.starts.iter().zip(places) {
@@ -266,20 +273,20 @@ impl Chains {
     }
 }
 
-/// The nodes in the order of the cycle, each with the one after it.
+/// The nodes in the order of the cycle, each with the node after it.
 fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     let nexts = order.iter().cycle().skip(1);
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read as it is. A reference takes no arithmetic, where an index costs a
-/// fourth of a load from the first cache.
+/// A node of a table that is read by references. To follow a reference takes no arithmetic. To
+/// follow an index would add a fourth of the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
-    /// `None` only until the table is made.
+    /// `None` only until [`link`] has made the table.
     next: Cell<Option<&'t Link<'t>>>,
-    /// How many nodes the cycle has before this one.
+    /// The number of nodes that the cycle has before this one.
     place: Cell<usize>,
 }
 
@@ -292,7 +299,7 @@ impl<'t> Link<'t> {
     }
 }
 
-/// Makes the table one cycle, and returns where the chains begin.
+/// Links the table to one cycle, and returns the nodes at which the chains begin.
 fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t Link<'t>> {
     for ((node, next), place) in steps(order).zip(0..) {
         table[node].next.set(Some(&table[next]));
@@ -305,7 +312,7 @@ fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t 
         .collect()
 }
 
-/// Follows references.
+/// Walks through a table by references.
 struct Linked<'t> {
     positions: Vec<&'t Link<'t>>,
     chains: Chains,
@@ -314,7 +321,8 @@ struct Linked<'t> {
 impl Linked<'_> {
     fn walk(&mut self) {
         if let [only] = &mut *self.positions {
-            // In a register: storing it would cost more than a load from the first cache.
+            // The position is in a register, because a store of each position would cost more than
+            // a load from the first cache.
             let mut position = *only;
             for _ in 0..STEPS {
                 position = position.next();
@@ -355,14 +363,14 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
 struct Node {
     /// The index of the next node.
     next: u64,
-    /// How many nodes the cycle has before this one.
+    /// The number of nodes that the cycle has before this one.
     place: u64,
     rest: [u64; 6],
 }
 
 const _: () = assert!(size_of::<Node>() == NODE_BYTES);
 
-/// Follows indices, and stages each node.
+/// Walks through a table by indices, and stages each node.
 struct Staging {
     table: Vec<Node>,
     positions: Vec<usize>,
@@ -410,11 +418,12 @@ impl<S: CellSpe> Work<S> for Staging {
     }
 }
 
-/// Follows indices through a table in a region: by loads where a view is the memory itself, and by
-/// DMA elsewhere.
+/// Walks through a table in a region by indices: with loads where a view is the memory itself, and
+/// with DMA elsewhere.
 struct InRegion {
     table: Region,
-    /// Where nodes arrive that are brought here by DMA, one for each chain.
+    /// The place in the local store into which DMA brings nodes, one node for each chain. `None`
+    /// where nodes are loaded.
     arriving: Option<LocalBuffer>,
     positions: Vec<usize>,
     chains: Chains,
@@ -427,7 +436,7 @@ impl InRegion {
 
     fn load(&mut self) {
         if let [only] = *self.positions {
-            // In a register: storing it would cost more than a load from the first cache.
+            // In a register, as in `Linked::walk`.
             self.positions[0] = (0..STEPS).fold(only, |node, _| self.next(node));
         } else {
             for _ in 0..STEPS {
@@ -477,10 +486,9 @@ impl<S: CellSpe> Work<S> for InRegion {
     }
 }
 
-/// The numbers below `count` in an order that is the same each time.
+/// The numbers below `count` in a random order, which is the same in each call.
 fn random_order(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
-    // It may be any order, so the cycle is any of all cycles.
     shuffle(&mut order);
     order
 }
@@ -501,7 +509,7 @@ mod tests {
             .windows(2)
             .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
             .count();
-        // By chance 32 of 10,000.
+        // In a random order about 32 of 10,000 neighbours are this near.
         assert!(near < 100, "{near}");
     }
 
@@ -530,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_lost_its_way_is_an_error() {
+    fn a_chain_at_a_wrong_place_is_an_error() {
         let mut chains = Chains::new(8, 1);
         chains.steps = 19;
         assert_eq!(chains.verify([3].into_iter()), Ok(()));

@@ -33,7 +33,7 @@ const WAKE_UP_NS: u64 = 50_000;
 
 /// The time in which the PPE sends the words of a round to one SPE that sleeps, which it has to
 /// wake. This is an estimate: an SPE that gets its words later starts at once.
-const TELLING_NS: u64 = 5_000;
+const SEND_NS: u64 = 5_000;
 
 /// The length of a warm-up if the user gave none.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
@@ -85,19 +85,19 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
     });
     // A program that fails reports it: otherwise the PPE would wait for its report for ever.
     let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
-    obey(spe, |round| {
+    run_rounds(spe, |round| {
         stopwatch.time(round, || spe.now(), || work.operate(spe))
     })?;
     Ok((stopwatch.into_rounds(), work.finish(spe)?))
 }
 
 /// Does the rounds that the PPE requests, until there are no more.
-pub(super) fn obey<S: CellSpe>(
+pub(super) fn run_rounds<S: CellSpe>(
     spe: &S,
     mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
 ) -> Result<(), SpeError> {
-    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
-    tell(READY);
+    let send = |word| spe.write_out_mbox(Outbound::Plain, word);
+    send(READY);
     loop {
         let counts = match spe.read_in_mbox() {
             END => return Ok(()),
@@ -107,9 +107,9 @@ pub(super) fn obey<S: CellSpe>(
         let start = time_of([(); 2].map(|()| spe.read_in_mbox()));
         wait_until(start, || spe.now(), |left| pass(spe, left));
         let times = do_round(Round { iterations, counts }).inspect_err(|_| report_failure(spe))?;
-        tell(DONE);
+        send(DONE);
         for word in words(times.took).into_iter().chain(words(times.median)) {
-            tell(word);
+            send(word);
         }
     }
 }
@@ -171,7 +171,7 @@ pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,
     /// The longest time that it took to send the words of a round to all of them.
-    telling: Span,
+    longest_send: Span,
 }
 
 struct Member<'scope, M: CellMachine, T> {
@@ -195,7 +195,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         Self {
             ppe,
             members,
-            telling: Span::default(),
+            longest_send: Span::default(),
         }
     }
 
@@ -220,7 +220,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 
     /// Waits until an SPE has done its work, or has failed.
-    pub fn hear(&mut self, spe: SpeId) {
+    pub fn await_report(&mut self, spe: SpeId) {
         if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
             let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
             found.expect("every SPE of the plan has a program").failed = true;
@@ -234,7 +234,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         let begin = self.ppe.now();
         // Twice the time that it took before, on a machine where a word costs the PPE a system
         // call.
-        let gate = until_all_know(self.members.len()).max(twice(self.telling));
+        let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
             for word in [kind, round.iterations, upper, lower] {
@@ -242,7 +242,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
             }
         }
         if self.members.len() > 1 {
-            self.telling = self.telling.max(self.ppe.now().since(begin));
+            self.longest_send = self.longest_send.max(self.ppe.now().since(begin));
         }
         let mut times = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
@@ -276,10 +276,10 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
 }
 
 /// The time until this number of SPEs have their words of a round. A single SPE waits for no other.
-fn until_all_know(spes: usize) -> Span {
+fn start_delay(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
-        _ => Span::from_nanoseconds(WAKE_UP_NS + TELLING_NS * spes as u64),
+        _ => Span::from_nanoseconds(WAKE_UP_NS + SEND_NS * spes as u64),
     }
 }
 
@@ -303,7 +303,7 @@ pub(super) fn conduct<E>(
     match pace.timed {
         Timed::Exactly(iterations) => {
             if pace.warm_up.is_none() {
-                approach(WARM_UP_SPAN, &mut round)?;
+                warm_up_for(WARM_UP_SPAN, &mut round)?;
             }
             let counts = true;
             round(Round { iterations, counts })?;
@@ -317,7 +317,7 @@ pub(super) fn conduct<E>(
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
             };
-            let rate = approach(enough, &mut round)?;
+            let rate = warm_up_for(enough, &mut round)?;
             repeat(span, of_round, rate, pace, round)
         }
         Timed::Steady(iterations) => {
@@ -369,7 +369,7 @@ impl Rate {
 }
 
 /// Loops that do not count, each longer than the one before, until one takes at least `span`.
-fn approach<E>(
+fn warm_up_for<E>(
     span: Span,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
 ) -> Result<Rate, E> {
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_starts_before_all_know() {
+    fn no_spe_starts_before_all_have_their_words() {
         let host = Host::builder().spes(5).build().unwrap();
         let block = ControlBlock::default();
         let region = control_blocks(&host, ModuleId::new(0), [block].into_iter()).unwrap();
@@ -623,7 +623,7 @@ mod tests {
                 let programs = host.topology().spes().map(program).collect();
                 let mut crew = Crew::gather(ppe, programs);
                 let starts = [100, 200].map(|iterations| {
-                    let start = ppe.now() + until_all_know(5);
+                    let start = ppe.now() + start_delay(5);
                     let counts = true;
                     crew.round(Round { iterations, counts }).unwrap();
                     start

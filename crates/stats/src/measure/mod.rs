@@ -1,4 +1,4 @@
-//! Measuring, as section 3.2 of the paper lays it out, written once for all machines.
+//! Takes measurements as section 3.2 of the paper describes, with one code for all machines.
 //!
 //! ```text
 //!   PPE                                         each SPE
@@ -8,24 +8,25 @@
 //!
 //!   a round:
 //!   WARM_UP or COUNTS ─── inbound mailbox ────► whether to keep the round
-//!   n iterations      ─── inbound mailbox ────► how long the loop is
-//!   start, two words  ─── inbound mailbox ────► waits until then: the start gate
-//!                                               a timed loop of n
-//!   waits for all     ◄── outbound mailbox ──── DONE, how long the loop took, its median sample
-//!     ... again until warm, then until the medians agree or the time is spent
+//!   n                 ─── inbound mailbox ────► the number of iterations
+//!   start, two words  ─── inbound mailbox ────► waits until this time
+//!                                               runs a timed loop of n iterations
+//!   waits for all     ◄── outbound mailbox ──── DONE, time of the loop, its median sample
+//!     ... again until warm, then until the medians agree or the time is over
 //!
 //!   END               ─── inbound mailbox ────► verifies, returns the rounds that count
 //!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
-//! Warming up and measuring run the same code. All loops of a round start at the same time on the
-//! clock of the run, which lies so far ahead that every SPE has been told by then; one that comes
-//! late, because it shares its CPU, starts at once. If a word opened the gate instead, the first of
-//! hundreds of SPEs would have run alone before the last one was woken.
+//! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
+//! time on the clock of the run. The PPE chooses a time that is late enough for every SPE to have
+//! its words by then. An SPE that is late, because it shares its CPU, starts at once. If a word
+//! started the loops instead, the first of hundreds of SPEs would have run alone before the last
+//! one was woken.
 //!
 //! Two things differ from the paper. Times are points on the clock that all SPEs of a run share,
-//! not ticks of each one's decrementer, because aggregate bandwidth needs the first start and the
-//! last end. And the samples come back as the program's result, because mailbox words cannot hold
+//! and not ticks of the decrementer of each SPE, because aggregate bandwidth needs the first start
+//! and the last end. The samples are the result of the program, because mailbox words cannot hold
 //! them.
 
 mod atomic;
@@ -63,14 +64,14 @@ pub use reference::Readings;
 ///
 /// # Errors
 ///
-/// [`MeasureError`] if memory or local store is exhausted, the run failed, the operations did not
-/// do what they should have done, or the result cannot be true.
+/// [`MeasureError`] if memory or local store is exhausted, if the run failed, if an operation moved
+/// wrong data, or if the result cannot be true.
 ///
 /// # Panics
 ///
-/// If the plan was made for another topology and names an SPE that the machine does not have, or if
-/// it is of a matrix ([`Function::is_matrix`](crate::Function::is_matrix)), of which
-/// [`Visits::visit`] has the result.
+/// If the plan was made for another topology and names an SPE that the machine does not have. If
+/// the plan is that of a matrix ([`Function::is_matrix`](crate::Function::is_matrix)), which
+/// [`Visits::visit`] measures.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     let go_on = &mut |_, _| ControlFlow::Continue(());
@@ -82,19 +83,18 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
     }
 }
 
-/// A measurement that is taken in several visits.
+/// A measurement that is taken in several visits. Each visit is a separate run with its own memory.
 ///
-/// What changes slowly, such as who else uses the computer and where memory came to lie, is the
-/// same for all rounds of one visit, and none of them can tell. So a caller who has many plans
-/// visits each of them, and then all of them again: each visit is a run of its own with memory of
-/// its own.
+/// Some conditions change slowly, such as the other programs on the computer, and the places of
+/// memory. They are the same for all rounds of one visit, so these rounds cannot show their effect.
+/// A caller with many plans visits each of them once, and then all of them again.
 ///
 /// The interval of the median is that of the rounds of all visits, widened to hold the median of
-/// each visit. The rounds alone would give an interval with a probability of 95 % only if they were
-/// independent of each other, and those of one visit are not.
+/// each visit. From the rounds alone, an interval would have a probability of 95 % only if they
+/// were independent of each other, and those of one visit are not.
 ///
-/// What is the same in all visits, such as SPEs that share a CPU ([`Request`](crate::Request)), no
-/// interval shows.
+/// The interval does not show a condition that is the same in all visits, such as SPEs that share a
+/// CPU ([`Request`](crate::Request)).
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -119,7 +119,7 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// No visits yet.
+    /// A measurement without a visit so far.
     pub fn of(plan: Plan) -> Self {
         Self {
             plan,
@@ -127,25 +127,25 @@ impl Visits {
         }
     }
 
-    /// What is measured.
+    /// The plan of the measurement.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Changes the time for the visits to come, as [`Plan::set_span`] does.
+    /// Changes the time of the next visits, as [`Plan::set_span`] does.
     pub fn set_span(&mut self, span: Span) {
         self.plan.set_span(span);
     }
 
-    /// Visits the machine for which the measurement was planned, and says what all visits so far
-    /// have found. A visit has two rounds if there will be `more`; the last has as many as it takes
-    /// for the interval of the median to become narrow, unless its time is over before. With
-    /// exact iterations each visit does all of them.
+    /// Visits the machine for which the measurement was planned, and returns the result of all
+    /// visits so far. A visit has two rounds if there will be `more` visits. The last visit has
+    /// rounds until the interval of the median is narrow, or its time is over. With a given number
+    /// of iterations, each visit does that number.
     ///
-    /// A matrix is measured anew in each visit, so one is enough. After each pair `progress` is
-    /// told how many pairs are done and how many there are, and says whether to go on; after a
-    /// break the matrix has what was measured until then. A pair whose transfers are shorter than
-    /// the steps of the clock has no time.
+    /// A matrix is measured anew in each visit, so one visit is enough. After each pair `progress`
+    /// gets the number of pairs that are done and the number of all pairs, and returns whether to
+    /// go on. After a break the matrix has the pairs that were measured before. If the transfers of
+    /// a pair are shorter than the steps of the clock, the pair has no time.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Visits {
     }
 }
 
-/// One visit.
+/// Runs one visit.
 fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
@@ -193,8 +193,8 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
         Task::WakeUp {
             between_spes,
             partners,
-            alone,
-        } => wake_up::measure(machine, plan, *between_spes, partners, *alone),
+            idle,
+        } => wake_up::measure(machine, plan, *between_spes, partners, *idle),
         Task::Copy(task) => copy::measure(machine, plan, task),
         Task::Chase(task) => chase::measure(machine, plan, task),
         Task::OsThread => os_thread::measure(machine, plan),
@@ -213,7 +213,7 @@ mod tests {
     use crate::sample::TimedLoop;
     use summary::check_times;
 
-    /// A plan for two SPEs that move 1,024 bytes an operation, at most 10 GB/s each.
+    /// A plan for two SPEs that move 1,024 bytes in each operation, with at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let site = SpeSite {
             cell: CellId::new(0),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn how_often_and_how_long_is_decided_by_what_the_machine_does() {
+    fn the_warm_up_the_rounds_and_the_idle_time_follow_from_the_capabilities() {
         let site = SpeSite {
             cell: CellId::new(0),
             core: None,
@@ -279,14 +279,14 @@ mod tests {
             };
             assert_eq!(rounds_of, steady, "{iterations:?} {is_steady}");
         }
-        let alone = |sleeps| match plan(Iterations::Exactly(5), false, sleeps).task {
-            Task::WakeUp { alone, .. } => alone,
+        let idle = |sleeps| match plan(Iterations::Exactly(5), false, sleeps).task {
+            Task::WakeUp { idle, .. } => idle,
             other => panic!("{other:?}"),
         };
-        assert!(alone(true) > alone(false));
+        assert!(idle(true) > idle(false));
     }
 
-    /// What two SPEs timed, in rounds of these samples.
+    /// The outcome of two SPEs that both had these samples in their rounds.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// What one visit says.
+    /// The measurement that follows from one visit.
     fn summary(mut plan: Plan, rounds_ns: &[&[u64]]) -> Result<Measurement, MeasureError> {
         let outcome = outcome(rounds_ns);
         plan.pace.earlier = vec![round_medians(&outcome.loops)];
@@ -328,7 +328,7 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // 14 blocks; the SPEs start 1 ns after each other in each of 6 rounds.
+        // 14 blocks. In each of the 6 rounds one SPE starts 1 ns after the other.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_refused() {
+    fn a_time_of_zero_is_refused() {
         assert_eq!(
             refusal(Function::FetchAdd, &[&[0, 0]]),
             "the result cannot be true: the mean time of fetchadd is 0 ns, and an operation takes \
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn more_bandwidth_than_the_spes_can_have_is_refused() {
-        // 2 x 1,024 bytes in 102 ns are above 20 GB/s, and in 103 ns they are not.
+        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less.
         let fast = &[&[101][..]];
         assert_eq!(
             refusal(Function::DmaPut, fast),

@@ -10,7 +10,7 @@ use crate::error::MeasureError;
 use crate::function::Polling;
 use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
-use crate::state::{APART, states};
+use crate::state::{STATES_RATIO_MIN, states};
 
 /// How long each of the two is timed in a reading. This is some twenty rounds, and a round that was
 /// interrupted does not move their median.
@@ -135,5 +135,5 @@ impl Times {
 }
 
 fn is_far(a: f64, b: f64) -> bool {
-    a > b * APART || b > a * APART
+    a > b * STATES_RATIO_MIN || b > a * STATES_RATIO_MIN
 }

@@ -1,8 +1,9 @@
-//! `dmaget`, `dmaput` and their lists: blocks between the local store and main memory, or the local
-//! store of SPE 0 (section 3.1.4). Operations are blocking: issue, then wait for the tag group.
+//! `dmaget`, `dmaput` and their lists. They move blocks between the local store and main memory, or
+//! between the local store and that of SPE 0 (section 3.1.4). Each operation issues its commands,
+//! and then waits for their tag group.
 //!
 //! ```text
-//!   one block up to 16 KB     a block above                    a list
+//!   a block up to 16 KB       a larger block                   a list
 //!   one command               commands of 16 KB, in turn       one list command
 //!   ┌──────┐                  through a window of 64 KB        ┌──┬──┬──┬──┐
 //!   └──────┘                  ┌──────┬──────┬──────┬──────┐    └──┴──┴──┴──┘
@@ -52,7 +53,7 @@ pub(super) fn measure<M: CellMachine>(
     }
 }
 
-/// The same with the buffers in a region, which has room for them.
+/// Measures as [`measure`] does, with the buffers in a region that has room for them.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -82,7 +83,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Has every SPE move its buffer, the first of which starts at `buffers`.
+/// Lets every SPE move its buffer. The first buffer starts at `buffers`.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -118,7 +119,7 @@ fn run<'scope, M: CellMachine>(
     Ok(results.into_iter().map(|(rounds, ())| rounds).collect())
 }
 
-/// As [`run`], with the buffers in the local store of `lender`, which only lends it.
+/// Like [`run`], with the buffers in the local store of `lender`, which moves no data itself.
 fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -135,23 +136,24 @@ fn between_spes<'scope, M: CellMachine>(
     let halves = [(); 2].map(|()| ppe.read_out_mbox(lender, Outbound::Plain));
     let buffers = EffectiveAddress::from_halves(halves[0], halves[1]);
     let loops = run(machine, ppe, plan, task, buffers);
-    ppe.write_in_mbox(lender, GIVE_BACK);
+    ppe.write_in_mbox(lender, RETURN);
     let lent = join(program);
     let loops = loops?;
     lent?;
     Ok(loops)
 }
 
-/// In the lender's outbound mailbox: the effective address follows, upper half first.
+/// In the lender's outbound mailbox: the effective address of its buffers follows, upper half
+/// first.
 const LENT: u32 = 1;
-/// In the lender's outbound mailbox: its program has failed, and its result says why.
+/// In the lender's outbound mailbox: its program has failed, and the result has the reason.
 const NOTHING_LENT: u32 = 0;
-/// In the lender's inbound mailbox: nobody uses its local store any more.
-const GIVE_BACK: u32 = 1;
+/// In the lender's inbound mailbox: the other SPEs do not use its local store any more.
+const RETURN: u32 = 1;
 
 /// The program of the SPE that lends its local store.
 fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
-    let tell = |word| spe.write_out_mbox(Outbound::Plain, word);
+    let send = |word| spe.write_out_mbox(Outbound::Plain, word);
     let store = spe.local_store();
     let lent = store.reserve(
         layout.span_bytes(),
@@ -166,30 +168,33 @@ fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(),
             _lent: Some(lent),
         },
         Err(no_room) => {
-            tell(NOTHING_LENT);
+            send(NOTHING_LENT);
             return Err(no_room.into());
         }
     };
     buffers.fill(direction);
     let ea = buffers.region.at(buffers.start);
-    tell(LENT);
-    tell(ea.eah());
-    tell(ea.eal());
+    send(LENT);
+    send(ea.eah());
+    send(ea.eal());
     spe.read_in_mbox();
     Ok(buffers.verify(direction)?)
 }
 
-/// The far end of the transfers: in main memory, or in the lender's local store.
+/// The buffers in main memory or in the lender's local store. The other end of each transfer is in
+/// the local store of the SPE that moves data.
 struct Buffers {
     region: Region,
-    /// Where the first buffer starts.
+    /// The offset of the first buffer in the region.
     start: usize,
     layout: Layout,
+    /// Keeps the lender's local store reserved.
     _lent: Option<LocalBuffer>,
 }
 
 impl Buffers {
-    /// Prepares the buffers: what will be got, or the opposite of what will be put.
+    /// Prepares the buffers. Before gets they have the pattern that the SPEs expect. Before puts
+    /// they have its opposite, so that a put that did nothing is noticed.
     fn fill(&self, direction: Direction) {
         for index in 0..self.layout.buffers {
             let pattern = Pattern::of_buffer(index as u32);
@@ -204,7 +209,7 @@ impl Buffers {
         }
     }
 
-    /// Verifies that they hold what was put there; what was got, the SPEs verify.
+    /// Verifies the data that was put into the buffers. Data that was got is verified by the SPEs.
     fn verify(&self, direction: Direction) -> Result<(), crate::Untrusted> {
         if direction == Direction::Get {
             return Ok(());
@@ -273,8 +278,8 @@ impl Mover {
         Ok(mover)
     }
 
-    /// The pieces of the block that the local store holds: where each is there, where in the
-    /// block, and its bytes.
+    /// The pieces of the block that the local store holds. Each has its address in the local store,
+    /// its offset in the block, and its number of bytes.
     fn pieces(&self) -> impl Iterator<Item = (LsAddr, usize, usize)> {
         let start = self.data.address().0;
         let (count, bytes) = match self.shape {
@@ -286,8 +291,8 @@ impl Mover {
         };
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
-            // An element of fewer than 16 bytes takes the offset in its 16-byte block from its
-            // effective address (CBEA section 7.4).
+            // The offset of an element of fewer than 16 bytes within its 16 bytes of local store
+            // is that of its effective address (CBEA section 7.4).
             let in_store = if bytes < 16 {
                 index * 16 + in_block % 16
             } else {
@@ -306,7 +311,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list whose blocks follow each other from `ea` on.
+/// Writes the elements of a list. Its blocks lie one after the other from `ea` on.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

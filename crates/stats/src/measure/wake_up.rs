@@ -21,7 +21,7 @@
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
 
-use super::crew::{Crew, READY, conduct, obey, pass, time_of, wait_until, words_of};
+use super::crew::{Crew, READY, conduct, pass, run_rounds, time_of, wait_until, words_of};
 use super::exchange::{STOP, next};
 use super::outcome::Outcome;
 use crate::error::{MeasureError, Untrusted};
@@ -35,7 +35,7 @@ pub(super) fn measure<M: CellMachine>(
     plan: &Plan,
     between_spes: bool,
     partners: &[SpeId],
-    alone: Span,
+    idle: Span,
 ) -> Result<Outcome, MeasureError> {
     let sender = between_spes.then_some(SpeId::new(0));
     let loops = machine.run(|ppe| {
@@ -53,7 +53,7 @@ pub(super) fn measure<M: CellMachine>(
         }
         let loops = match sender {
             None => {
-                let mut waker = Waker::new(partners, alone);
+                let mut waker = Waker::new(partners, idle);
                 let exchange = |partner, word| {
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
@@ -72,12 +72,12 @@ pub(super) fn measure<M: CellMachine>(
             }
             Some(sender) => {
                 let program = ppe.spawn(sender, move |spe| {
-                    let mut waker = Waker::new(partners, alone);
+                    let mut waker = Waker::new(partners, idle);
                     let exchange = |partner, word| {
                         spe.write_in_mbox_of(partner, word);
                         [(); 3].map(|()| spe.read_in_mbox())
                     };
-                    obey(spe, |round| {
+                    run_rounds(spe, |round| {
                         let pass = |left| pass(spe, left);
                         Ok(waker.round(round, || spe.now(), pass, exchange)?)
                     })?;
@@ -106,18 +106,18 @@ pub(super) fn measure<M: CellMachine>(
 /// The sender's side.
 struct Waker<'a> {
     partners: &'a [SpeId],
-    /// How long each partner is left alone.
-    alone: Span,
+    /// How long each partner waits before it is woken.
+    idle: Span,
     word: u32,
     /// The rounds of each partner that count.
     loops: Vec<Vec<TimedLoop>>,
 }
 
 impl<'a> Waker<'a> {
-    fn new(partners: &'a [SpeId], alone: Span) -> Self {
+    fn new(partners: &'a [SpeId], idle: Span) -> Self {
         Self {
             partners,
-            alone,
+            idle,
             word: 0,
             loops: partners.iter().map(|_| Vec::new()).collect(),
         }
@@ -136,7 +136,7 @@ impl<'a> Waker<'a> {
         let mut samples = vec![Vec::new(); self.partners.len()];
         for _ in 0..round.iterations {
             for (partner, samples) in self.partners.iter().zip(&mut samples) {
-                wait_until(now() + self.alone, &now, &pass);
+                wait_until(now() + self.idle, &now, &pass);
                 self.word = next(self.word);
                 let sent = now();
                 let [reply, upper, lower] = exchange(*partner, self.word);

@@ -1,14 +1,14 @@
-//! What is to be measured, checked.
+//! Checks a request against a machine, and makes a plan of it.
 //!
 //! ```text
 //!   Request ── plan(topology, limits) ──► Plan ──► measure
-//!   what was asked for       │            every SPE, size and address offset decided
+//!   the wishes of the user   │            with every SPE, size and address offset
 //!                            └─► RequestError
 //! ```
 //!
-//! Everything that can be wrong with a request is found here, before anything runs. A [`Plan`] is
-//! the proof, so the measuring code checks nothing twice. Each kind of function is planned in a
-//! file of its own.
+//! All mistakes in a request are found here, before the machine runs anything. The code that
+//! measures takes a [`Plan`], so it does not check again. The tasks of most kinds of functions are
+//! planned in files of their own.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -36,43 +36,47 @@ use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
-/// A request that a machine can fulfil; holding one is the proof.
+/// A request that was checked. The machine for which it was checked can measure it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) function: Function,
     pub(crate) pace: Pace,
     pub(crate) task: Task,
-    /// Where control blocks go, and buffers unless they are in a local store.
+    /// The memory module of the control blocks, and of buffers that are not in a local store.
     pub(crate) module: ModuleId,
     pub(crate) keep_samples: bool,
-    /// What one SPE can move at the very most.
+    /// The upper limit of what one SPE can move.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
-    /// The partners that share their CPU with who takes the time.
+    /// The partners that share a CPU with the processor that takes the time.
     pub(crate) shared_cpu: Vec<usize>,
     parameters: Parameters,
 }
 
-/// How often, checked.
+/// The number and length of the rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
+    /// The iterations of the warm-up, if their number is given.
     pub warm_up: Option<u32>,
     pub timed: Timed,
-    /// What was measured in earlier visits.
+    /// The medians of the rounds of earlier visits.
     pub earlier: Visited,
     /// Whether there will be another visit.
     pub more_visits: bool,
 }
 
+/// The rounds that count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timed {
+    /// One round of this number of iterations.
     Exactly(u32),
+    /// Rounds until the interval of the median is narrow, or this time is over.
     Within(Span),
-    /// In rounds of this number of iterations.
+    /// Rounds of this number of iterations, until two of them agree.
     Steady(u32),
 }
 
-/// What is to be done, and which SPEs do it.
+/// The work of a measurement, and the SPEs that do it.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Threads {
@@ -86,12 +90,12 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after leaving it
-    /// alone for so long.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn. It waits for `idle`
+    /// before it wakes one.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
-        alone: Span,
+        idle: Span,
     },
     Copy(CopyTask),
     Chase(ChaseTask),
@@ -101,25 +105,26 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// How long a partner is left alone that sleeps when it waits for long. It is asleep by then: no
-/// thread spins for longer than being woken takes, which is some ten microseconds.
-const ASLEEP: Span = Span::from_nanoseconds(1_000_000);
+/// The time that a partner waits before it is woken, on a machine whose SPEs sleep. The partner
+/// sleeps by then, because a thread spins for at most the time of a wake-up, which is some ten
+/// microseconds.
+const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// How long a partner is left alone that never sleeps, as an SPE of a Cell: it waits in hardware,
-/// so it only has to have begun.
-const WAITING: Span = Span::from_nanoseconds(2_000);
+/// The time that a partner waits before it is woken, on a machine whose SPEs never sleep. An SPE of
+/// a Cell waits in hardware, so it is enough that it has begun to wait.
+const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// How often an operation is done on a machine that is steady before it is done a given number of
-/// times: until its lines are where they stay.
+/// The iterations of a warm-up on a machine that is steady, before a given number of iterations.
+/// After these, each cache line is where it stays.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
-    /// Checks the request against a machine, and decides what it left open.
+    /// Checks the request against a machine, and chooses the values that the request left open.
     ///
     /// # Errors
     ///
-    /// [`RequestError`] if the machine lacks a part that the request names, a size is one that the
-    /// architecture refuses, or the function has no use for something that was asked for.
+    /// [`RequestError`] if the machine lacks a part that the request names, if the architecture
+    /// refuses a size, or if the request sets something that the function does not use.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
@@ -150,7 +155,7 @@ impl Request {
         Ok(self.plan_of(task, (cell, module), topology, limits))
     }
 
-    /// The plan of a task on the memory module, by SPEs of the Cell.
+    /// The plan of a task that SPEs of `cell` do on data in `module`.
     fn plan_of(
         &self,
         task: Task,
@@ -190,7 +195,7 @@ impl Request {
         }
     }
 
-    /// The task of any function but a matrix.
+    /// The task of a function that is not a matrix.
     fn task(
         &self,
         placed: Placed,
@@ -213,21 +218,21 @@ impl Request {
             Kind::WakeUp => Task::WakeUp {
                 between_spes: self.between_spes,
                 partners: spes,
-                alone: match capabilities.sleeps {
-                    true => ASLEEP,
-                    false => WAITING,
+                idle: match capabilities.sleeps {
+                    true => IDLE_WHERE_SPES_SLEEP,
+                    false => IDLE_WHERE_NO_SPE_SLEEPS,
                 },
             },
             Kind::Copy => Task::Copy(CopyTask::plan(self, limits, spes)?),
             Kind::Chase => Task::Chase(ChaseTask::plan(self, limits, &spes)?),
             Kind::OsThread => Task::OsThread,
             Kind::Matrix(_) | Kind::Memory => {
-                unreachable!("a matrix takes every pair, and none is placed")
+                unreachable!("the SPEs of a matrix are not chosen by the request")
             }
         })
     }
 
-    /// Refuses what the function has no use for.
+    /// Refuses a request that sets something that the function does not use.
     fn check_unused(&self, topology: &Topology) -> Result<(), RequestError> {
         let kind = self.function.kind();
         let matrix = match kind {
@@ -341,7 +346,7 @@ impl Request {
         }
     }
 
-    /// Refuses what only an operating system does where there is none.
+    /// Refuses functions of an operating system on a machine that has none.
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -357,7 +362,7 @@ impl Request {
         }
     }
 
-    /// Refuses pages where there are none.
+    /// Refuses a size of pages where the data is not in pages.
     fn check_pages(&self, topology: &Topology) -> Result<(), RequestError> {
         if self.settings.page_bytes.is_none() {
             return Ok(());
@@ -406,7 +411,7 @@ impl Request {
         }
     }
 
-    /// Refuses numbers that no measurement takes, whatever the machine has.
+    /// Refuses numbers that are wrong on every machine.
     fn check_numbers(&self) -> Result<(), RequestError> {
         let max = u32::MAX;
         let is_too_large = |asked: u64| u32::try_from(asked).is_err();
@@ -454,9 +459,9 @@ impl Request {
 }
 
 impl Pace {
-    /// How often something is done that is measured beside: two rounds of a fourth of the time, or as
-    /// often as was asked for.
-    pub(crate) fn beside(&self) -> Self {
+    /// The pace for the same operation without the library around it: two rounds within a fourth of
+    /// the time, or the iterations of the request if it gives a number.
+    pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
             timed: match self.timed {
@@ -472,24 +477,25 @@ impl Pace {
 }
 
 impl Plan {
-    /// What the measurement will say about its circumstances.
+    /// The circumstances of the measurement.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// What is measured.
+    /// The function that is measured.
     pub fn function(&self) -> Function {
         self.function
     }
 
-    /// What the machine does for which it is.
+    /// The capabilities of the machine for which the plan was made.
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Gives the rounds that count another time, if the request gave them one
-    /// ([`Iterations::Within`]); exact iterations stay. So a caller with many plans can share out
-    /// what is left of a budget before each. A warm-up of the usual length comes on top.
+    /// Changes the time for the rounds that count, if the request gave them a time
+    /// ([`Iterations::Within`]). A given number of iterations does not change. A caller with many
+    /// plans can use this to divide the rest of a budget before each measurement. The time of the
+    /// warm-up is not part of `span`.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -509,8 +515,8 @@ impl Plan {
         }
     }
 
-    /// The pairs of SPEs of a matrix, in the order in which they are measured; none comes twice. Of
-    /// any other function none.
+    /// The pairs of SPEs of a matrix in the order in which they are measured, each once. Empty for
+    /// any other function.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -518,17 +524,18 @@ impl Plan {
         }
     }
 
-    /// How long measuring a matrix will take, about: 0.2 ms for handing each pair over, which wakes
-    /// its SPEs, are part of it. On SPEs that share an OS thread it takes longer. On a simulated
-    /// machine it is simulated time, and no SPE has to be woken. `None` of any other function.
-    pub fn takes(&self) -> Option<Span> {
+    /// About how long it takes to measure a matrix between SPEs. The estimate includes 0.2 ms for
+    /// each pair, in which its SPEs are woken and get their commands. It takes longer if SPEs share
+    /// an OS thread. On a simulated machine it is simulated time, and no SPE has to be woken.
+    /// `None` for any other function.
+    pub fn estimated_time(&self) -> Option<Span> {
         match &self.task {
-            Task::Pairs(task) => Some(task.takes()),
+            Task::Pairs(task) => Some(task.estimated_time()),
             _ => None,
         }
     }
 
-    /// The SPEs that run the measured operation, or answer it; none of a matrix, which has
+    /// The SPEs that run the measured operation, or answer it. Empty for a matrix, which has
     /// [`pairs`](Self::pairs).
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
@@ -545,7 +552,7 @@ impl Plan {
 }
 
 impl Task {
-    /// Whether it works on main memory.
+    /// Whether the task works on main memory.
     fn is_in_memory(&self) -> bool {
         match self {
             Self::Transfer(task) => task.lender.is_none(),
@@ -588,12 +595,12 @@ impl Task {
             .collect()
     }
 
-    /// Whether what it works on lies in the memory module of the plan.
+    /// Whether the data of the task lies in the memory module of the plan.
     fn is_in_module(&self) -> bool {
         self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
     }
 
-    /// How buffers are spread over this number of SPEs, if there are any.
+    /// Whether SPEs share a buffer. `None` for a task without buffers.
     fn buffers(&self, spes: Count) -> Option<Buffers> {
         match (self, spes) {
             (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
@@ -604,7 +611,7 @@ impl Task {
         }
     }
 
-    /// What it is done with.
+    /// The settings of the task, with the values that the request left open.
     fn settings(&self, spes: Count) -> Settings {
         let with_stride = |settings: Settings, stride| Settings {
             stride_bytes: matches!(spes, Count::Private(_)).then_some(stride),
@@ -623,15 +630,15 @@ impl Task {
         }
     }
 
-    /// How many iterations a round has on a machine where the same always takes the same time. The
-    /// ends of a round, where not all SPEs are busy, must be a small part of it; beyond that more
-    /// iterations only take longer to simulate.
+    /// The iterations of a round on a machine whose times repeat. At the start and the end of a
+    /// round not all SPEs are busy, and this must be a small part of the round. Still more
+    /// iterations would only take longer to simulate.
     fn steady_iterations(&self) -> u32 {
-        /// What a round moves, to and from each SPE.
+        /// The bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;
         let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
         match self {
-            // One takes milliseconds, and nothing of it overlaps with the next.
+            // An iteration takes milliseconds, and does not overlap with the next one.
             Self::Threads { .. } | Self::OsThread => 4,
             Self::WakeUp { .. } => 16,
             Self::Exchange { .. } | Self::Atomic(_) => 128,
@@ -639,7 +646,7 @@ impl Task {
             Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
             // An iteration is 1,024 steps of every chain.
             Self::Chase(_) => 2,
-            // Each pair has a time of its own.
+            // A matrix is not measured in rounds: each pair has its own time.
             Self::Pairs(_) | Self::Memory(_) => 1,
         }
     }

@@ -163,7 +163,7 @@ impl PairsTask {
     }
 
     /// About how long measuring will take, including the time between pairs.
-    pub fn takes(&self) -> Span {
+    pub fn estimated_time(&self) -> Span {
         let each = if self.steady {
             self.pair_span
         } else {

@@ -79,14 +79,14 @@ fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
     let two_sockets = two_sockets().with_capabilities(capabilities);
     let steady = plan(&two_sockets, &request);
     assert_eq!(steady.pairs().len(), 576 * 575 / 2);
-    assert_eq!(steady.takes().unwrap().to_string(), "1.66 s");
+    assert_eq!(steady.estimated_time().unwrap().to_string(), "1.66 s");
     let some = Request {
         budget: Some(Span::from_nanoseconds(20_000_000)),
         ..request.clone()
     };
     let some = plan(&two_sockets, &some);
     assert_eq!(some.pairs().len(), 2_000);
-    assert_eq!(some.takes().unwrap().to_string(), "20.00 ms");
+    assert_eq!(some.estimated_time().unwrap().to_string(), "20.00 ms");
 
     let host = Host::builder().spes(3).build().unwrap();
     let topology = host.topology().clone().with_capabilities(capabilities);
@@ -122,14 +122,14 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
     let five_minutes = milliseconds(300_000);
     let plan = plan(&topology, &within(Primitive::Copy, five_minutes));
     assert!(
-        plan.takes().unwrap() <= five_minutes,
+        plan.estimated_time().unwrap() <= five_minutes,
         "{}",
-        plan.takes().unwrap()
+        plan.estimated_time().unwrap()
     );
     assert!(
-        plan.takes().unwrap() > milliseconds(299_000),
+        plan.estimated_time().unwrap() > milliseconds(299_000),
         "{}",
-        plan.takes().unwrap()
+        plan.estimated_time().unwrap()
     );
     // 2 ms to measure each, and 0.2 ms to hand it over.
     assert_eq!(plan.pairs().len(), 136_363);
@@ -191,7 +191,7 @@ fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
     let all = plan(&topology, &of(Primitive::Mailbox));
     assert_eq!(all.pairs().len(), 576 * 575 / 2);
     assert_eq!(
-        all.takes().unwrap(),
+        all.estimated_time().unwrap(),
         Span::from_nanoseconds(576 * 575 / 2 * 15_200_000)
     );
     let enough = within(Primitive::Mailbox, milliseconds(365_000));
@@ -203,7 +203,7 @@ fn a_short_budget_measures_some_pairs_at_each_distance_and_each_of_them_shorter(
     let topology = two_sockets();
     let short = plan(&topology, &within(Primitive::Mailbox, milliseconds(27)));
     assert_eq!(
-        (short.pairs().len(), short.takes().unwrap()),
+        (short.pairs().len(), short.estimated_time().unwrap()),
         (36, milliseconds(27))
     );
 }

@@ -127,7 +127,7 @@ fn conduct<M: CellMachine>(
         let span = if task.steady {
             task.pair_span
         } else {
-            let left = task.takes() - crew.ppe.now().since(start);
+            let left = task.estimated_time() - crew.ppe.now().since(start);
             let span = divided(left, pairs.len() - done) - HAND_OVER;
             span.clamp(PAIR_SPAN_MIN, task.pair_span)
         };
@@ -168,8 +168,8 @@ fn measure_way<M: CellMachine>(
             crew.ppe.write_in_mbox(spe, word);
         }
     }
-    crew.hear(timer);
-    crew.hear(other);
+    crew.await_report(timer);
+    crew.await_report(other);
     crew.check()
 }
 

@@ -41,15 +41,18 @@ impl Served {
 /// The program of every SPE.
 pub(super) fn serve<S: CellSpe>(spe: &S, carrier: Carrier) -> Result<Served, SpeError> {
     match carrier {
-        Carrier::Mailbox => obey(spe, Ok(Words(Mailbox))),
-        Carrier::Signal => obey(spe, Ok(Words(Signal))),
-        Carrier::Atomic(Polling::Reads) => obey(spe, Ok(Variable(Reads))),
-        Carrier::Atomic(Polling::CompareAndSwap) => obey(spe, Ok(Variable(Swaps))),
-        Carrier::Copy { bytes } => obey(spe, Blocks::reserve(spe, bytes)),
+        Carrier::Mailbox => execute_commands(spe, Ok(Words(Mailbox))),
+        Carrier::Signal => execute_commands(spe, Ok(Words(Signal))),
+        Carrier::Atomic(Polling::Reads) => execute_commands(spe, Ok(Variable(Reads))),
+        Carrier::Atomic(Polling::CompareAndSwap) => execute_commands(spe, Ok(Variable(Swaps))),
+        Carrier::Copy { bytes } => execute_commands(spe, Blocks::reserve(spe, bytes)),
     }
 }
 
-fn obey<S: CellSpe>(spe: &S, sides: Result<impl Sides<S>, SpeError>) -> Result<Served, SpeError> {
+fn execute_commands<S: CellSpe>(
+    spe: &S,
+    sides: Result<impl Sides<S>, SpeError>,
+) -> Result<Served, SpeError> {
     // A program that fails reports it: otherwise the PPE would wait for its report for ever.
     let or_report = |failure| {
         spe.write_out_mbox(Outbound::Plain, FAILED);
