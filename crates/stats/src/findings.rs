@@ -378,39 +378,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Latency, Parameters, Settings};
+    use crate::test_data::{self, parameters};
 
     fn measurement(function: Function, ns: f64) -> Measurement {
-        Measurement {
-            function,
-            parameters: Parameters {
-                spes: 1,
-                cell: 0,
-                module: None,
-                between: Between::MemorySpe,
-                buffers: None,
-                settings: Settings::default(),
-            },
-            iterations: 100,
-            rounds: 1,
-            samples: 100,
-            outliers: 0,
-            latency_ns: Latency {
-                mean: ns,
-                min: ns,
-                p50: ns,
-                p99: ns,
-                max: ns,
-            },
-            median_interval_ns: None,
-            bandwidth_bytes_per_s: None,
-            samples_ns: None,
-            states: Vec::new(),
-            shared_cpu: Vec::new(),
-            lies_in: None,
-            bare_ns: None,
-            huge_page_share: None,
-        }
+        test_data::measurement(function, parameters(1, Between::MemorySpe), ns)
     }
 
     fn chase(bytes: usize, chains: u32, loading_spes: usize, ns: f64) -> Measurement {

@@ -35,6 +35,8 @@ mod settings;
 mod shuffle;
 mod state;
 mod storage;
+#[cfg(test)]
+mod test_data;
 mod unsteady;
 
 pub use advice::advise;

@@ -93,59 +93,25 @@ fn is_private(p: &Parameters) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use cellworks_machine::{Capabilities, ModuleId, SpeSite};
+    use cellworks_machine::Capabilities;
 
     use super::*;
-    use crate::{Function, Latency, Settings};
+    use crate::test_data::{measurement, parameters, two_pairs};
+    use crate::{Function, Settings};
 
     const KB: usize = 1 << 10;
     const MB: usize = 1 << 20;
 
-    /// Two Cells of two SPEs.
-    fn topology() -> Topology {
-        let site = |cell| SpeSite {
-            cell: CellId::new(cell),
-            core: None,
-            place: String::new(),
-        };
-        let modules = vec![ModuleId::new(0); 2];
-        Topology::new("two pairs", modules, [0, 0, 1, 1].map(site).into())
-    }
-
     fn measured(function: Function, spes: usize, buffers: Buffers, bytes: usize) -> Measurement {
-        Measurement {
-            function,
-            parameters: Parameters {
-                spes,
-                cell: 0,
-                module: None,
-                between: Between::MemorySpe,
-                buffers: Some(buffers),
-                settings: Settings {
-                    block_bytes: Some(bytes),
-                    ..Settings::default()
-                },
+        let parameters = Parameters {
+            buffers: Some(buffers),
+            settings: Settings {
+                block_bytes: Some(bytes),
+                ..Settings::default()
             },
-            iterations: 1,
-            rounds: 1,
-            samples: 1,
-            outliers: 0,
-            latency_ns: Latency {
-                mean: 1.0,
-                min: 1.0,
-                p50: 1.0,
-                p99: 1.0,
-                max: 1.0,
-            },
-            median_interval_ns: None,
-            bandwidth_bytes_per_s: None,
-            samples_ns: None,
-            states: Vec::new(),
-            shared_cpu: Vec::new(),
-            lies_in: None,
-            bare_ns: None,
-            huge_page_share: None,
-        }
+            ..parameters(spes, Between::MemorySpe)
+        };
+        measurement(function, parameters, 1.0)
     }
 
     fn named(
@@ -166,7 +132,7 @@ mod tests {
 
     #[test]
     fn data_is_in_a_cache_if_it_fits_and_in_memory_if_it_is_twice_as_large() {
-        let computer = topology().with_last_level_cache(32 * MB);
+        let computer = two_pairs().with_last_level_cache(32 * MB);
         let (shared, private) = (Buffers::Shared, Buffers::Private);
         let (cache, partly, memory) = (Storage::Cache, Storage::Partly, Storage::Memory);
         for (function, spes, buffers, bytes, expected) in [
@@ -195,7 +161,7 @@ mod tests {
     #[test]
     fn data_between_the_measured_and_the_stated_size_of_the_cache_is_partly_in_it() {
         let get = |bytes| measured(Function::DmaGet, 1, Buffers::Shared, bytes);
-        let computer = topology().with_last_level_cache(32 * MB);
+        let computer = two_pairs().with_last_level_cache(32 * MB);
         assert_eq!(
             named(&computer, Some(6 * MB), get(6 * MB)),
             Some(Storage::Cache)
@@ -206,10 +172,10 @@ mod tests {
         );
         // The system does not state a size.
         assert_eq!(
-            named(&topology(), Some(6 * MB), get(16 * MB)),
+            named(&two_pairs(), Some(6 * MB), get(16 * MB)),
             Some(Storage::Memory)
         );
-        assert_eq!(named(&topology(), None, get(16)), None);
+        assert_eq!(named(&two_pairs(), None, get(16)), None);
     }
 
     #[test]
@@ -217,7 +183,7 @@ mod tests {
         let get = measured(Function::DmaGet, 1, Buffers::Shared, 16);
         let mut between_spes = get.clone();
         between_spes.parameters.between = Between::SpeSpe;
-        let computer = topology().with_last_level_cache(32 * MB);
+        let computer = two_pairs().with_last_level_cache(32 * MB);
         assert_eq!(named(&computer, None, between_spes), None);
         let cell = computer.with_capabilities(Capabilities {
             has_caches: false,

@@ -1,35 +1,21 @@
 //! Advice on made-up machines.
 
-use cellworks_machine::{CellId, Distance, ModuleId, SpeSite};
+use cellworks_machine::{Distance, ModuleId};
 use serde_json::json;
 
 use super::*;
 use crate::settings::Settings;
+use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
 /// A machine with a memory module and a Cell for each number, which is that of the Cell's SPEs.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
-    let sites = spes.iter().enumerate().flat_map(|(cell, spes)| {
-        let site = SpeSite {
-            cell: CellId::new(cell as u16),
-            core: None,
-            place: String::new(),
-        };
-        vec![site; *spes]
-    });
+    let sites = spes
+        .iter()
+        .enumerate()
+        .flat_map(|(cell, spes)| vec![site(cell as u16); *spes]);
     Topology::new("made up", modules.collect(), sites.collect())
-}
-
-fn parameters(spes: usize, between: Between) -> Parameters {
-    Parameters {
-        spes,
-        cell: 0,
-        module: None,
-        between,
-        buffers: None,
-        settings: Settings::default(),
-    }
 }
 
 fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
@@ -39,28 +25,16 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
         }
         _ => 0,
     };
+    let measurement = measurement(function, parameters, ns);
     Measurement {
-        function,
-        parameters,
-        iterations: 1_000,
-        rounds: 10,
-        samples: 100,
-        outliers: 0,
         latency_ns: Latency {
             mean: 2.0 * ns,
-            min: ns,
-            p50: ns,
             p99: 3.0 * ns,
             max: 4.0 * ns,
+            ..measurement.latency_ns
         },
-        median_interval_ns: None,
         bandwidth_bytes_per_s: (moved > 0).then_some((moved as f64 * 1e9 / ns) as u64),
-        samples_ns: None,
-        states: Vec::new(),
-        shared_cpu: Vec::new(),
-        lies_in: None,
-        bare_ns: None,
-        huge_page_share: None,
+        ..measurement
     }
 }
 

@@ -204,64 +204,43 @@ fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError
 
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{Capabilities, CellId, ModuleId, SpeSite, Topology};
+    use cellworks_machine::Capabilities;
 
     use super::*;
     use crate::function::Function;
     use crate::plan::Timed;
     use crate::request::{Count, Iterations, Limits, Request};
     use crate::sample::TimedLoop;
+    use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
     /// A plan for two SPEs that move 1,024 bytes in each operation, with at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
-        let site = SpeSite {
-            cell: CellId::new(0),
-            core: None,
-            place: String::new(),
-        };
-        let topology = Topology::new("a pair", vec![ModuleId::new(0)], vec![site; 2]);
         let limits = Limits {
-            block_bytes_max: 16 << 10,
-            local_store_bytes: 256 << 10,
-            memory_bytes_max: 1 << 28,
-            staging_bytes_max: None,
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
+            ..LIMITS
         };
         let request = Request {
             spes: Count::Shared(2),
             keep_samples,
             ..Request::new(function)
         };
-        request.plan(&topology, &limits).unwrap()
+        request.plan(&single(2), &limits).unwrap()
     }
 
     #[test]
     fn the_warm_up_the_rounds_and_the_idle_time_follow_from_the_capabilities() {
-        let site = SpeSite {
-            cell: CellId::new(0),
-            core: None,
-            place: String::new(),
-        };
         let plan = |iterations, is_steady, sleeps| {
-            let topology = Topology::new("a machine", vec![ModuleId::new(0)], vec![site.clone()])
-                .with_capabilities(Capabilities {
-                    is_steady,
-                    sleeps,
-                    ..Capabilities::default()
-                });
-            let limits = Limits {
-                block_bytes_max: 16 << 10,
-                local_store_bytes: 256 << 10,
-                memory_bytes_max: 1 << 28,
-                staging_bytes_max: None,
-                bandwidth_bytes_per_s_max: None,
-            };
+            let topology = single(1).with_capabilities(Capabilities {
+                is_steady,
+                sleeps,
+                ..Capabilities::default()
+            });
             let request = Request {
                 iterations,
                 ..Request::new(Function::WakeUp)
             };
-            request.plan(&topology, &limits).unwrap()
+            request.plan(&topology, &LIMITS).unwrap()
         };
         let span = Span::from_nanoseconds(7_000);
         for (iterations, is_steady, warm_up, steady) in [

@@ -179,19 +179,15 @@ fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
 
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{Capabilities, CellId, Span, SpeSite};
+    use cellworks_machine::{Capabilities, Span};
 
     use super::*;
+    use crate::test_data::{LIMITS, site};
 
     const MB: usize = 1 << 20;
 
     /// SPEs in these Cells, beside these of `modules` memory modules.
     fn topology(sites: &[(u16, u16)], modules: u16) -> Topology {
-        let site = |&(cell, _): &(u16, u16)| SpeSite {
-            cell: CellId::new(cell),
-            core: None,
-            place: String::new(),
-        };
         let cells = sites.iter().map(|(cell, _)| cell).max().unwrap() + 1;
         let of_cell = |cell| sites.iter().find(|(of, _)| *of == cell).unwrap().1;
         let of_cells = (0..cells).map(|cell| ModuleId::new(of_cell(cell)));
@@ -199,7 +195,7 @@ mod tests {
         Topology::new(
             "a machine",
             of_cells.collect(),
-            sites.iter().map(site).collect(),
+            sites.iter().map(|(cell, _)| site(*cell)).collect(),
         )
         .with_modules_of_spes(of_spes.collect())
         .with_modules(modules)
@@ -207,11 +203,8 @@ mod tests {
 
     fn limits(memory_bytes_max: usize) -> Limits {
         Limits {
-            block_bytes_max: 16 << 10,
-            local_store_bytes: 256 << 10,
             memory_bytes_max,
-            staging_bytes_max: None,
-            bandwidth_bytes_per_s_max: None,
+            ..LIMITS
         }
     }
 

@@ -294,32 +294,19 @@ fn times(span: Span, count: usize) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use cellworks_machine::{CellId, SpeSite};
-
     use super::*;
     use crate::function::Function;
+    use crate::test_data::{LIMITS, site};
 
     #[test]
     fn a_pair_is_measured_both_ways_where_the_ways_differ() {
         // SPEs 0 and 1 are on one Cell, and SPE 2 on another one with a separate memory module.
-        let site = |cell| SpeSite {
-            cell: CellId::new(cell),
-            core: None,
-            place: String::new(),
-        };
         let [first, second] = [0, 1].map(ModuleId::new);
         let sites = [0, 0, 1].map(site).into();
         let blade = Topology::new("a blade", vec![first, second], sites);
-        let limits = Limits {
-            block_bytes_max: 16 << 10,
-            local_store_bytes: 256 << 10,
-            memory_bytes_max: 1 << 28,
-            staging_bytes_max: None,
-            bandwidth_bytes_per_s_max: None,
-        };
         let [zero, one, two] = [0, 1, 2].map(SpeId::new);
         let planned = |request: Request, primitive| {
-            PairsTask::plan(&request, primitive, &blade, &limits).unwrap()
+            PairsTask::plan(&request, primitive, &blade, &LIMITS).unwrap()
         };
         let of = |primitive| Request::new(Function::Matrix(primitive));
 

@@ -1,49 +1,13 @@
-use cellworks_machine::{ModuleId, SpeSite};
-
 use super::*;
-use crate::{Latency, Parameters, Settings};
-
-fn topology() -> Topology {
-    let site = |cell| SpeSite {
-        cell: CellId::new(cell),
-        core: None,
-        place: String::new(),
-    };
-    let modules = vec![ModuleId::new(0); 2];
-    Topology::new("two pairs", modules, [0, 0, 1, 1].map(site).into())
-}
+use crate::Parameters;
+use crate::test_data::{measurement, parameters, two_pairs};
 
 fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
-    Measurement {
-        function,
-        parameters: Parameters {
-            spes: 2,
-            cell,
-            module: None,
-            between: Between::SpeSpe,
-            buffers: None,
-            settings: Settings::default(),
-        },
-        iterations: 100,
-        rounds: 6,
-        samples: 100,
-        outliers: 0,
-        latency_ns: Latency {
-            mean: ns,
-            min: ns,
-            p50: ns,
-            p99: ns,
-            max: ns,
-        },
-        median_interval_ns: None,
-        bandwidth_bytes_per_s: None,
-        samples_ns: None,
-        states: Vec::new(),
-        shared_cpu: Vec::new(),
-        lies_in: None,
-        bare_ns: None,
-        huge_page_share: None,
-    }
+    let parameters = Parameters {
+        cell,
+        ..parameters(2, Between::SpeSpe)
+    };
+    measurement(function, parameters, ns)
 }
 
 /// A matrix of four SPEs in which every way takes `ns`.
@@ -80,7 +44,7 @@ fn said(
     matrices: &[Matrix],
     reference: Option<&Reference>,
 ) -> Vec<String> {
-    let said = unsteady(&topology(), measurements, matrices, reference);
+    let said = unsteady(&two_pairs(), measurements, matrices, reference);
     let end = format!("; {WHAT_TO_DO}");
     said.iter()
         .map(|one| {

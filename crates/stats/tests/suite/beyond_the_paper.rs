@@ -4,18 +4,15 @@
 use std::time::Instant;
 
 use cellworks_host::Host;
-use cellworks_machine::{LOCAL_STORE_BYTES, Machine, Span};
+use cellworks_machine::{Machine, Span};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
-/// Limits for views that are the memory itself.
+/// The limits of a machine on which a view is the memory itself, and that has little memory.
 const LIMITS: Limits = Limits {
-    block_bytes_max: 64 << 20,
-    local_store_bytes: LOCAL_STORE_BYTES,
     memory_bytes_max: 4 << 20,
-    staging_bytes_max: None,
-    bandwidth_bytes_per_s_max: None,
+    ..crate::LIMITS
 };
 
 /// Limits for views in a local store.
@@ -40,13 +37,7 @@ fn few(function: Function) -> Request {
 /// Enough copies of `bytes` bytes that they take longer than to read a slow clock.
 fn copies(bytes: usize) -> Request {
     let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
-    Request {
-        settings: Settings {
-            block_bytes: Some(bytes),
-            ..times(iterations as u64, Function::Copy).settings
-        },
-        ..times(iterations as u64, Function::Copy)
-    }
+    times(iterations as u64, Function::Copy).with_block(bytes)
 }
 
 /// Walks of 1,024 nodes each.

@@ -3,19 +3,12 @@
 
 use std::ops::ControlFlow;
 
+use crate::LIMITS;
 use cellworks_host::Host;
-use cellworks_machine::{CellId, LOCAL_STORE_BYTES, Machine, ModuleId, Span};
+use cellworks_machine::{CellId, Machine, ModuleId, Span};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, MeasureError, Measured, Measurement,
     Request, Settings, Visits, characterize, measure,
-};
-
-const LIMITS: Limits = Limits {
-    block_bytes_max: 64 << 20,
-    local_store_bytes: LOCAL_STORE_BYTES,
-    memory_bytes_max: 1 << 30,
-    bandwidth_bytes_per_s_max: None,
-    staging_bytes_max: None,
 };
 
 /// The result of all visits, including this one.
@@ -123,13 +116,7 @@ fn the_papers_examples_in_cell_0() {
         module: Some(ModuleId::new(0)),
         ..few(function)
     };
-    let kilobyte = |function, spes| Request {
-        settings: Settings {
-            block_bytes: Some(1_024),
-            ..example(function, spes).settings
-        },
-        ..example(function, spes)
-    };
+    let kilobyte = |function, spes| example(function, spes).with_block(1_024);
     let strided = |request: Request| Request {
         settings: Settings {
             stride_bytes: Some(2_048),
@@ -137,13 +124,7 @@ fn the_papers_examples_in_cell_0() {
         },
         ..request
     };
-    let line = |function, spes| Request {
-        settings: Settings {
-            block_bytes: Some(128),
-            ..strided(example(function, spes)).settings
-        },
-        ..strided(example(function, spes))
-    };
+    let line = |function, spes| strided(example(function, spes)).with_block(128);
     let requests = [
         kilobyte(Function::DmaGet, Count::Shared(3)),
         kilobyte(Function::DmaPut, Count::Shared(6)),
@@ -241,12 +222,8 @@ fn every_legal_size_of_a_block() {
         ] {
             let repeated = if bytes < 1 << 10 { few } else { very_few };
             let request = Request {
-                settings: Settings {
-                    block_bytes: Some(bytes),
-                    ..repeated(function).settings
-                },
                 spes: Count::Private(2),
-                ..repeated(function)
+                ..repeated(function).with_block(bytes)
             };
             measured(&host, &request);
         }
@@ -294,12 +271,8 @@ fn variables_of_every_size() {
             measured(
                 &host,
                 &Request {
-                    settings: Settings {
-                        block_bytes: Some(bytes),
-                        ..few(Function::FetchSet).settings
-                    },
                     spes,
-                    ..few(Function::FetchSet)
+                    ..few(Function::FetchSet).with_block(bytes)
                 },
             );
         }
@@ -431,13 +404,9 @@ fn a_local_store_that_is_too_small_is_an_error_and_no_hang() {
     for (between_spes, on) in [(false, "SPE 0: "), (true, "SPE 0: ")] {
         let spes = Count::Shared(if between_spes { 2 } else { 1 });
         let request = Request {
-            settings: Settings {
-                block_bytes: Some(32 << 10),
-                ..few(Function::DmaGet).settings
-            },
             spes,
             between_spes,
-            ..few(Function::DmaGet)
+            ..few(Function::DmaGet).with_block(32 << 10)
         };
         let plan = request.plan(host.topology(), &LIMITS).unwrap();
         let message = measure(&host, &plan).unwrap_err().to_string();

@@ -1,25 +1,17 @@
-//! Matrices: which pairs are planned, what is measured on this computer, and what is refused.
+//! Matrices: which pairs are planned, what this computer measures, and which requests are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use crate::skipped::skipped;
+use crate::{LIMITS, site};
 use cellworks_host::Host;
 use cellworks_machine::{
-    Capabilities, CellId, Distance, LOCAL_STORE_BYTES, Machine, ModuleId, Span, SpeId, SpeSite,
-    Topology,
+    Capabilities, CellId, Distance, Machine, ModuleId, Span, SpeId, SpeSite, Topology,
 };
 use cellworks_stats::{
     Count, Function, Iterations, Limits, Matrix, MeasureError, Measured, Plan, Polling, Primitive,
-    Request, Settings, Visits,
-};
-
-const LIMITS: Limits = Limits {
-    block_bytes_max: 64 << 20,
-    local_store_bytes: LOCAL_STORE_BYTES,
-    memory_bytes_max: 1 << 30,
-    staging_bytes_max: None,
-    bandwidth_bytes_per_s_max: None,
+    Request, Visits,
 };
 
 const MILLISECOND: Span = Span::from_nanoseconds(1_000_000);
@@ -28,7 +20,8 @@ fn milliseconds(count: u64) -> Span {
     Span::from_nanoseconds(count * 1_000_000)
 }
 
-/// Two sockets of 12 Cells of 12 cores of two hardware threads: 576 CPUs, first all first threads.
+/// Two sockets of 12 Cells with 12 cores each. A core has two hardware threads, so there are 576
+/// CPUs. CPUs 0 to 287 are the first threads of the cores, and the others the second threads.
 fn two_sockets() -> Topology {
     let site = |cpu: u16| SpeSite {
         cell: CellId::new(cpu % 288 / 12),
@@ -43,7 +36,7 @@ fn two_sockets() -> Topology {
     )
 }
 
-fn of(primitive: Primitive) -> Request {
+fn matrix_of(primitive: Primitive) -> Request {
     Request::new(Function::Matrix(primitive))
 }
 
@@ -58,6 +51,10 @@ fn measure_matrix(
     }
 }
 
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn plan(topology: &Topology, request: &Request) -> Plan {
     request.plan(topology, &LIMITS).unwrap()
 }
@@ -65,13 +62,13 @@ fn plan(topology: &Topology, request: &Request) -> Plan {
 fn within(primitive: Primitive, budget: Span) -> Request {
     Request {
         budget: Some(budget),
-        ..of(primitive)
+        ..matrix_of(primitive)
     }
 }
 
 #[test]
 fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
-    let request = of(Primitive::Copy);
+    let request = matrix_of(Primitive::Copy);
     let capabilities = Capabilities {
         is_steady: true,
         ..Capabilities::default()
@@ -104,10 +101,6 @@ fn a_steady_matrix_has_every_pair_for_ten_microseconds_and_blocks_that_fit() {
     }
 }
 
-fn go_on(_: usize, _: usize) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
 fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
     let mut counts = BTreeMap::new();
     for key in keys {
@@ -131,7 +124,7 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
         "{}",
         plan.estimated_time().unwrap()
     );
-    // 2 ms to measure each, and 0.2 ms to hand it over.
+    // A pair takes 2 ms, and 0.2 ms until its SPEs have their commands.
     assert_eq!(plan.pairs().len(), 136_363);
 }
 
@@ -155,7 +148,7 @@ fn a_minute_on_576_cpus_covers_every_class_and_every_pair_of_cells() {
         let cells = [a, b].map(|spe| topology.cell_of(spe));
         (cells[0].min(cells[1]), cells[0].max(cells[1]))
     };
-    // Those of one Cell, too: 24 of them, and 24 * 23 / 2 of two.
+    // 24 pairs within a Cell, and 24 * 23 / 2 pairs of two Cells.
     let early = count(pairs[..36 + 300].iter().map(cells));
     assert_eq!(early.len(), 300);
 
@@ -163,7 +156,7 @@ fn a_minute_on_576_cpus_covers_every_class_and_every_pair_of_cells() {
     assert_eq!(different.len(), pairs.len(), "a pair comes twice");
     assert!(pairs.iter().all(|(a, b)| a != b));
 
-    // The others are spread evenly: each SPE has its share, 95 of 27,272 pairs, more or less.
+    // The other pairs are spread evenly over the SPEs: of 27,272 pairs, each SPE is in about 95.
     let each = count(pairs.iter().flat_map(|&(a, b)| [a, b]));
     assert_eq!(each.len(), 576);
     assert!(each.values().all(|pairs| (50..160).contains(pairs)));
@@ -174,7 +167,7 @@ fn the_same_request_gives_the_same_plan() {
     let request = within(Primitive::Signal, milliseconds(1_000));
     let plans = [(), ()].map(|()| plan(&two_sockets(), &request));
     assert_eq!(plans[0].pairs(), plans[1].pairs());
-    // A longer one begins with the same pairs.
+    // The plan of a longer budget begins with the same pairs.
     let longer = plan(
         &two_sockets(),
         &within(Primitive::Signal, milliseconds(2_000)),
@@ -188,7 +181,7 @@ fn the_same_request_gives_the_same_plan() {
 #[test]
 fn all_pairs_are_measured_if_they_fit_or_no_budget_was_given() {
     let topology = two_sockets();
-    let all = plan(&topology, &of(Primitive::Mailbox));
+    let all = plan(&topology, &matrix_of(Primitive::Mailbox));
     assert_eq!(all.pairs().len(), 576 * 575 / 2);
     assert_eq!(
         all.estimated_time().unwrap(),
@@ -209,32 +202,18 @@ fn a_short_budget_measures_some_pairs_at_each_distance_and_each_of_them_shorter(
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
-    let lone = Topology::new(
-        "a computer",
-        vec![ModuleId::new(0)],
-        vec![SpeSite {
-            cell: CellId::new(0),
-            core: None,
-            place: String::new(),
-        }],
-    );
+fn requests_that_cannot_be_measured_are_refused() {
+    let lone = Topology::new("a computer", vec![ModuleId::new(0)], vec![site(0)]);
     let sockets = two_sockets();
-    let copy_of = |bytes| Request {
-        settings: Settings {
-            block_bytes: Some(bytes),
-            ..Settings::default()
-        },
-        ..of(Primitive::Copy)
-    };
+    let copy_of = |bytes| matrix_of(Primitive::Copy).with_block(bytes);
     let module = |primitive, module| Request {
         module: Some(ModuleId::new(module)),
-        ..of(primitive)
+        ..matrix_of(primitive)
     };
     let cases = [
         (
             &lone,
-            of(Primitive::Atomic),
+            matrix_of(Primitive::Atomic),
             "a matrix needs two SPEs, and a computer has 1; use a machine that has more, or allow \
              the process more CPUs",
         ),
@@ -242,19 +221,13 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 polling: Some(Polling::Reads),
-                ..of(Primitive::Mailbox)
+                ..matrix_of(Primitive::Mailbox)
             },
             "a mailbox matrix has no way of polling: only atomic has; leave it out",
         ),
         (
             &sockets,
-            Request {
-                settings: Settings {
-                    block_bytes: Some(4),
-                    ..Settings::default()
-                },
-                ..of(Primitive::Atomic)
-            },
+            matrix_of(Primitive::Atomic).with_block(4),
             "an atomic matrix has no block size: it carries one word; leave it out",
         ),
         (
@@ -295,7 +268,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 cell: Some(CellId::new(0)),
-                ..of(Primitive::Mailbox)
+                ..matrix_of(Primitive::Mailbox)
             },
             "a mailbox matrix has no Cell: it takes every pair of SPEs as it is; leave it out",
         ),
@@ -303,7 +276,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 spes: Count::Shared(3),
-                ..of(Primitive::Copy)
+                ..matrix_of(Primitive::Copy)
             },
             "a copy matrix has no number of SPEs: it takes every pair of SPEs as it is; leave it out",
         ),
@@ -311,7 +284,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 spes: Count::Private(1),
-                ..of(Primitive::Copy)
+                ..matrix_of(Primitive::Copy)
             },
             "a copy matrix has no private buffers: it takes every pair of SPEs as it is; leave it out",
         ),
@@ -319,7 +292,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 between_spes: true,
-                ..of(Primitive::Signal)
+                ..matrix_of(Primitive::Signal)
             },
             "a signal matrix has no form between SPEs: it takes every pair of SPEs as it is; leave it \
              out",
@@ -328,7 +301,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 iterations: Iterations::Exactly(7),
-                ..of(Primitive::Signal)
+                ..matrix_of(Primitive::Signal)
             },
             "a signal matrix has no number of iterations: each pair is measured for a time; leave it out",
         ),
@@ -336,7 +309,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 warm_up: Some(7),
-                ..of(Primitive::Signal)
+                ..matrix_of(Primitive::Signal)
             },
             "a signal matrix has no warm-up: each pair is measured for a time; leave it out",
         ),
@@ -344,7 +317,7 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             Request {
                 keep_samples: true,
-                ..of(Primitive::Signal)
+                ..matrix_of(Primitive::Signal)
             },
             "a signal matrix has no samples: it has a median of each pair; leave it out",
         ),
@@ -379,14 +352,7 @@ fn what_cannot_be_measured_is_refused() {
         local_store_bytes: 16 << 10,
         ..LIMITS
     };
-    let large = Request {
-        settings: Settings {
-            block_bytes: Some(16 << 10),
-            ..Settings::default()
-        },
-        ..of(Primitive::Copy)
-    };
-    let error = large.plan(&sockets, &small).map(|_| ());
+    let error = copy_of(16 << 10).plan(&sockets, &small).map(|_| ());
     assert_eq!(
         error.unwrap_err().to_string(),
         "a block of 16384 bytes: a local store of 16384 has no room for the one that is sent and \
@@ -396,39 +362,26 @@ fn what_cannot_be_measured_is_refused() {
 
 /// Every primitive, with each way of polling.
 fn every_request() -> Vec<Request> {
-    let mut requests: Vec<_> = [
-        Primitive::Mailbox,
-        Primitive::Signal,
-        Primitive::Atomic,
-        Primitive::Copy,
-    ]
-    .map(of)
-    .into();
+    let mut requests: Vec<_> = Primitive::ALL.map(matrix_of).into();
     requests.push(Request {
         polling: Some(Polling::CompareAndSwap),
-        ..of(Primitive::Atomic)
+        ..matrix_of(Primitive::Atomic)
     });
-    requests.push(Request {
-        settings: Settings {
-            block_bytes: Some(4),
-            ..Settings::default()
-        },
-        ..of(Primitive::Copy)
-    });
+    requests.push(matrix_of(Primitive::Copy).with_block(4));
     requests
 }
 
 fn measured(host: &Host, request: &Request) -> Matrix {
     let plan = plan(host.topology(), request);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let matrix = measure_matrix(host, &plan, &mut |done, of| {
-        told.push((done, of));
+        reported.push((done, of));
         ControlFlow::Continue(())
     })
     .unwrap_or_else(|error| panic!("{request:?}: {error}"));
     let of = plan.pairs().len();
     let expected: Vec<_> = (1..=of).map(|done| (done, of)).collect();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(matrix.pairs_measured, of);
     matrix
 }
@@ -524,9 +477,9 @@ fn the_variable_is_placed_where_it_was_asked_for() {
     }
 }
 
-/// Stand-in cores: many SPEs, which this computer's CPUs take turns to be.
+/// There are more SPEs than this computer has CPUs, so SPEs take turns on a CPU.
 #[test]
-fn a_sampled_matrix_says_what_it_measured_and_what_not() {
+fn a_sampled_matrix_tells_which_pairs_it_measured() {
     let host = Host::builder().spes(64).build().unwrap();
     let matrix = measured(&host, &within(Primitive::Atomic, milliseconds(100)));
     assert_eq!((matrix.pairs, matrix.pairs_measured), (64 * 63 / 2, 45));
@@ -537,7 +490,7 @@ fn a_sampled_matrix_says_what_it_measured_and_what_not() {
 }
 
 #[test]
-fn an_interrupted_matrix_has_what_was_measured_until_then() {
+fn an_interrupted_matrix_has_the_pairs_that_were_measured() {
     let host = Host::builder().spes(4).build().unwrap();
     for primitive in [Primitive::Copy, Primitive::Signal] {
         let plan = plan(host.topology(), &within(primitive, milliseconds(12)));
@@ -552,15 +505,15 @@ fn an_interrupted_matrix_has_what_was_measured_until_then() {
 }
 
 #[test]
-fn a_local_store_that_is_too_small_is_named_and_nobody_waits_for_ever() {
+fn a_local_store_that_is_too_small_is_named_and_the_run_ends() {
     let host = Host::builder()
         .spes(3)
         .local_store_bytes(4096)
         .build()
         .unwrap();
-    // The plan was made for larger ones.
+    // The plan was made for larger local stores.
     let plan = plan(host.topology(), &within(Primitive::Copy, milliseconds(6)));
-    let error = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));
+    let error = measure_matrix(&host, &plan, &mut go_on);
     let message = error.unwrap_err().to_string();
     assert!(
         message.starts_with("SPE 0: ") && message.contains("the block that is sent"),
@@ -576,7 +529,7 @@ fn a_plan_for_another_machine_is_refused() {
         &within(Primitive::Mailbox, milliseconds(40)),
     );
     let host = Host::builder().spes(2).build().unwrap();
-    let _ = measure_matrix(&host, &plan, &mut |_, _| ControlFlow::Continue(()));
+    let _ = measure_matrix(&host, &plan, &mut go_on);
 }
 
 #[test]
@@ -588,9 +541,9 @@ fn a_memory_matrix_of_this_computer_has_both_figures_in_each_cell() {
             ..Request::new(Function::Memory).with_block(1 << 20)
         };
         let plan = plan(host.topology(), &request);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let measured = Visits::of(plan).visit(&host, false, &mut |done, all| {
-            told.push((done, all));
+            reported.push((done, all));
             ControlFlow::Continue(())
         });
         let Measured::Memory(matrix) = measured.unwrap() else {
@@ -598,19 +551,22 @@ fn a_memory_matrix_of_this_computer_has_both_figures_in_each_cell() {
         };
         let all = matrix.rows.len() * matrix.modules;
         assert_eq!(matrix.modules, host.topology().modules().len());
-        assert_eq!(told, (1..=all).map(|done| (done, all)).collect::<Vec<_>>());
+        assert_eq!(
+            reported,
+            (1..=all).map(|done| (done, all)).collect::<Vec<_>>()
+        );
         for cell in matrix.cells.iter().flatten() {
             let cell = cell.unwrap();
             assert!(cell.latency_ns > 0.0, "{cell:?}");
             assert!(cell.bandwidth_bytes_per_s > 0, "{cell:?}");
-            // `None` in a sandbox that does not let the system be asked.
+            // `None` in a sandbox that forbids the system call.
             assert_ne!(cell.verified, Some(false), "{cell:?}");
         }
     }
 }
 
 #[test]
-fn an_interrupted_memory_matrix_has_what_was_measured() {
+fn an_interrupted_memory_matrix_has_the_modules_that_were_measured() {
     let host = Host::builder().spes(1).build().unwrap();
     let two_nodes = host.topology().clone().with_modules(2);
     let request = Request {

@@ -1,6 +1,7 @@
 //! Requests for made-up machines: placement, defaults, and every refusal.
 
-use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, SpeSite, Topology};
+use crate::site;
+use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, Settings,
     characterize,
@@ -14,14 +15,6 @@ const CELL: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
     staging_bytes_max: Some(16 << 10),
 };
-
-fn site(cell: u16) -> SpeSite {
-    SpeSite {
-        cell: CellId::new(cell),
-        core: None,
-        place: String::new(),
-    }
-}
 
 /// The machine of the paper: two Cells of 8 SPEs, each with a memory module.
 fn blade() -> Topology {
