@@ -1,4 +1,4 @@
-//! Flags that several commands have, those of the small commands, and how numbers are read.
+//! Flags that several commands share, the flags of small commands, and the parsers of numbers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,11 +37,11 @@ Examples:
   cellworks machine scc --html scc.html
       The mesh of a simulated machine with its elements.";
 
-/// Shows what a machine is made of: of this computer packages, L3 groups, cores and hardware
+/// Shows the parts of a machine. For this computer these are packages, L3 groups, cores, hardware
 /// threads, NUMA nodes with their distances, caches, clocks and limits.
 ///
-/// An L3 group is the CPUs under one last-level cache, a NUMA node the memory beside some CPUs. A
-/// simulated machine has elements on rings or a mesh.
+/// An L3 group is the CPUs under one last-level cache. A NUMA node is the memory beside some CPUs.
+/// A simulated machine has elements on rings or a mesh.
 #[derive(Args)]
 #[command(after_help = MACHINE_AFTER_HELP)]
 pub(crate) struct MachineArgs {
@@ -59,7 +59,7 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// This computer, in this format.
+    /// The arguments that describe this computer in this format.
     pub fn of_this_computer(format: Format) -> Self {
         Self {
             machine: HOST.to_owned(),
@@ -74,7 +74,7 @@ impl MachineArgs {
     }
 }
 
-/// What is done on a machine has these flags.
+/// Flags of all commands that work on a machine.
 #[derive(Args)]
 pub(crate) struct CommonArgs {
     /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
@@ -101,7 +101,7 @@ pub(crate) struct CommonArgs {
 #[derive(Clone)]
 pub(crate) struct Cpus(pub BTreeSet<u32>);
 
-/// How a simulated machine is simulated.
+/// Flags of simulated machines.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
@@ -138,19 +138,19 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// The first of these flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
+    /// The first of these flags that the user has given.
+    pub fn first_given(&self) -> Option<&'static str> {
         let of_many = [
             (self.limit.is_some(), "--limit"),
             (self.seed.is_some(), "--seed"),
             (self.hazards.is_some(), "--hazards"),
             (self.system_calls, "--system-calls"),
         ];
-        self.of_one_run().or_else(|| first_given(&of_many))
+        self.single_run_flag().or_else(|| first_given(&of_many))
     }
 
-    /// The first of the flags that show what happens in one run, if one was given.
-    pub fn of_one_run(&self) -> Option<&'static str> {
+    /// The first flag for a single run that the user has given.
+    pub fn single_run_flag(&self) -> Option<&'static str> {
         first_given(&[
             (self.trace.is_some(), "--trace"),
             (self.counters, "--counters"),
@@ -158,7 +158,7 @@ impl SimulationArgs {
     }
 }
 
-/// What to do about hazards.
+/// What the simulation does about hazards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hazards {
     /// nothing: they are not looked for
@@ -169,11 +169,11 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`, or two of one program of `run`: two machines, or two days; or
-/// several runs of each. A file may be `-`, standard input.
+/// Compares two results of `stats`, or two of one program of `run`, for example of two machines or
+/// two days. Each side may have several runs. A file may be `-`, standard input.
 ///
-/// Prints for everything that both have measured the second divided by the first, and for `stats`
-/// the interval of that ratio.
+/// For each figure that both sides have, prints the second divided by the first. For `stats` it
+/// also prints the interval of that ratio.
 #[derive(Args)]
 #[command(after_help = COMPARE_AFTER_HELP, override_usage = COMPARE_USAGE)]
 pub(crate) struct CompareArgs {
@@ -181,17 +181,18 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "FILE", required = true, value_parser = input())]
     pub files: Vec<PathBuf>,
 
-    /// The JSON of all runs of the second side, where a side has several: their medians are
-    /// compared, and how far the runs are apart is the interval
+    /// The JSON of all runs of the second side, if a side has several. The medians of the runs are
+    /// compared, and the interval shows how far apart the runs are
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = input())]
     pub with: Vec<PathBuf>,
 
-    /// Ends with exit code 4 if the second run is slower by more than this, such as 5%: in a time
-    /// or a rate that both have measured, beyond both intervals where these are known
+    /// Ends with exit code 4 if a time or a rate of the second run is worse by more than this, such
+    /// as 5%. Where intervals are known, it must be worse beyond both of them
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
-    /// Compares runs that cannot be relied upon, too, because they were disturbed or are uncertain
+    /// Compares runs that cannot be relied upon, too: runs that were disturbed, or that are
+    /// uncertain
     #[arg(long)]
     pub untrusted: bool,
 
@@ -215,9 +216,10 @@ Examples:
 Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
 cannot be relied upon, 4 the second run is slower by more than --threshold.";
 
-/// Simulates what papers have published, and prints both numbers and the error.
+/// Simulates the experiments of papers, and prints the published and the simulated numbers with the
+/// error.
 ///
-/// Without PAPER it takes all of them. What a paper keeps back is predicted.
+/// Without PAPER it simulates all papers. Numbers that the project keeps back are predicted.
 #[derive(Args)]
 #[command(after_help = REPRODUCE_AFTER_HELP)]
 pub(crate) struct ReproduceArgs {
@@ -225,8 +227,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
     pub paper: Option<String>,
 
-    /// Simulates what takes long, too: of jack-rabbit the matrices of 3k and 4k and a million
-    /// bodies, which take about 4 minutes more on two CPUs
+    /// Simulates the experiments that take long, too. For jack-rabbit these are the matrices of 3k
+    /// and 4k and a million bodies, which take about 4 minutes more on two CPUs
     #[arg(long)]
     pub all: bool,
 
@@ -255,9 +257,9 @@ Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make n
 
 /// Lists the simulated machines that are built in, or shows one of them.
 ///
-/// A machine is shown as TOML: every number with its unit, its source and how sure it is. Saved and
-/// edited, it is a machine of your own. A file is checked and shown the same way; one that ends in
-/// .csv holds a matrix of one-way times between cores, in nanoseconds.
+/// A machine is shown as TOML, with the unit, the source and the certainty of every number. You can
+/// save and edit it to describe your own machine. A file is checked and shown in the same way. A
+/// file that ends in .csv has a matrix of one-way times between cores, in nanoseconds.
 #[derive(Args)]
 #[command(after_help = MACHINES_AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct MachinesArgs {
@@ -272,14 +274,14 @@ pub(crate) struct MachinesArgs {
     pub format: Format,
 }
 
-/// What is done with several machines.
+/// Commands that work on several machines.
 #[derive(Subcommand)]
 pub(crate) enum MachinesCommand {
     /// Lists the keys in which two descriptions differ, with the values of both
     Diff {
-        /// The one machine: its name, or a file
+        /// The first machine: its name, or a file
         a: String,
-        /// The other one
+        /// The second machine: its name, or a file
         b: String,
     },
 }
@@ -313,10 +315,10 @@ Examples:
 
 Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 
-/// Puts together what the shares of a sweep have found, as if one process had simulated all of it.
+/// Merges the results of the shares of a sweep, as if one process had simulated all of it.
 ///
-/// A share is what --share chooses of `run`, `reproduce` or `map ring`, or what a task of Slurm or
-/// MPI does. Results that no file has are named.
+/// A share is the part that --share chooses of `run`, `reproduce` or `map ring`, or the part of one
+/// task of Slurm or MPI. The command names the results that no file has.
 #[derive(Args)]
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {
@@ -332,7 +334,7 @@ pub(crate) struct MergeArgs {
     pub quiet: bool,
 }
 
-/// Where the result goes.
+/// Flags for the output of the result.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Options")]
 pub(crate) struct OutputArgs {
@@ -340,23 +342,24 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 
-    /// Writes the result as a page for a browser, too: one file that needs no network. With `-` the
-    /// page goes to standard output, and what --format says to standard error; so do --json and
-    /// --csv. A run that does not come to its end writes beside a file that is there
+    /// Writes the result also as a page for a browser, which is one file and needs no network. If
+    /// FILE is `-`, the page goes to standard output, and the output of --format to standard error.
+    /// The same holds for --json and --csv. An incomplete run does not replace an existing file,
+    /// but writes beside it
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Writes the result as JSON, too
+    /// Writes the result also as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Writes the result as CSV, too
+    /// Writes the result also as CSV
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }
 
 impl OutputArgs {
-    /// The files for the result, beside what is printed.
+    /// Opens the files for the result that flags name.
     pub fn files(&self) -> Result<ResultFiles, Failure> {
         let mut files = ResultFiles::default();
         for (flag, format, path) in [
@@ -371,14 +374,14 @@ impl OutputArgs {
         Ok(files)
     }
 
-    /// Whether the result is shown as JSON.
+    /// Whether the result is printed or written as JSON.
     pub fn has_json(&self) -> bool {
         self.json.is_some() || matches!(self.format, Format::Json)
     }
 }
 
 impl CommonArgs {
-    /// Refuses counters that nothing would show.
+    /// Refuses counters if no output would show them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
         match self.output.format {
@@ -390,12 +393,12 @@ impl CommonArgs {
         }
     }
 
-    /// ` --machine qs20` for the examples of a simulated machine, and for this computer the CPUs
-    /// that were chosen.
+    /// The flag ` --machine qs20` for the examples in messages about a simulated machine. For this
+    /// computer it is the flag with the chosen CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            // What an example names is there only with the same CPUs.
+            // The parts that an example names exist only with the same CPUs.
             false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 format!(" --cpus {}", cpus.join(","))
@@ -416,10 +419,10 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What is opened where a user writes `-` for a file that the command reads.
+/// The path that is opened if the user writes `-` for a file that the command reads.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
-/// A file that the command reads. `-` is standard input.
+/// A parser for a file that the command reads. `-` is standard input.
 pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| match path.as_os_str() == "-" {
         true => PathBuf::from(STANDARD_INPUT),
@@ -441,20 +444,20 @@ pub(crate) fn refuse_standard_input_twice<'p>(
     }
 }
 
-/// CPUs in Linux's notation.
+/// A parser for CPUs in Linux's notation.
 fn cpus(text: &str) -> Result<Cpus, String> {
     let cpus = cellworks_host::parse_cpus(text).filter(|cpus| !cpus.is_empty());
     cpus.map(Cpus)
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
-/// What chooses between runs that are as good as each other.
+/// A parser for the seed of random choices.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse();
     seed.map_err(|_| format!("a seed is a whole number from 0 to {}; use 1", u64::MAX))
 }
 
-/// How many percent, such as `5%`.
+/// A parser for a percentage such as `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').map(str::trim_end);
     let percent = number.and_then(|number| number.parse::<f64>().ok());
@@ -462,13 +465,13 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
 }
 
-/// How much time may pass on a simulated machine.
+/// A parser for the most time that may pass on a simulated machine.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
     above_0(text, "nothing happens in no time", RULE)
 }
 
-/// A time that is above 0, with its unit.
+/// A parser for a time that is above 0, with its unit.
 pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
     let is_negative = text.starts_with('-');
     let time = humantime::parse_duration(text.trim_start_matches('-'));
@@ -494,7 +497,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     )
 }
 
-/// The order of a matrix.
+/// A parser for the order of a matrix.
 pub(crate) fn order(text: &str) -> Result<u64, String> {
     number(
         text,
@@ -503,8 +506,8 @@ pub(crate) fn order(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A whole number, with a multiplier `k`, `m` or `g`. A size, of which a `kilo` is 1,024, may have
-/// its unit, too: `16KB` and `16KiB` are both `16k`, as results are printed.
+/// A whole number, which may have a multiplier `k`, `m` or `g`. A size, for which `kilo` is 1,024,
+/// may also have its unit: `16KB` and `16KiB`, as results are printed, mean `16k`.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at(end);

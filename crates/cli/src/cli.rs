@@ -1,4 +1,4 @@
-//! The commands that can be typed.
+//! The commands of `cellworks`, as clap parses them.
 
 use clap::{Parser, Subcommand};
 
@@ -33,7 +33,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it measures, simulates or searches.
+    /// Whether the command measures, simulates or searches.
     pub fn is_a_run(&self) -> bool {
         match self {
             Self::Stats(_) | Self::Run(_) | Self::Reproduce(_) => true,

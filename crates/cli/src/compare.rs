@@ -1,4 +1,4 @@
-//! `cellworks compare`: two results side by side, or several runs of each.
+//! `cellworks compare`: compares two results, or several runs of each side.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -8,7 +8,7 @@ use cellworks_report::{Comparison, Measured, compare, json, read};
 use crate::args::{CompareArgs, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::message::warn;
-use crate::output::{Printed, Views, both, show};
+use crate::output::{Printed, Views, combine, show};
 
 pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
@@ -40,10 +40,10 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     let format = arguments.output.format;
     let printed = Printed::ToStandardOutput;
     let shown = show(&comparison, &views, format, printed, files);
-    both(shown, slower.map_or(Ok(()), Err))
+    combine(shown, slower.map_or(Ok(()), Err))
 }
 
-/// The files of A and those of B.
+/// The files of side A and those of side B.
 fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     let (files, with) = (&arguments.files[..], &arguments.with[..]);
     match (files, with) {
@@ -60,7 +60,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     }
 }
 
-/// Refuses a run that is named twice on one side, where it would look like two that agree.
+/// Refuses a file that is named twice on one side, because it would look like two runs that agree.
 fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()
@@ -101,7 +101,7 @@ fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] if nothing in common has a slower side.
+/// [`Failure::Usage`] if the two sides have no time and no rate in common.
 fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
     let [a, b] = [&comparison.compared.a, &comparison.compared.b];
     let judged = comparison.slowdowns().count();

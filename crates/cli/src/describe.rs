@@ -1,4 +1,4 @@
-//! `cellworks machine`: what a machine is made of, as text, as a drawing and as JSON.
+//! `cellworks machine`: shows the parts of a machine as text, as a drawing and as JSON.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) 
         ids.insert(place, id);
     }
     let element = |name: String| ElementInfo { name, tile: None };
-    // A program knows SPEs by their ids.
+    // Programs identify SPEs by these ids.
     let spe = |cell: u16, number: u16| match ids.get(&(cell, number)) {
         Some(id) => format!("SPE {id}"),
         None => format!("SPE{number}, not used"),
@@ -174,7 +174,7 @@ fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) 
     (kind_of(&description.interconnect), cells)
 }
 
-/// What people call a kind of interconnect.
+/// The usual name of a kind of interconnect.
 pub(crate) fn kind_of(interconnect: &Interconnect) -> &'static str {
     match interconnect {
         Interconnect::Rings(_) => "rings",

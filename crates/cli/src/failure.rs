@@ -1,28 +1,29 @@
-//! How the command ends other than well, and what it says then.
+//! Failures of the command, with their exit codes and messages.
 
 use cellworks_report::{ReasonKind, Trust};
 
 use crate::message;
 
-/// How the command ends other than well.
+/// A failure of the command, or an early end.
 pub(crate) enum Failure {
-    /// The arguments make no sense, or the files that they name: exit code 2.
+    /// The arguments, or the files that they name, are wrong: exit code 2.
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
-    /// What was found was printed, but it cannot be relied upon: exit code 3 if the measurement was
-    /// disturbed or is uncertain, which another run may not be, and 1 if anything came out that
-    /// cannot be true, or failed.
+    /// The result was printed, but it cannot be relied upon. The exit code is 3 if the measurement
+    /// was disturbed or is uncertain, because another run may be better. It is 1 if a result cannot
+    /// be true, or a part failed.
     Untrusted(Trust),
-    /// What was compared is slower than the user allows: exit code 4.
+    /// The second side of a comparison is slower than the user allows: exit code 4.
     Slower(String),
-    /// The user pressed Ctrl-C: what a shell reports for a program that SIGINT ended, 128 + 2.
+    /// The user pressed Ctrl-C: exit code 130, which a shell reports for a program that SIGINT has
+    /// ended (128 + 2).
     Interrupted,
-    /// The reader of the output is gone: that is no error.
+    /// The reader of the output has closed it. This is no error.
     ClosedPipe,
 }
 
-/// The exit code; says why if it is not 0.
+/// The exit code of the command. Prints the message of a failure.
 pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
     match end {
         Ok(()) | Err(Failure::ClosedPipe) => 0,

@@ -1,5 +1,5 @@
-//! The kinds of machines that `--machine` names. Each is made here and nowhere else: what a command
-//! does on a machine is a [`Job`], which runs on all of them.
+//! The kinds of machines that `--machine` names. Only this file makes machines. A command gives its
+//! work as a [`Job`], which runs on every machine.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use cellworks_stats::Limits;
 use crate::args::{CommonArgs, HOST};
 use crate::failure::Failure;
 use crate::output::ResultFiles;
-use crate::session::{End, Session, Shown, Steps};
+use crate::session::{End, Session, SessionOptions, Steps};
 use crate::simulated::{self, Simulated, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 use crate::sweep::{Sweep, SweepArgs};
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of the machine of this name.
+    /// The kind of the machine with this name.
     pub fn of(machine: &str) -> Self {
         match machine {
             HOST => Self::ThisComputer,
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// What machines of this kind do, known before one is made.
+    /// The capabilities of machines of this kind, which are known before a machine is made.
     pub fn capabilities(self) -> Capabilities {
         match self {
             Self::ThisComputer => Capabilities::default(),
@@ -42,9 +42,9 @@ impl Kind {
     }
 }
 
-/// Refuses flags of sweeps for this computer.
+/// Refuses flags of sweeps on this computer.
 pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
-    match sweep.given() {
+    match sweep.first_given() {
         Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
             "{flag} with --machine {machine}: only simulations give the same results on every computer; choose a \
              simulated machine, such as --machine qs20, or leave {flag} out"
@@ -53,30 +53,30 @@ pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String
     }
 }
 
-/// What a command does on a machine, whichever it is.
+/// The work of a command on a machine of any kind.
 pub(crate) trait Job {
-    /// What is to be done on one machine.
+    /// The checked plan for one machine.
     type Plan;
-    /// What it finds.
+    /// The results, step by step.
     type Steps: Steps;
 
-    /// Plans the job. It is asked before a file is written or the user waits, and again if it turns
-    /// out that the machine allows less in its present state.
+    /// Plans the job. This is called before a file is written or the user waits, and again if the
+    /// machine turns out to allow less in its present state.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
-    /// Nothing yet of this plan.
+    /// The steps of a plan, without results.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
-    /// Which steps of the plan this process does on a simulated machine, and where their results
-    /// are kept. `machine` is all that says what the machine does.
+    /// The steps that this process does on a simulated machine, and the file of their results.
+    /// `machine` identifies the machine with everything that changes its results.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }
 
-    /// What is done about hazards, unless the flags say so.
+    /// What the simulation does about hazards if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
-    /// Does what was planned. `after` is told of each run what was done in it.
+    /// Does the plan. `after` is called after each run, with a text about the run.
     fn run<M: CellMachine>(
         plan: Self::Plan,
         machine: &M,
@@ -107,18 +107,23 @@ fn on_this_computer<J: Job>(
         .map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits());
-    // The arguments make sense on this computer, but it has not the memory now.
+    // The arguments are right for this computer, but at present it has too little memory.
     let plan = plan.map_err(|failure| match failure {
         Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
         failure => failure,
     })?;
     let machine = MachineInfo::of(host.topology(), None);
     let steps = job.steps(&plan, host.topology());
-    let session = Session::begin(machine, Some(surroundings), steps, Shown::of(common, files));
+    let session = Session::begin(
+        machine,
+        Some(surroundings),
+        steps,
+        SessionOptions::of(common, files),
+    );
     session.conclude(J::run(plan, host, &session, &mut |_| {}))
 }
 
-/// Where more CPUs were asked for than the host has, why it has no more.
+/// Adds the reason why the computer has no more CPUs to a failure that asks for more.
 fn with_cpus_left_out(failure: Failure, host: &Host) -> Failure {
     let topology = host.topology();
     let has = format!("{} has {}", topology.name(), topology.spes().len());
@@ -154,8 +159,8 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let shown = Shown::of(common, files).with(job.sweep(&plan, identity)?)?;
-    let session = machine.session(steps, shown);
+    let options = SessionOptions::of(common, files).with(job.sweep(&plan, identity)?)?;
+    let session = machine.session(steps, options);
     machine.run(&session, |after| {
         J::run(plan, &machine.sim, &session, after)
     })

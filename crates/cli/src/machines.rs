@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     })
 }
 
-/// What differs between two descriptions: a line for each key, with its value in both.
+/// The differences between two descriptions, with a line for each key and its value in both.
 fn diff(a: &str, b: &str) -> Result<String, Failure> {
     let read = |machine: &str| described(machine).map_err(Failure::Usage);
     let differences = read(a)?.differences(&read(b)?);
@@ -42,7 +42,7 @@ fn diff(a: &str, b: &str) -> Result<String, Failure> {
     Ok(machines::rows([headings].into_iter().chain(rows), width()))
 }
 
-/// The TOML of a machine: as it was written if it is built in, with its comments.
+/// The TOML of a machine. For a machine that is built in it is the original text with its comments.
 fn description(machine: &str) -> Result<String, Failure> {
     match Description::built_in_text(machine) {
         Some(text) => Ok(text.to_owned()),

@@ -36,14 +36,15 @@ fn main() -> ExitCode {
     let end = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
         Err(error) if error.use_stderr() => error.exit(),
-        // What `--help` and `--version` ask for.
+        // The text that `--help` or `--version` prints.
         Err(asked) => print(&asked.render().ansi().to_string()),
     };
     ExitCode::from(exit_code(end))
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
-    // Said before anything is measured. What `map exec` starts may not print.
+    // This is checked before anything is measured. `map exec` prints nothing itself, and its
+    // command may not need a standard output.
     if !matches!(command, Command::Map(arguments) if arguments.starts_a_command()) {
         check_standard_output()?;
     }

@@ -23,7 +23,7 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
             .ok_or_else(|| unknown(name, wanted))?;
     }
     let mut text = Vec::new();
-    // The page would show flags without their values otherwise.
+    // Without this call the page would show flags without their values.
     let usage = wanted.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
     clap_mangen::Man::new(wanted.clone().override_usage(usage))

@@ -1,4 +1,4 @@
-//! Printing results and messages.
+//! Prints results.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::message::warn;
 use crate::output_file::OutputFile;
 use crate::standard_output;
 
-/// How a result is shown.
+/// The format of a printed result.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -23,15 +23,15 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Where results are printed.
+/// The stream to which results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,
-    /// Where a trace is written to standard output.
+    /// A trace is written to standard output.
     ToStandardError,
 }
 
-/// Refuses to find what could not be printed.
+/// An error if standard output is closed, so that no result is computed that cannot be printed.
 pub(crate) fn check_standard_output() -> Result<(), Failure> {
     match standard_output::was_closed() {
         true => Err(Failure::Run(
@@ -47,7 +47,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_to(text, Printed::ToStandardOutput)
 }
 
-/// Prints; styles go where the reader is not a terminal or `NO_COLOR` is set.
+/// Prints without styles if the stream is not a terminal or `NO_COLOR` is set.
 fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
     let written = match printed {
         Printed::ToStandardOutput => {
@@ -66,9 +66,9 @@ fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
     }
 }
 
-/// A result in every form in which it is printed.
+/// The functions that turn a result into each format.
 pub(crate) struct Views<R> {
-    /// The table, in lines of at most as many columns as the number says.
+    /// The table, whose lines have at most this number of columns.
     pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
     pub json: fn(&R) -> String,
@@ -76,7 +76,7 @@ pub(crate) struct Views<R> {
 }
 
 impl<R> Views<R> {
-    /// The result in one of them.
+    /// The result in this format.
     fn view(&self, result: &R, format: Format) -> String {
         match format {
             Format::Table => (self.table)(result, width()),
@@ -86,13 +86,13 @@ impl<R> Views<R> {
     }
 }
 
-/// Longer lines are hard to read.
+/// The most columns of a table. Longer lines are hard to read.
 const WIDTH_MAX: usize = 120;
 
-/// Where there is less room, tables are broken by the terminal.
+/// The fewest columns of a table. On a narrower terminal the lines are broken.
 const WIDTH_MIN: usize = 60;
 
-/// How many columns tables may have: what the variable COLUMNS says, or the terminal has.
+/// The columns that tables may have, from the variable COLUMNS or the terminal.
 pub(crate) fn width() -> usize {
     let wanted = std::env::var("COLUMNS").ok();
     let wanted = wanted.and_then(|columns| columns.parse().ok());
@@ -104,13 +104,13 @@ pub(crate) fn width() -> usize {
     columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
 }
 
-/// The files that `--html`, `--json` and `--csv` name. A format stands for its flag, and none for
-/// the page.
+/// The files that `--html`, `--json` and `--csv` name. The key is the format of the flag, and
+/// `None` for the page.
 #[derive(Default)]
 pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
 
 impl ResultFiles {
-    /// Takes a file for a result in this format, or for the page.
+    /// Adds a file for a result in this format, or for the page if the format is `None`.
     ///
     /// # Errors
     ///
@@ -121,9 +121,9 @@ impl ResultFiles {
         Ok(())
     }
 
-    /// Refuses a file of another flag that one of these is.
+    /// Refuses a file of another flag if it is one of these files.
     pub fn refuse(&self, other: &OutputFile) -> Result<(), Failure> {
-        match self.0.iter().find(|(_, file)| file.is_where(other)) {
+        match self.0.iter().find(|(_, file)| file.is_same_file(other)) {
             Some((_, file)) => Err(other.refused(&format!("{} is written there", file.flag()))),
             None => Ok(()),
         }
@@ -135,7 +135,7 @@ impl ResultFiles {
         files.try_for_each(|(_, file)| file.refuse_to_replace(input))
     }
 
-    /// The same of several, where they are given.
+    /// Refuses to replace any of these files that the command reads, if they are given.
     pub fn refuse_to_replace_any<'i>(
         &self,
         inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
@@ -144,8 +144,8 @@ impl ResultFiles {
         inputs.try_for_each(|input| self.refuse_to_replace(input))
     }
 
-    /// Leaves alone the files that are there, because the run has not come to its end: the result
-    /// is written beside them, and that is said.
+    /// Keeps existing files, because the run is incomplete. The result is written beside them, and
+    /// a note tells the user.
     pub fn keep_what_is_there(&mut self) {
         for (_, file) in &mut self.0 {
             let kept = file.to_string();
@@ -158,19 +158,19 @@ impl ResultFiles {
         }
     }
 
-    /// The first flag of which there is a file.
+    /// The flag of the first file.
     pub fn flag(&self) -> Option<&'static str> {
         self.0.first().map(|(_, file)| file.flag())
     }
 
-    /// Whether there is to be a page.
+    /// Whether the page is written to a file.
     pub fn has_page(&self) -> bool {
         self.0.iter().any(|(format, _)| format.is_none())
     }
 }
 
-/// Prints a result in this format, and writes its files. It is printed to standard error if
-/// standard output has one of them.
+/// Prints a result in this format, and writes its files. The result is printed to standard error if
+/// one of the files is standard output.
 pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
@@ -192,14 +192,17 @@ pub(crate) fn show<R>(
             Ok(()) => file.complete(),
             Err(error) => Err(file.failed(&error)),
         };
-        end = both(saved, end);
+        end = combine(saved, end);
     }
     end
 }
 
-/// How the command ends of which one part ended so and the other so. The user has to see why it
-/// failed, so what cannot be the end of the process is said here.
-pub(crate) fn both(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
+/// Combines the ends of two parts of a command. The command can end with one failure only, so the
+/// message of the other one is printed here.
+pub(crate) fn combine(
+    first: Result<(), Failure>,
+    second: Result<(), Failure>,
+) -> Result<(), Failure> {
     match (first, second) {
         (Ok(()), end) | (end, Ok(()) | Err(Failure::ClosedPipe)) => end,
         (Err(Failure::ClosedPipe), end) => end,

@@ -1,15 +1,21 @@
 //! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
 //! A regular file is replaced as a whole when all of the result has been written. Until then, and
-//! if anything goes wrong, the file that was there stays as it is. The result is collected in a
-//! file without a name on the same disk, which the system removes however the process ends. Only
-//! [`OutputFile::complete`] copies it to a file beside the old one, and renames that.
+//! if anything fails, the old file stays as it is. The result is collected in a file without a name
+//! on the same disk, which the system removes however the process ends. [`OutputFile::complete`]
+//! then copies it to a new file beside the old one, and renames the new file.
 //!
-//! What a run has found that did not come to its end is written beside a file that is there
+//! The result of an incomplete run is written beside an existing file
 //! ([`OutputFile::keep_what_is_there`]).
 //!
-//! A device, a FIFO, and what is open already, such as standard output, cannot be replaced: it is
-//! written directly.
+//! A device, a FIFO, or a file that is already open, such as standard output, cannot be replaced.
+//! It is written directly.
+
+// Rejected: a temporary file with a name, beside the one that it replaces, while a run goes on.
+// Ctrl-C ends the process without destructors, and the file would stay. What is written has no name
+// until it is complete, and is copied then. The crate `atomic-write-file` saves the copy, but
+// leaves its file behind if renaming fails, or if Ctrl-C ends the process on a file system without
+// `O_TMPFILE`.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -26,14 +32,14 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 
-/// What a user writes for standard output, in place of a path.
+/// The path that a user writes for standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The folder in which the system lists what this process has open. An entry looks like a link, but
-/// what it leads to may have no name.
+/// The folder in which the system lists the open files of this process. An entry looks like a link,
+/// but the open file may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// How long a FIFO may have no reader: a shell starts both at once.
+/// The time that the command waits for the reader of a FIFO. A shell starts both at the same time.
 const READER: Duration = Duration::from_secs(1);
 
 /// A file that a flag names for a result.
@@ -41,31 +47,31 @@ const READER: Duration = Duration::from_secs(1);
 pub(crate) struct OutputFile {
     /// The flag, such as `--html`.
     flag: &'static str,
-    /// The file as the user has named it.
+    /// The path that the user has given.
     named: PathBuf,
-    /// The same file, where all symbolic links end.
+    /// The path after all symbolic links.
     path: PathBuf,
-    /// What is written to.
+    /// The open file that is written.
     to: File,
-    way: Way,
+    writing: Writing,
 }
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// To a file without a name, which takes its place in the end.
+enum Writing {
+    /// A file without a name is written, and replaces the old file at the end.
     Replaced,
-    /// Into what is there.
+    /// The existing file is written directly.
     Direct,
-    /// To where the command prints.
+    /// The standard output is written, to which the command also prints.
     StandardOutput,
 }
 
 impl OutputFile {
-    /// Opens the file, so that one that cannot be written is refused before anything is measured.
-    /// What is in a regular file stays there.
+    /// Opens the file before anything is measured, so that a file that cannot be written is refused
+    /// early. The content of a regular file stays as it is.
     ///
-    /// Waits for the reader of a FIFO, a second at the most.
+    /// Waits at most a second for the reader of a FIFO.
     ///
     /// # Errors
     ///
@@ -80,33 +86,33 @@ impl OutputFile {
             true => resolved(Path::new("/dev/stdout"))?,
             false => resolved(named)?,
         };
-        let way = way_to(&path)?;
-        let to = match way {
-            Way::Replaced => tempfile::tempfile_in(folder_of(&path))?,
-            Way::Direct => opened(&path)?,
-            Way::StandardOutput => stdout().as_fd().try_clone_to_owned()?.into(),
+        let writing = writing_to(&path)?;
+        let to = match writing {
+            Writing::Replaced => tempfile::tempfile_in(folder_of(&path))?,
+            Writing::Direct => opened(&path)?,
+            Writing::StandardOutput => stdout().as_fd().try_clone_to_owned()?.into(),
         };
         Ok(Self {
             flag,
             named: named.to_owned(),
             path,
             to,
-            way,
+            writing,
         })
     }
 
-    /// Whether this path leads to the same file, which need not exist.
+    /// Whether this path leads to the same file. The file need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
     }
 
     /// Whether the other is written to the same file.
-    pub fn is_where(&self, other: &Self) -> bool {
+    pub fn is_same_file(&self, other: &Self) -> bool {
         self.path == other.path || self.is_standard_output() && other.is_standard_output()
     }
 
-    /// Refuses to replace a file that the command reads. What does not exist, such as a machine
-    /// that is built in, is no file.
+    /// Refuses to replace a file that the command reads. An input that does not exist as a file,
+    /// such as a machine that is built in, is allowed.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
         match self.is(input) && input.exists() {
             true => Err(Failure::Usage(format!(
@@ -118,11 +124,11 @@ impl OutputFile {
         }
     }
 
-    /// Leaves alone what is in a regular file: what is written takes its place beside it, under the
-    /// name that is returned. `None` if there is nothing to lose.
+    /// Keeps the content of a regular file. The result gets a new name beside it, which is
+    /// returned. `None` if there is no content to keep.
     pub fn keep_what_is_there(&mut self) -> Option<PathBuf> {
         let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
-        if self.way != Way::Replaced || !is_there(&self.path) {
+        if self.writing != Writing::Replaced || !is_there(&self.path) {
             return None;
         }
         let mut name = self.path.file_stem().unwrap_or_default().to_owned();
@@ -136,29 +142,29 @@ impl OutputFile {
         Some(self.path.clone())
     }
 
-    /// The flag that names it, such as `--html`.
+    /// The flag that names the file, such as `--html`.
     pub fn flag(&self) -> &'static str {
         self.flag
     }
 
-    /// Whether it is written to where the command prints.
+    /// Whether the file is the standard output.
     pub fn is_standard_output(&self) -> bool {
-        self.way == Way::StandardOutput
+        self.writing == Writing::StandardOutput
     }
 
-    /// Whether it replaces what is there when it is complete, and is not to be seen before.
+    /// Whether the file replaces an old one when it is complete.
     pub fn is_replaced(&self) -> bool {
-        self.way == Way::Replaced
+        self.writing == Writing::Replaced
     }
 
-    /// The failure of the command where this file is not to be written.
+    /// The failure of the command if this file may not be written.
     pub fn refused(&self, why: &dyn Display) -> Failure {
         refused(self.flag, &self.named, why)
     }
 
-    /// The failure of the command where writing to this file has failed.
+    /// The failure of the command if a write to this file has failed.
     pub fn failed(&self, error: &io::Error) -> Failure {
-        if self.way == Way::StandardOutput && error.kind() == ErrorKind::BrokenPipe {
+        if self.writing == Writing::StandardOutput && error.kind() == ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
         }
         Failure::Run(format!(
@@ -167,21 +173,21 @@ impl OutputFile {
         ))
     }
 
-    /// Puts in place what was written. A file that was there keeps its mode; a new one gets that of
-    /// new files.
+    /// Puts the written file in its place. It gets the mode of the old file, or that of new files
+    /// if there was none.
     ///
     /// # Errors
     ///
-    /// [`Failure::Run`] if that is not possible; a regular file is as it was then.
+    /// [`Failure::Run`] if that is not possible. Then a regular file is unchanged.
     pub fn complete(mut self) -> Result<(), Failure> {
-        match self.way {
-            Way::Replaced => self.replace().map_err(|error| self.failed(&error)),
-            Way::Direct | Way::StandardOutput => Ok(()),
+        match self.writing {
+            Writing::Replaced => self.replace().map_err(|error| self.failed(&error)),
+            Writing::Direct | Writing::StandardOutput => Ok(()),
         }
     }
 
     fn replace(&mut self) -> io::Result<()> {
-        // Its destructor removes it if anything fails from here on.
+        // If anything fails from here on, the destructor removes this file.
         let mut beside = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder_of(&self.path))?;
@@ -192,14 +198,14 @@ impl OutputFile {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // Some disks say only now that there is no room.
+        // Some disks report only at this call that there is no room.
         beside.as_file().sync_all()?;
         beside.persist(&self.path)?;
         Ok(())
     }
 }
 
-/// The flag and the file: `--trace: run.pftrace`.
+/// The flag and the file, such as `--trace: run.pftrace`.
 impl Display for OutputFile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.flag, self.named.display())
@@ -223,12 +229,12 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
     ))
 }
 
-/// The path without symbolic links, of a file that need not exist; what is open is an entry of
-/// [`OPEN_FILES`].
+/// The path without symbolic links. The file need not exist. A file that is already open is an
+/// entry of [`OPEN_FILES`].
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),
-        // A circle of links is an error here, so following links one by one comes to an end.
+        // A circle of links is an error here, so the loop that follows links ends.
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -250,34 +256,34 @@ fn is_a_folder() -> io::Error {
     io::Error::new(ErrorKind::IsADirectory, "it is a folder")
 }
 
-/// How a file is to be written at this path, if that is allowed.
-fn way_to(path: &Path) -> io::Result<Way> {
+/// How a file at this path is written. An error if it may not be written.
+fn writing_to(path: &Path) -> io::Result<Writing> {
     if is_open_file(path) && path.file_name() == Some(OsStr::new("1")) {
-        return Ok(Way::StandardOutput);
+        return Ok(Writing::StandardOutput);
     }
     let found = match path.metadata() {
         Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Way::Replaced),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Writing::Replaced),
         Err(error) => return Err(error),
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // Two results that are mixed on a terminal or in /dev/null do no harm, because neither is kept.
+    // Two results on a terminal or in /dev/null may be mixed, because neither is kept.
     if is_printed_to && !found.file_type().is_char_device() {
-        return Ok(Way::StandardOutput);
+        return Ok(Writing::StandardOutput);
     }
     if !found.is_file() || is_open_file(path) {
-        return Ok(Way::Direct);
+        return Ok(Writing::Direct);
     }
-    // Renaming would also replace a file whose mode forbids writing.
+    // This checks the mode, because a rename would also replace a file whose mode forbids writing.
     OpenOptions::new().write(true).open(path)?;
-    Ok(Way::Replaced)
+    Ok(Writing::Replaced)
 }
 
-/// What is written directly, opened. Appending does not truncate, if it is a file that the shell
-/// has opened by `3> file`.
+/// Opens a file that is written directly. It is opened for appending, so that a file that the shell
+/// has opened with `3> file` is not truncated.
 fn opened(path: &Path) -> io::Result<File> {
-    // Opening a FIFO would wait for a reader, perhaps for ever.
+    // Without this flag, opening a FIFO would wait for a reader, perhaps for ever.
     let at_once = OFlags::NONBLOCK.bits() as i32;
     let begin = Instant::now();
     loop {
@@ -309,7 +315,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// What the system said, without the name of the temporary file, which tempfile adds.
+/// The message of the system, without the name of the temporary file, which tempfile adds.
 fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" at path ")

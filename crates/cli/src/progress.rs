@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, nothing elsewhere.
+//! A progress bar on a terminal. Elsewhere there is no progress.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -6,11 +6,12 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 
-/// The longest bar.
+/// The most columns of the bar.
 const BAR_COLUMNS_MAX: usize = 24;
 
-/// A line of at most this many columns, if the terminal says how many it has: beside the bar it has
-/// room for two numbers of six digits and a time. What is being done is cut to what is left.
+/// The template of a line, with at most this number of columns if it is known. Beside the bar there
+/// is room for two numbers of six digits and a time. The text about the current step is cut to the
+/// rest.
 fn template(columns: Option<usize>) -> String {
     let columns = columns.filter(|columns| *columns > 0);
     let bar = columns.map_or(BAR_COLUMNS_MAX, |columns| {
@@ -23,7 +24,7 @@ fn template(columns: Option<usize>) -> String {
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of `steps` steps; invisible if `quiet` or if nobody could see it.
+    /// A bar of `steps` steps. It is invisible if `quiet`, or if standard error is no terminal.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let visible = !quiet && stderr().is_terminal();
         let target = if visible {
@@ -37,19 +38,19 @@ impl Progress {
             .expect("the template is right for every number of columns");
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
-            // A measurement of a second would look like a hang otherwise; a tick every half second
-            // costs the measured cores nothing that shows.
+            // Without ticks, a measurement of a second would look like a hang. A tick every half
+            // second costs the measured cores nothing that is noticeable.
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         Self(bar)
     }
 
-    /// Says what is being done.
+    /// Shows this text about the current step.
     pub fn about(&self, what: String) {
         self.0.set_message(what);
     }
 
-    /// So many of all steps are done.
+    /// Shows that `done` of `all` steps are done.
     pub fn at(&self, done: usize, all: usize) {
         self.0.set_length(all as u64);
         self.0.set_position(done as u64);
@@ -65,7 +66,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// How many columns a line takes beside what is being done.
+    /// The columns of a line without the text about the current step.
     fn columns_of(template: &str) -> usize {
         let bar = template
             .strip_prefix("{bar:")
@@ -87,7 +88,7 @@ mod tests {
         for columns in [None, Some(0), Some(80), Some(300)] {
             assert_eq!(template(columns), longest);
         }
-        // However narrow it is.
+        // The narrowest template is valid, too.
         ProgressStyle::with_template(&template(Some(1))).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! `cellworks reproduce`: published numbers beside simulated ones.
+//! `cellworks reproduce`: compares published numbers with simulated ones.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
-use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
 use crate::sweep::{Header, Sweep};
 
 pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
@@ -30,9 +30,9 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Run(error.to_string()))
     };
     let reproducing = match arguments.sweep.merged_steps() {
-        // Curves take many times as long as the numbers, and only a page shows them.
+        // Curves take much longer to simulate than the numbers, and only a page shows them.
         None => of_extent(files.has_page())?,
-        // Files have the steps that they have.
+        // A merge has the steps of its files.
         Some(steps) => {
             let numbers = of_extent(false)?;
             match numbers.planned() == steps {
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     };
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
-    // The machines are built in.
+    // The simulated machines are built in, so the steps identify them.
     let steps = plan.steps().map(Value::from).collect();
     let name = match &arguments.paper {
         None => "reproduce".to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let sweep = arguments
         .sweep
         .begin(&name, Header::of("built in".to_owned(), steps))?;
-    let shown = Shown {
+    let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         files,
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         sweep: Sweep::default(),
     }
     .with(sweep)?;
-    let session = Session::begin(machine, None, reproducing, shown);
+    let session = Session::begin(machine, None, reproducing, options);
     session.progress().about("simulations".to_owned());
     let to_do = match session.to_do(planned, Ok::<Simulated, _>, Reproducing::take_down) {
         Ok(to_do) => to_do,
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
         },
     );
     let failed = failed.into_inner().map(End::Failed);
-    session.conclude(failed.or_else(|| session.has_to_end()).unwrap_or(End::Done))
+    session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
 }
 
 impl Steps for Reproducing {

@@ -1,5 +1,6 @@
-//! What a command that measures has found so far, and how it ends: when all is done, when something
-//! fails, or when somebody presses Ctrl-C. Whatever was finished is printed and saved.
+//! A session collects what a command has found so far, and ends the command: when all steps are
+//! done, when a step fails, or when the user presses Ctrl-C. In each case the finished steps are
+//! printed and saved.
 //!
 //! ```text
 //!   the run:   update, update ... ───── conclude(Done) ──┐
@@ -8,8 +9,11 @@
 //!              again: the process ends at once
 //! ```
 //!
-//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present one, and
-//! concludes in its place if that takes long.
+//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present step. If that
+//! takes longer than a second, the thread of Ctrl-C concludes the run.
+
+// Rejected: waiting for Ctrl-C inside a measurement. Every loop would have to look. The run is
+// asked to stop between measurements, and concluded without it after a second.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,45 +29,45 @@ use crate::args::CommonArgs;
 use crate::failure::{Failure, exit_code};
 use crate::message::{note, warn};
 use crate::output::Format;
-use crate::output::{Printed, ResultFiles, Views, both, show};
+use crate::output::{Printed, ResultFiles, Views, combine, show};
 use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::sweep::{Step, Sweep};
 
-/// How long Ctrl-C waits for the present step to end.
+/// The time that Ctrl-C waits for the end of the present step.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A signal so soon after the first is no second wish: some programs pass SIGINT on to a process
-/// that the terminal has sent it too.
+/// A second signal within this time of the first one does not count as another Ctrl-C. Some
+/// programs pass on a SIGINT that the terminal has sent to this process, too.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
-/// Why a run ends.
+/// The reason why a run ends.
 pub(crate) enum End {
-    /// There is nothing left to do, or no time for it.
+    /// All steps are done, or the time is over.
     Done,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
-    /// The numbers cannot be trusted any more, whatever comes.
+    /// The computer changed during the run, so the numbers cannot be trusted any more.
     Spoiled(String),
-    /// What was asked for cannot be done on this machine, or not in this time.
+    /// The machine cannot do the request, or not in this time.
     Refused(String),
     /// A step failed.
     Failed(String),
 }
 
 impl End {
-    /// Why a step has no result, where the run ends so.
+    /// The reason, for a report, why a step has no result.
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            // Only a merge ends well without it.
+            // Only a merge ends well although a step has no result.
             Self::Done => "no file has it",
             _ => "the run ended before",
         }
     }
 
-    /// The end of the command, where its numbers can be trusted.
-    fn of_the_command(self) -> Result<(), Failure> {
+    /// The end of the command, if its numbers can be trusted.
+    fn into_result(self) -> Result<(), Failure> {
         match self {
             Self::Done | Self::Spoiled(_) => Ok(()),
             Self::Interrupted => Err(Failure::Interrupted),
@@ -73,49 +77,49 @@ impl End {
     }
 }
 
-/// What a command finds, step by step.
+/// The results of a command, step by step.
 pub(crate) trait Steps: Send + 'static {
     type Report;
 
-    /// What its steps are called, such as `measurements`.
+    /// The plural noun for the steps, such as `measurements`.
     const NAME: &'static str;
     const VIEWS: Views<Self::Report>;
 
     fn planned(&self) -> usize;
 
-    /// How many steps have found something.
+    /// The number of steps that have a result.
     fn done(&self) -> usize;
 
-    /// All that was found, when it ends so.
+    /// The report of all results, if the run ends in this way.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    /// Whether its numbers can be trusted.
+    /// Whether the numbers of the report can be trusted.
     fn trust(report: &Self::Report) -> &Trust;
 }
 
-/// What is known around that which was found.
+/// What a report contains besides the results of the steps.
 pub(crate) struct Circumstances {
     pub machine: MachineInfo,
     pub environment: Environment,
-    /// Why the numbers cannot be trusted.
+    /// The reasons why the numbers cannot be trusted.
     pub reasons: Vec<Reason>,
-    /// What the parts of a simulated machine did, if somebody asked.
+    /// The counters of the parts of a simulated machine, if the user has asked for them.
     pub counters: Option<Counters>,
 }
 
-/// How a run and what it has found are shown.
-pub(crate) struct Shown {
+/// How a session shows progress and results.
+pub(crate) struct SessionOptions {
     pub format: Format,
     pub printed: Printed,
     pub files: ResultFiles,
-    /// Neither progress nor warnings.
+    /// Whether progress and warnings are left out.
     pub quiet: bool,
-    /// Which steps are done, and where their results are kept.
+    /// The steps that this process does, and the file of their results.
     pub sweep: Sweep,
 }
 
-impl Shown {
-    /// As these flags say, with these files.
+impl SessionOptions {
+    /// The options that these flags give, with these files.
     pub fn of(common: &CommonArgs, files: ResultFiles) -> Self {
         Self {
             format: common.output.format,
@@ -126,12 +130,12 @@ impl Shown {
         }
     }
 
-    /// The same of a part of a sweep.
+    /// The same options for a part of a sweep.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if there is to be a file, and this is a share, which has no results to
-    /// show.
+    /// [`Failure::Usage`] if there are files for the result and this process does a share, which
+    /// has no result of its own.
     pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
         match self.files.flag() {
             Some(flag) if sweep.is_a_share() => Err(Failure::Usage(format!(
@@ -142,14 +146,14 @@ impl Shown {
     }
 }
 
-/// A run.
+/// A run with its results so far.
 pub(crate) struct Session<S> {
-    /// `None` once the run was concluded.
+    /// `None` after the run is concluded.
     found: Mutex<Option<Found<S>>>,
-    /// When Ctrl-C was pressed first.
+    /// The time of the first Ctrl-C.
     interrupted: OnceLock<Instant>,
     machine: MachineInfo,
-    /// `None` of a simulated machine: nothing can disturb it.
+    /// `None` on a simulated machine, which nothing can disturb.
     surroundings: Option<Surroundings>,
     progress: Progress,
     format: Format,
@@ -162,25 +166,25 @@ struct Found<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
-    /// Where the result is going to be, beside what is printed.
+    /// The files of the result.
     files: ResultFiles,
 }
 
 impl<S: Steps> Session<S> {
-    /// Begins a run of these steps. From here on Ctrl-C ends it.
+    /// Begins a run of these steps. From here on Ctrl-C ends the run.
     pub fn begin(
         machine: MachineInfo,
         surroundings: Option<Surroundings>,
         steps: S,
-        shown: Shown,
+        options: SessionOptions,
     ) -> Arc<Self> {
-        let Shown {
+        let SessionOptions {
             format,
             printed,
             files,
             quiet,
             sweep,
-        } = shown;
+        } = options;
         if let (Some(computer), false) = (&surroundings, quiet) {
             let words = Words::of(&machine);
             let warnings = computer.warnings();
@@ -205,7 +209,7 @@ impl<S: Steps> Session<S> {
             sweep,
         });
         let on_ctrl_c = Arc::clone(&session);
-        // Without a handler Ctrl-C still ends the process, only less tidily.
+        // If the handler cannot be set, Ctrl-C still ends the process, but nothing is saved.
         let _ = ctrlc::set_handler(move || on_ctrl_c.interrupt());
         session
     }
@@ -215,8 +219,8 @@ impl<S: Steps> Session<S> {
         self.interrupted.get().is_some()
     }
 
-    /// Why the run should end now, if it should. To be asked between steps.
-    pub fn has_to_end(&self) -> Option<End> {
+    /// The reason why the run should end now, if there is one. It is called between steps.
+    pub fn end_reason(&self) -> Option<End> {
         if self.is_interrupted() {
             return Some(End::Interrupted);
         }
@@ -224,24 +228,25 @@ impl<S: Steps> Session<S> {
         computer.check().err().map(End::Spoiled)
     }
 
-    /// Which steps are done, and where their results are kept.
+    /// The steps that this process does, and the file of their results.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// The steps of this many that this process is to do. What files have of the others is made a
-    /// result by `read`, and taken down by `known`.
+    /// The numbers of the steps that this process has to do. Results of other steps may be in
+    /// files. For each of these, `read` turns the value in the file into a result, and `known`
+    /// records it.
     ///
     /// # Errors
     ///
-    /// How the run ends if a file has something else than a result.
+    /// The end of the run if the value in a file is not a result.
     pub fn to_do<T: DeserializeOwned, R>(
         &self,
         planned: usize,
         read: impl Fn(T) -> Result<R, String>,
         known: impl Fn(&mut S, usize, R),
     ) -> Result<HashSet<usize>, End> {
-        // Nothing is taken down, and so nothing printed, if one of them is wrong.
+        // All values are read before one is recorded. So nothing is printed if one is wrong.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
             match self.sweep.step(step, &read).map_err(End::Refused)? {
@@ -260,25 +265,25 @@ impl<S: Steps> Session<S> {
         Ok(to_do)
     }
 
-    /// A text in the words of the machine.
+    /// The text with the names that the machine has for its parts.
     pub fn say(&self, text: &str) -> String {
         Words::of(&self.machine).say(text)
     }
 
-    /// Where progress is shown.
+    /// The progress bar.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Changes what was found, unless the run was concluded meanwhile.
+    /// Changes the results, unless the run has been concluded.
     pub fn update(&self, change: impl FnOnce(&mut S)) {
         if let Some(found) = self.lock().as_mut() {
             change(&mut found.steps);
         }
     }
 
-    /// Records what a reader of the numbers should know, and says it.
-    pub fn warned(&self, warnings: Vec<String>) {
+    /// Prints and records warnings about the numbers.
+    pub fn record_warnings(&self, warnings: Vec<String>) {
         if !self.quiet {
             self.progress.clear();
             warnings.iter().for_each(|warning| warn(warning));
@@ -288,8 +293,8 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Records what the parts of a simulated machine did.
-    pub fn counted(&self, counters: Counters) {
+    /// Records the counters of a simulated machine.
+    pub fn record_counters(&self, counters: Counters) {
         if let Some(found) = self.lock().as_mut() {
             found.counters = Some(counters);
         }
@@ -299,7 +304,8 @@ impl<S: Steps> Session<S> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What Ctrl-C does, on a thread of its own that must be free for the next one.
+    /// Handles Ctrl-C, on a new thread, because the thread of the handler must be free for the next
+    /// Ctrl-C.
     fn interrupt(self: &Arc<Self>) {
         if let Some(first) = self.interrupted.get() {
             if first.elapsed() > SAME_PRESS {
@@ -310,13 +316,13 @@ impl<S: Steps> Session<S> {
         }
         let _ = self.interrupted.set(Instant::now());
         let session = Arc::clone(self);
-        thread::spawn(move || session.conclude_for_the_run());
+        thread::spawn(move || session.conclude_after_grace());
     }
 
-    /// Concludes the run, unless it does so itself in time.
-    fn conclude_for_the_run(&self) {
+    /// Concludes the run after [`GRACE`], unless the run concludes itself before.
+    fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // Nothing may be left waiting for a thread that has gone.
+        // If this thread panicked, the run would wait for it for ever.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));
@@ -327,9 +333,10 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Ends the run: prints and saves what was found.
+    /// Ends the run: prints and saves the results.
     ///
-    /// If Ctrl-C was faster, does not return: the process is about to end.
+    /// If Ctrl-C has concluded the run before, this function does not return, because the process
+    /// is about to end.
     pub fn conclude(&self, end: End) -> Result<(), Failure> {
         match self.take(end, false) {
             Some(end) => end,
@@ -339,16 +346,17 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves what was found, if that was not done before; `running` if a step goes on
-    /// meanwhile.
+    /// Prints and saves the results if this was not done before. `running` tells whether a step is
+    /// still under way.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
-        // Not held while printing, which may take for ever if nobody reads.
+        // The lock is released before printing, which takes for ever if the reader of the output
+        // does not read.
         let found = self.lock().take()?;
         self.progress.clear();
         Some(self.finish(found, end, running))
     }
 
-    /// Prints and saves what was found, and says how the run ends.
+    /// Prints and saves the results, and returns the end of the command.
     fn finish(&self, found: Found<S>, end: End, running: bool) -> Result<(), Failure> {
         let Found {
             steps,
@@ -369,9 +377,9 @@ impl<S: Steps> Session<S> {
         }
         if self.sweep.is_a_share() {
             if !self.quiet {
-                note(&self.sweep.of_the_share());
+                note(&self.sweep.share_note());
             }
-            return end.of_the_command();
+            return end.into_result();
         }
         let (mut environment, disturbances) = match &self.surroundings {
             None => (environment_of_a_simulation(), Vec::new()),
@@ -383,7 +391,7 @@ impl<S: Steps> Session<S> {
         if let End::Spoiled(why) = &end {
             disturbed.push(why.clone());
         }
-        // Where nothing was measured, nothing was disturbed.
+        // Without a measurement there was nothing to disturb.
         if done > 0 {
             disturbed.extend(disturbances);
         }
@@ -414,8 +422,8 @@ impl<S: Steps> Session<S> {
             End::Done | End::Spoiled(_) if !trust.trustworthy => {
                 Err(Failure::Untrusted(trust.clone()))
             }
-            end => end.of_the_command(),
+            end => end.into_result(),
         };
-        both(shown, end)
+        combine(shown, end)
     }
 }

@@ -1,5 +1,4 @@
-//! Simulated machines as flags describe them: how they are made, their traces, hazards and
-//! counters.
+//! Makes simulated machines as flags describe them, with their traces, hazards and counters.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -12,39 +11,40 @@ use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
 use crate::failure::Failure;
-use crate::output::{Printed, ResultFiles, both};
+use crate::output::{Printed, ResultFiles, combine};
 use crate::output_file::OutputFile;
-use crate::session::{End, Session, Shown, Steps};
+use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
 
-/// What a packet on a ring carries.
+/// The bytes that a packet on a ring carries.
 const PACKET_BYTES: u64 = 128;
 
-/// The largest view that is staged, where local stores are large: what one DMA command moves.
+/// The largest view that is staged, even if local stores are larger. One DMA command moves this
+/// number of bytes.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// How many views of the largest size a local store has room for; a copy has four at once, and
-/// there is more in a local store than views.
+/// The number of views of the largest size for which a local store has room. A copy has four views
+/// at once, and the local store contains more than views.
 const VIEWS: usize = 8;
 
 /// A simulated machine, ready to run.
 pub(crate) struct Simulated {
     pub sim: Sim,
-    /// What people call it.
+    /// The title of the machine in reports.
     title: String,
     how: Simulation,
-    /// Its trace, if `--trace` asks for one.
+    /// The trace, if the flag `--trace` was given.
     trace: Option<Trace>,
-    /// Whether somebody asked for its counters.
+    /// Whether the flag `--counters` was given.
     counters: bool,
 }
 
-/// The description of a machine by its name or file.
+/// Loads the description of a machine from its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
 }
 
-/// The same; the message says why it is none.
+/// Like [`load`], but the error is a message with the reason.
 pub(crate) fn described(machine: &str) -> Result<Description, String> {
     const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
     let path = Path::new(machine);
@@ -66,14 +66,14 @@ pub(crate) fn described(machine: &str) -> Result<Description, String> {
     })
 }
 
-/// All that says what results a simulated machine gives.
+/// A text with everything that decides the results of a simulated machine.
 pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> String {
     let SimulationArgs {
         limit,
         seed,
         hazards,
         system_calls,
-        // They only show what happens.
+        // These flags only show what happens.
         trace: _,
         counters: _,
     } = flags;
@@ -84,15 +84,15 @@ pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> Str
     )
 }
 
-/// What a simulated machine allows: blocks as large as on this computer, where the local store has
-/// room for the window through which they move.
+/// The limits of a simulated machine. Blocks may be as large as on this computer if the local store
+/// has room for the window through which they move.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);
     let module_bytes = description.modules.iter().map(|one| one.bytes.value).min();
     Limits {
         local_store_bytes,
-        // A sixteenth is for what is there beside buffers.
+        // A sixteenth is left for everything beside the buffers.
         memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
         staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
         bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
@@ -100,7 +100,7 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
     }
 }
 
-/// What the port of an SPE carries at the most, each way.
+/// The bandwidth of the port of an SPE in each direction.
 fn port_bytes_per_s(description: &Description) -> u64 {
     match &description.interconnect {
         Interconnect::Rings(rings) => {
@@ -114,9 +114,9 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, if `check` finds that it can do what is wanted; hazards are watched as
-    /// `usual` unless the flags say how. The file of the trace is open from now on. No file of the
-    /// result may be that of the description, if `machine` is one.
+    /// Makes the machine, after `check` has found that it can do the work. Hazards are watched as
+    /// in `usual`, unless a flag says how. The file of the trace is open from here on. No file of
+    /// the result may be that of the description, if `machine` is a file.
     pub fn build(
         machine: &Path,
         description: Description,
@@ -126,7 +126,7 @@ impl Simulated {
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         files.refuse_to_replace(machine)?;
-        // What cannot be done is said before a file is written.
+        // A machine that cannot do the work is refused before a file is written.
         check(Sim::new(description.clone()).topology())?;
         let title = description.title.clone();
         let how = Simulation {
@@ -167,7 +167,7 @@ impl Simulated {
         })
     }
 
-    /// The machine as reports have it.
+    /// The machine in the form of reports.
     pub fn info(&self) -> MachineInfo {
         MachineInfo {
             name: self.title.clone(),
@@ -176,20 +176,20 @@ impl Simulated {
     }
 
     /// Begins a session of these steps on the machine.
-    pub fn session<S: Steps>(&self, steps: S, shown: Shown) -> Arc<Session<S>> {
+    pub fn session<S: Steps>(&self, steps: S, options: SessionOptions) -> Arc<Session<S>> {
         let is_taken = self.trace.as_ref().is_some_and(Trace::is_standard_output);
-        let shown = Shown {
+        let options = SessionOptions {
             printed: match is_taken {
                 true => Printed::ToStandardError,
-                false => shown.printed,
+                false => options.printed,
             },
-            ..shown
+            ..options
         };
-        Session::begin(self.info(), None, steps, shown)
+        Session::begin(self.info(), None, steps, options)
     }
 
-    /// Does the work of a session on the machine, and ends the session. `work` tells what it is
-    /// handed of each run what was done in it.
+    /// Does the work of a session on the machine, and ends the session. `work` calls its argument
+    /// after each run, with a text about the run.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
@@ -197,31 +197,31 @@ impl Simulated {
     ) -> Result<(), Failure> {
         let mut hazards = HazardsSeen::default();
         let end = work(&mut |title| hazards.look(title, &self.sim));
-        session.warned(hazards.warnings());
+        session.record_warnings(hazards.warnings());
         let is_done = matches!(end, End::Done);
         if let (Some(trace), false) = (&self.trace, is_done) {
-            session.warned(trace.not_kept().into_iter().collect());
+            session.record_warnings(trace.not_kept().into_iter().collect());
         }
         if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
-            session.counted(in_reports(&counters));
+            session.record_counters(to_report(&counters));
         }
         let end = session.conclude(end);
         match &self.trace {
-            Some(trace) if is_done => both(trace.complete(), end),
+            Some(trace) if is_done => combine(trace.complete(), end),
             _ => end,
         }
     }
 }
 
-/// The trace of a run: the simulation writes it, and the command keeps it if the run has ended
+/// The trace of a run. The simulation writes it, and the command keeps it if the run has ended
 /// well.
 #[derive(Clone)]
 struct Trace(Arc<Mutex<TraceFile>>);
 
 struct TraceFile {
-    /// `None` once it is complete.
+    /// The file. `None` after the trace is complete.
     file: Option<BufWriter<OutputFile>>,
-    /// Why a part of it was lost.
+    /// The error because of which a part of the trace is lost.
     lost: Option<io::Error>,
 }
 
@@ -243,15 +243,18 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes, or records why something was lost. The simulation goes on.
-    fn write_or_lose(&self, write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>) {
+    /// Writes, or records the error. The simulation goes on in both cases.
+    fn write_or_record_error(
+        &self,
+        write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>,
+    ) {
         let TraceFile { file, lost } = &mut *self.lock();
         if let (Some(file), None) = (file, &lost) {
             *lost = write(file).err();
         }
     }
 
-    /// The warning that the trace of a run that failed is not kept, if it is not there already.
+    /// The warning that the trace of a failed run is not kept. `None` if it was written directly.
     fn not_kept(&self) -> Option<String> {
         let trace = self.lock();
         let file = trace.file.as_ref()?.get_ref();
@@ -263,15 +266,15 @@ impl Trace {
         })
     }
 
-    /// Keeps the trace, if all of it was written.
+    /// Puts the file of the trace in its place, if all of it was written.
     fn complete(&self) -> Result<(), Failure> {
-        self.write_or_lose(BufWriter::flush);
+        self.write_or_record_error(BufWriter::flush);
         let (file, lost) = {
             let mut trace = self.lock();
             (trace.file.take(), trace.lost.take())
         };
         let Some(file) = file else { return Ok(()) };
-        // Nothing is left in the buffer, or it is lost.
+        // The buffer is empty, or its content is lost.
         let (file, _) = file.into_parts();
         match lost {
             None => file.complete(),
@@ -282,29 +285,29 @@ impl Trace {
 
 impl Write for Trace {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_or_lose(|file| file.write_all(bytes));
+        self.write_or_record_error(|file| file.write_all(bytes));
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_or_lose(BufWriter::flush);
+        self.write_or_record_error(BufWriter::flush);
         Ok(())
     }
 }
 
-/// What the watch has seen in all runs so far.
+/// The hazards in all runs so far.
 #[derive(Default)]
 struct HazardsSeen {
-    /// The first ones, with what was measured.
+    /// The first hazards, with the measurement in which they happened.
     first: Vec<String>,
     all: u64,
 }
 
 impl HazardsSeen {
-    /// How many are shown: more would say the same of other SPEs.
+    /// The number of hazards that are shown. More of them would say the same of other SPEs.
     const SHOWN: usize = 1;
 
-    /// Records what was seen in the last run.
+    /// Records the hazards of the last run.
     fn look(&mut self, title: &str, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;
@@ -328,8 +331,8 @@ impl HazardsSeen {
     }
 }
 
-/// The counters as reports have them.
-fn in_reports(counters: &cellworks_sim::Counters) -> Counters {
+/// The counters in the form of reports.
+fn to_report(counters: &cellworks_sim::Counters) -> Counters {
     let of_spe = |spe: &cellworks_sim::SpeCounters| SpeCounters {
         computing_ns: spe.computing.as_nanoseconds_f64(),
         waiting_for_dma_ns: spe.waiting_for_dma.as_nanoseconds_f64(),

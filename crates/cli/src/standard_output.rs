@@ -1,4 +1,4 @@
-//! Whether there is a standard output.
+//! Checks whether there is a standard output.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,12 +7,11 @@ use rustix::stdio::stdout;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Before `main` begins, Rust opens /dev/null in place of a closed standard output. Everything that
-// the command prints would be lost, without an error. So this function checks earlier than Rust
-// does.
+// Before `main` begins, Rust opens /dev/null in place of a closed standard output. The output of
+// the command would then be lost without an error. So this function checks before Rust does.
 ctor::declarative::ctor! {
     // SAFETY: before `main` the standard library may not be ready. This function only makes a
-    // system call and stores a word, which need nothing of the library.
+    // system call and stores a word, and needs nothing of the library.
     #[ctor(unsafe)]
     fn check() {
         WAS_CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);

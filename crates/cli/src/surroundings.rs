@@ -1,5 +1,5 @@
-//! The computer around a run: its state before, who used its CPUs meanwhile, and whether they are
-//! still there.
+//! The computer on which a run measures: its state before the run, the use of its CPUs during the
+//! run, and whether the CPUs are still there afterwards.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,8 +11,8 @@ use cellworks_stats::Limits;
 use crate::args::Cpus;
 use crate::failure::Failure;
 
-/// What this computer allows at the most: DMA blocks of up to 64 MB, so that what does not fit in
-/// the caches is seen too, and 4 GB for the buffers of one measurement.
+/// The limits of this computer. DMA blocks have up to 64 MB, so that blocks larger than the caches
+/// are measured. The buffers of one measurement have up to 4 GB.
 pub(crate) const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -21,11 +21,11 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The least address space of a run: stacks and local stores of an SPE take half a megabyte, and
+/// The least address space of a run. The stacks and local store of an SPE take half a megabyte, and
 /// the heap of each thread reserves up to 128 MB.
 const ADDRESS_SPACE_BYTES_MIN: u64 = 256 << 20;
 
-/// Refuses a run that the limit on the address space would end in the middle.
+/// Refuses a run that would hit the limit of the address space while it is under way.
 pub(crate) fn check_address_space() -> Result<(), Failure> {
     let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
     match left {
@@ -36,14 +36,14 @@ pub(crate) fn check_address_space() -> Result<(), Failure> {
     }
 }
 
-/// One store a cycle of the widest registers that there are, 512 bits.
+/// The bytes that a core can store in a cycle: the widest registers have 512 bits.
 const BYTES_PER_CYCLE_MAX: u64 = 64;
 
-/// The clock rate that no processor reaches, where the system does not say what this one does.
+/// A clock rate that no processor reaches. It is used if the system does not tell the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It stays to the end of the process, because Ctrl-C asks about it
-/// from a thread of its own.
+/// This computer as a machine. It lives until the process ends, because the thread that handles
+/// Ctrl-C uses it.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {
@@ -58,7 +58,7 @@ pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Fail
     Ok(Box::leak(Box::new(host)))
 }
 
-/// What is known of the computer that is measured.
+/// What is known about the computer that is measured.
 pub(crate) struct Surroundings {
     host: &'static Host,
     before: Conditions,
@@ -66,7 +66,8 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Looks at the computer, which takes a quarter of a second, and watches it from then on.
+    /// Reads the state of the computer, which takes a quarter of a second, and watches it from then
+    /// on.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
         let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
@@ -76,7 +77,7 @@ impl Surroundings {
         })
     }
 
-    /// What may disturb measurements, in sentences.
+    /// Sentences about what may disturb measurements.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.host.warnings().to_vec();
         if cfg!(debug_assertions) {
@@ -90,8 +91,9 @@ impl Surroundings {
         warnings
     }
 
-    /// Why times say nothing about the machine that is named, if they do not: it is described in
-    /// files, and they are those of this computer.
+    /// The reason why times do not belong to the named machine. The parts of that machine are read
+    /// from files, but the times are those of this computer. `None` if the named machine is this
+    /// computer.
     pub fn foreign(&self) -> Option<Reason> {
         let folder = self.host.described_in()?.display();
         Some(Reason {
@@ -104,10 +106,10 @@ impl Surroundings {
         })
     }
 
-    /// What this computer allows in its present state.
+    /// The limits of this computer in its present state.
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
-        // The other half is for what is measured beside, and for all other programs.
+        // The other half is for measurements beside this one, and for other programs.
         let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
@@ -119,8 +121,8 @@ impl Surroundings {
         }
     }
 
-    /// A message about what [`limits`](Self::limits) do not allow although [`LIMITS`] do, with what
-    /// leaves no more memory.
+    /// Adds the memory that is left to a message about a size that [`limits`](Self::limits) forbids
+    /// and [`LIMITS`] allows.
     pub fn with_memory_left(&self, message: String) -> String {
         match &self.before.memory_left {
             Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),
@@ -128,12 +130,12 @@ impl Surroundings {
         }
     }
 
-    /// Why it makes no sense to go on, if it does not. To be asked between measurements.
+    /// An error if the measurements cannot go on. It is called between measurements.
     pub fn check(&self) -> Result<(), String> {
         self.host.check_cpus().map_err(|error| error.to_string())
     }
 
-    /// The environment of a run that has just ended, and why it was disturbed, in sentences.
+    /// The environment of a run that has ended, and sentences about what has disturbed it.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();
         let usage = self.watch.read().ok().and_then(Result::ok);
@@ -148,18 +150,18 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// The environment of a run that may still be under way, of which it is not known yet what its
-    /// threads used.
+    /// The environment of a run that may not have ended yet. What its threads have used is not
+    /// known.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),
-            host: Some(in_reports(&self.before)),
+            host: Some(to_report(&self.before)),
             ..environment_of_a_simulation()
         }
     }
 }
 
-/// What matters of this computer where it simulates another machine: nothing but what simulates.
+/// The environment of a simulation: only the facts about this computer that matter for it.
 pub(crate) fn environment_of_a_simulation() -> Environment {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let build = if cfg!(debug_assertions) {
@@ -181,8 +183,8 @@ pub(crate) fn environment_of_a_simulation() -> Environment {
     }
 }
 
-/// The conditions as reports have them.
-fn in_reports(before: &Conditions) -> cellworks_report::Conditions {
+/// The conditions in the form of reports.
+fn to_report(before: &Conditions) -> cellworks_report::Conditions {
     cellworks_report::Conditions {
         load_average: before.load_average,
         busy_before: before.usage.as_ref().ok().map(|usage| usage.by_others),

@@ -1,4 +1,4 @@
-//! CPUs to which something is bound.
+//! Which CPUs a process may use.
 
 use cellworks_mapping::Binding;
 use cellworks_report::CpuBinding;
@@ -17,7 +17,7 @@ pub(super) fn unchangeable(error: rustix::io::Errno) -> Failure {
     ))
 }
 
-/// Refuses CPUs that are not allowed; `advice` says what to do about it.
+/// An error if one of the CPUs is not allowed. `advice` tells the user what to do.
 pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(), Failure> {
     let may_be_used = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
     let mut refused: Vec<usize> = cpus
@@ -37,8 +37,8 @@ pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(
     )))
 }
 
-/// A binding as reports have it.
-pub(super) fn in_reports(binding: &Binding) -> CpuBinding {
+/// A binding in the form of reports.
+pub(super) fn to_report(binding: &Binding) -> CpuBinding {
     CpuBinding {
         cpus: binding.cpus().to_vec(),
         cpu_list: binding.cpu_list(),

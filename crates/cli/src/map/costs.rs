@@ -1,4 +1,4 @@
-//! What communication costs between places, and which CPUs these are.
+//! The cost of communication between places, and the CPUs of the places.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use crate::failure::Failure;
 pub(crate) struct Places {
     pub costs: Costs,
     pub machine: MachineInfo,
-    /// The CPU of each place, where places are CPUs of a computer.
+    /// The CPU of each place, if places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
-    /// The links between places, where they are SPEs of a machine that a file describes.
+    /// The links between places, if places are SPEs of a simulated machine.
     pub ways: Option<Ways>,
-    /// Why the costs cannot be relied upon, in sentences.
+    /// Sentences about why the costs cannot be relied upon.
     pub warnings: Vec<String>,
 }
 
 impl Places {
-    /// Reads what communication costs between the cores of a machine. What the name of the file
-    /// ends with says what is in it. The name of a simulated machine is no file.
+    /// Reads the cost of communication between the cores of a machine. The end of the file's name
+    /// tells the format. The name may also be that of a simulated machine.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
         match file.extension() {
@@ -35,7 +35,8 @@ impl Places {
         }
     }
 
-    /// Places of which nothing is known but the costs, and the CPUs if they are some.
+    /// Places with these costs, and these CPUs if places are CPUs. Nothing else is known about
+    /// them.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {
@@ -62,8 +63,8 @@ impl Places {
         }
     }
 
-    /// What a place is called: the CPU or SPE that it is, or its number.
-    pub fn called(&self, place: usize) -> &str {
+    /// The name of a place: its CPU or SPE, or its number.
+    pub fn name(&self, place: usize) -> &str {
         &self.machine.spe_places[place]
     }
 }
@@ -74,15 +75,15 @@ pub(super) fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// A square of latencies. Its cores have the numbers that the system gives them.
+/// A square of latencies. The numbers of the cores are those of the system.
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
     Ok(Places::of(costs, Some(cpus), file))
 }
 
-/// A simulated machine. A unit of volume costs what a line of 128 bytes takes, in nanoseconds,
-/// where nothing else is under way.
+/// A simulated machine. A unit of volume costs the time in nanoseconds of a line of 128 bytes when
+/// nothing else is under way.
 fn described(machine: &Path) -> Result<Places, Failure> {
     let name = machine.to_str().unwrap_or_default();
     let description =
@@ -101,13 +102,13 @@ fn described(machine: &Path) -> Result<Places, Failure> {
     Ok(places)
 }
 
-/// Distances in XML of hwloc.
+/// The distances in XML of hwloc.
 fn topology(file: &Path) -> Result<Places, Failure> {
     let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(Places::of(costs, Some(cpus), file))
 }
 
-/// What `cellworks stats --matrix` has measured.
+/// The result of `cellworks stats --matrix`.
 fn measured(file: &Path) -> Result<Places, Failure> {
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     let report = match cellworks_report::read(file) {

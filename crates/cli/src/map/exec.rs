@@ -1,5 +1,10 @@
 //! `cellworks map exec`: starts a command on the CPUs of a placement.
 
+// Rejected: `map exec` as the parent of the command. It would have to pass on each signal and the
+// exit code, and the terminal would belong to two processes. It becomes the command.
+// Rejected: widening the CPUs of a process that a launcher has bound. The system allows it, but two
+// ranks could meet on one CPU without a word. It is an error that names the flag of the launcher.
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -10,7 +15,7 @@ use cellworks_mapping::Binding;
 use clap::Args;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::binding::{allowed, in_reports, refuse, unchangeable};
+use super::binding::{allowed, refuse, to_report, unchangeable};
 use super::solution;
 use crate::failure::Failure;
 
@@ -30,16 +35,17 @@ there is no such command; then nothing was started.";
 
 /// Starts a command on the CPUs of a placement.
 ///
-/// The command, and all that it starts, is confined to the CPUs of the placement. An OpenMP program
-/// is told by OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES to bind a thread to the CPU of each
-/// task; what of these is set already stays as it is. Where mpirun or srun starts several processes
-/// on a computer, each is confined to the CPU of the task that has the number of its rank there.
-/// The launcher must not have bound it: --bind-to none, --cpu-bind=none.
+/// The command, and every process that it starts, is confined to the CPUs of the placement. The
+/// variables OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES tell an OpenMP program to bind a thread
+/// to the CPU of each task; a variable that is already set is not changed. If mpirun or srun starts
+/// several processes on a computer, each is confined to the CPU of the task whose number is its
+/// rank on that computer. The launcher must not bind the processes itself: use --bind-to none or
+/// --cpu-bind=none.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExecArgs {
-    /// Where tasks are: the JSON that `map solve` printed, or the CPUs of task 0, task 1 and so on,
-    /// such as 6,4,2 or 0-3
+    /// The placement: the JSON of `map solve`, or the CPUs of task 0, task 1 and so on, such as
+    /// 6,4,2 or 0-3
     pub placement: PathBuf,
 
     /// The command to start, and its arguments
@@ -67,12 +73,12 @@ pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
     };
     let mut command = Command::new(program);
     command.args(words);
-    for (name, value) in in_reports(&Binding::to(mine)).openmp() {
+    for (name, value) in to_report(&Binding::to(mine)).openmp() {
         if env::var_os(name).is_none() {
             command.env(name, value);
         }
     }
-    // Returns only if there is no such command.
+    // This returns only if the command cannot be started.
     let error = command.exec();
     Err(Failure::Usage(format!(
         "{}: {error}; name a program that can be started",
@@ -99,7 +105,7 @@ fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The numbers of a list such as `6,4,0-2`, if it is one.
+/// The numbers of a list such as `6,4,0-2`. `None` if the text is no list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
@@ -108,20 +114,21 @@ fn listed(text: &str) -> Option<Vec<usize>> {
         if first > last {
             return None;
         }
-        // What is beyond is refused as a CPU that may not be used.
+        // A larger number is refused later, as a CPU that may not be used.
         cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
     }
     Some(cpus)
 }
 
-/// How a launcher says which of its processes on this computer this one is, and how many it has
-/// started.
+/// The variables in which a launcher gives the number of this process on this computer, and the
+/// number of its processes there.
 struct Launcher {
     rank: &'static str,
     processes: &'static str,
 }
 
-/// The innermost first: one of them may be started by another, and then passes on its variables.
+/// The innermost launcher is first. A launcher that another one has started passes on the variables
+/// of that one.
 const LAUNCHERS: [Launcher; 4] = [
     // Open MPI.
     Launcher {
@@ -133,23 +140,23 @@ const LAUNCHERS: [Launcher; 4] = [
         rank: "MPI_LOCALRANKID",
         processes: "MPI_LOCALNRANKS",
     },
-    // Slurm. Its PMI_RANK counts over all computers.
+    // Slurm. Its PMI_RANK counts the processes of all computers.
     Launcher {
         rank: "SLURM_LOCALID",
         processes: "SLURM_STEP_NUM_TASKS",
     },
-    // Others that speak the Process Management Interface.
+    // Other launchers with the Process Management Interface.
     Launcher {
         rank: "PMI_RANK",
         processes: "PMI_SIZE",
     },
 ];
 
-/// The number of this process among those that a launcher started on this computer, and the
-/// variable that says so; `None` if it is the only one.
+/// The number of this process among those that a launcher has started on this computer, and the
+/// name of the variable with that number. `None` if it is the only one.
 fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some();
-    // A batch script of Slurm is no process of a step, though it has the number 0.
+    // A batch script of Slurm is no process of a step, although it has the number 0.
     let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
     let launchers = LAUNCHERS.iter();
     let mut launchers =
@@ -171,7 +178,7 @@ fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     }
 }
 
-/// Confines this process, and what it becomes, to these CPUs.
+/// Confines this process, and the command that it becomes, to these CPUs.
 fn confine_to(cpus: &[usize]) -> Result<(), Failure> {
     const ADVICE: &str = "start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or \
                           solve the problem for these";

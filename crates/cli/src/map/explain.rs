@@ -1,4 +1,4 @@
-//! `cellworks map explain`: what two placements differ in.
+//! `cellworks map explain`: explains the difference between two placements.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::solution;
 use crate::args::{OutputArgs, input, refuse_standard_input_twice};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
-use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
 use crate::sweep::Sweep;
 
 const AFTER_HELP: &str = "\
@@ -31,26 +31,27 @@ Examples:
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 
-/// Says what two placements of the same tasks differ in: which pairs of tasks, links and ports.
+/// Explains in which pairs of tasks, links and ports two placements of the same tasks differ.
 ///
-/// What two tasks send to each other costs its volume times what a unit costs between their places,
-/// as for `map solve`. On a simulated machine the volume on each link of its rings or mesh is
-/// shown, too. The page has a picture.
+/// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
+/// cost of a unit between their places. For a simulated machine it also shows the volume on each
+/// link of the rings or mesh. The page has a picture.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExplainArgs {
-    /// A placement: what `map solve` printed with --format json; or the place of task 0, of task 1
-    /// and so on, such as 0,2,4,3; or, between brackets, the task of place 0, of place 1 and so on,
-    /// as `map ring` names mappings: [0213]
+    /// A placement in one of three forms: the JSON of `map solve`; the places of task 0, task 1 and
+    /// so on, such as 0,2,4,3; or, between brackets, the tasks of place 0, place 1 and so on, as
+    /// `map ring` names mappings: [0213]
     #[arg(value_name = "A")]
     pub a: String,
 
-    /// The placement that it is compared with, in the same words
+    /// The placement with which A is compared, in the same forms
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// The tasks: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
-    /// communicates: the sending task, the receiving task and the volume; `-` is standard input
+    /// The tasks: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
+    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
+    /// standard input
     #[arg(
         id = "file",
         long = "problem",
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let file = arguments.file.as_deref();
     let (volumes, places) = arguments.problem.read(file)?;
     let tasks = volumes.tasks();
-    // Any number of tasks at a place: what a placement may have is for `map solve` to say.
+    // A place may have any number of tasks here. Only `map solve` has a limit.
     let problem = Problem::builder(volumes, places.costs.clone()).capacity(tasks);
     let problem = problem.build().map_err(|error| {
         let files = arguments.problem.files(file);
@@ -112,24 +113,24 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
             }
         }),
     };
-    let shown = Shown {
+    let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         files,
         quiet: arguments.quiet,
         sweep: Sweep::default(),
     };
-    let session = Session::begin(places.machine, None, explained, shown);
-    session.warned(places.warnings);
+    let session = Session::begin(places.machine, None, explained, options);
+    session.record_warnings(places.warnings);
     session.conclude(End::Done)
 }
 
-/// A placement by what names it.
+/// The placement that an argument names.
 fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
     let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
     let wrong = |why: String| Failure::Usage(format!("{name}: {why}"));
     let of_tasks = if name.trim_start().starts_with('[') {
-        // Places after those of the tasks may be left out.
+        // Places after the last task may be left out.
         let bare = name.trim().trim_matches(['[', ']']);
         let named = match bare.split_whitespace().count() {
             1 => bare.chars().count(),
@@ -150,13 +151,13 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
         .map_err(|error| wrong(error.to_string()))
 }
 
-/// The numbers of a list such as `0,2,4`, if it is one.
+/// The numbers of a list such as `0,2,4`. `None` if the text is no list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let number = |part: &str| part.trim().parse().ok();
     text.split(',').map(number).collect()
 }
 
-/// What the placements cost.
+/// The costs of the placements.
 fn results(
     problem: &Problem,
     placements: &[Placement; 2],
@@ -191,7 +192,7 @@ fn results(
     known.collect()
 }
 
-/// What a placement costs where data waits for other data on the links of a machine.
+/// The cost of a placement if data waits for other data on the links of the machine.
 fn contended(problem: &Problem, placement: &Placement, ways: &Ways) -> f64 {
     let kept = |link: usize| ways.kept_by_a_line(link).as_nanoseconds_f64();
     let links: Vec<f64> = (0..ways.links().len()).map(kept).collect();
@@ -214,7 +215,7 @@ fn pairs(problem: &Problem, [a, b]: &[Placement; 2]) -> Vec<ExplainedPair> {
         .collect()
 }
 
-/// The volume on each link, and that which leaves and enters each place.
+/// The volume on each link, and the volume that leaves and enters each place.
 fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec<LinkLoad> {
     let count = problem.costs().places();
     let links = places.ways.as_ref().map_or(&[][..], Ways::links);
@@ -237,8 +238,8 @@ fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec
     let names = links
         .iter()
         .cloned()
-        .chain((0..count).map(|place| format!("out of {}", places.called(place))))
-        .chain((0..count).map(|place| format!("into {}", places.called(place))));
+        .chain((0..count).map(|place| format!("out of {}", places.name(place))))
+        .chain((0..count).map(|place| format!("into {}", places.name(place))));
     let mut loads: Vec<LinkLoad> = names
         .zip(a.into_iter().zip(b))
         .filter(|(_, loads)| *loads != (0.0, 0.0))
@@ -253,7 +254,7 @@ fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec
     loads
 }
 
-/// All places, neighbours beside each other where that is known.
+/// All places. If the order of neighbours is known, neighbours are next to each other.
 fn around(places: &Places) -> Vec<usize> {
     match &places.ways {
         Some(ways) => ways.around().iter().map(|spe| spe.index()).collect(),
@@ -261,7 +262,7 @@ fn around(places: &Places) -> Vec<usize> {
     }
 }
 
-/// The explanation, complete from the beginning.
+/// The explanation, which is complete when the session begins.
 struct Explained {
     file: String,
     costs: Option<String>,

@@ -1,4 +1,4 @@
-//! `cellworks map hwloc`: latencies between CPUs as XML of hwloc.
+//! `cellworks map hwloc`: converts latencies between CPUs to XML of hwloc.
 
 use std::path::PathBuf;
 
@@ -23,11 +23,11 @@ Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files 
 /// Prints measured latencies as XML of hwloc.
 ///
 /// The XML has the CPUs, and the latencies as distances between them, in picoseconds. It has no
-/// caches and no memory: nothing of them is known.
+/// caches and no memory, because a file of latencies does not contain them.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct HwlocArgs {
-    /// The latencies: a file as `map solve` takes it by --costs
+    /// The latencies: a file that `map solve` accepts for --costs
     #[arg(value_name = "COSTS")]
     pub costs: PathBuf,
 }

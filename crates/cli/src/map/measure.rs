@@ -1,4 +1,4 @@
-//! Runs a command on the CPUs of several placements, to see which of them is best.
+//! Runs a command on the CPUs of several placements to find the fastest one.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -8,22 +8,22 @@ use cellworks_mapping::Binding;
 use cellworks_report::{PlacementTrial, PlacementTrials};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::binding::{allowed, in_reports, refuse};
+use super::binding::{allowed, refuse, to_report};
 use crate::failure::Failure;
 use crate::session::End;
 
-/// How often the command runs in each way.
+/// The number of runs with each binding.
 pub(super) const ROUNDS: usize = 10;
 
 /// A command that is measured.
 pub(super) struct Measured<'a> {
     command: &'a [OsString],
-    /// On which CPUs this process, and with it the command, may run.
+    /// The CPUs on which this process may run. The command inherits them.
     allowed: CpuSet,
 }
 
 impl<'a> Measured<'a> {
-    /// The command, which is to run on some of these CPUs.
+    /// Prepares to run the command on these CPUs.
     ///
     /// # Errors
     ///
@@ -38,7 +38,8 @@ impl<'a> Measured<'a> {
         Ok(Self { command, allowed })
     }
 
-    /// Runs it once as it is, so that it is known to work; how the session ends if it does not.
+    /// Runs the command once without a binding, to check that it works. An error is the end of the
+    /// session.
     pub fn begin(&self) -> Result<(), End> {
         let ended = self.unbound().status().map_err(|error| {
             End::Refused(format!(
@@ -52,10 +53,11 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Runs it in turn without a binding and with each of these placements, [`ROUNDS`] times.
-    /// `go_on` is told how many runs are done, and says whether there is to be another one.
+    /// Runs the command in turn without a binding and with each of these placements, [`ROUNDS`]
+    /// times. After each run, `go_on` gets the number of runs that are done, and returns whether to
+    /// go on.
     ///
-    /// The message says why a run has failed. `None` if it was not to go on.
+    /// The error is the reason why a run has failed. `None` if `go_on` ended the runs.
     pub fn run(
         &self,
         placements: Vec<PlacementTrial>,
@@ -74,8 +76,8 @@ impl<'a> Measured<'a> {
             if !go_on(run) {
                 return Ok(None);
             }
-            // Each round begins with another way: what a run leaves behind is not always for the
-            // same one.
+            // Each round begins with another binding, so that the effect of a run on the next one
+            // does not always hit the same binding.
             let (round, way) = (run / ways, run % ways);
             match ((way + round) % ways).checked_sub(1) {
                 None => trials.unbound_ns.push(self.time(self.unbound())?),
@@ -99,12 +101,12 @@ impl<'a> Measured<'a> {
 
     fn bound(&self, cpus: &[usize]) -> Result<f64, String> {
         let mut command = self.unbound();
-        command.envs(in_reports(&Binding::to(cpus.to_vec())).openmp());
+        command.envs(to_report(&Binding::to(cpus.to_vec())).openmp());
         let mut chosen = CpuSet::new();
         for cpu in cpus {
             chosen.set(*cpu);
         }
-        // The command inherits what this thread may use.
+        // The command inherits the CPUs of this thread.
         let failed = |error| format!("the CPUs of this process cannot be changed: {error}");
         sched_setaffinity(None, &chosen).map_err(failed)?;
         let time = self.time(command);
@@ -112,7 +114,7 @@ impl<'a> Measured<'a> {
         time
     }
 
-    /// How long it takes, in ns.
+    /// The time of the command in ns.
     fn time(&self, mut command: Command) -> Result<f64, String> {
         let begun = Instant::now();
         let ended = command

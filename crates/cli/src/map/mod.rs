@@ -23,7 +23,7 @@ pub(crate) struct MapArgs {
 }
 
 impl MapArgs {
-    /// Whether it prints nothing itself.
+    /// Whether the command is one that prints nothing itself.
     pub fn starts_a_command(&self) -> bool {
         matches!(self.command, MapCommand::Exec(_))
     }

@@ -1,4 +1,4 @@
-//! The flags that say what is to be placed where.
+//! The flags that describe the tasks and the costs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use super::costs::{Places, name_of};
 use crate::args::input;
 use crate::failure::Failure;
 
-/// How much tasks communicate and what that costs between places. A command has besides the flag
-/// `file`, for tasks that are those of a file.
+/// The volumes between tasks, and the costs between places. A command that takes tasks from a file
+/// has an argument `file` besides.
 #[derive(Args)]
 pub(crate) struct ProblemArgs {
-    /// Places tasks that communicate in this pattern, each with a volume of 1, in place of those of
+    /// Places tasks that communicate in this pattern, each with a volume of 1, and not the tasks of
     /// a file
     #[arg(
         long,
@@ -28,14 +28,15 @@ pub(crate) struct ProblemArgs {
     )]
     pub pattern: Option<Pattern>,
 
-    /// How many tasks the pattern has [default: as many as places]
+    /// The number of tasks of the pattern [default: the number of places]
     #[arg(long, value_name = "TASKS", value_parser = number, requires = "pattern")]
     pub tasks: Option<usize>,
 
-    /// What a unit of volume costs between cores. A file that ends in .json: what `stats --matrix`
-    /// printed with --format json; in .xml: distances of hwloc; in .toml, or a name such as qs22: a
-    /// simulated machine, between whose SPEs a unit is a line of 128 bytes; otherwise a table of
-    /// latencies with a line for each CPU and commas between, as core-to-core-latency writes it
+    /// The cost of a unit of volume between cores. The end of the name tells the format: .json is
+    /// the JSON of `stats --matrix`; .xml has distances of hwloc; .toml, or a name such as qs22, is
+    /// a simulated machine, in which a unit is a line of 128 bytes between SPEs; any other file is
+    /// a table of latencies with a line for each CPU and commas between, as core-to-core-latency
+    /// writes it
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 }
@@ -55,7 +56,7 @@ pub(super) fn number(text: &str) -> Result<usize, String> {
 }
 
 impl ProblemArgs {
-    /// What the tasks are, in messages and reports; they are those of a file, or of the pattern.
+    /// The name of the tasks in messages and reports: that of the file or of the pattern.
     pub fn name(&self, file: Option<&Path>) -> String {
         match (file, self.pattern) {
             (Some(file), _) => file.display().to_string(),
@@ -64,7 +65,7 @@ impl ProblemArgs {
         }
     }
 
-    /// Reads how much tasks communicate, and what that costs.
+    /// Reads the volumes and the costs.
     pub fn read(&self, file: Option<&Path>) -> Result<(Volumes, Places), Failure> {
         let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
@@ -95,7 +96,7 @@ impl ProblemArgs {
         }
     }
 
-    /// The files of the problem, in messages.
+    /// The files of the problem, for messages.
     pub fn files(&self, file: Option<&Path>) -> String {
         let name = self.name(file);
         match &self.costs {
@@ -105,7 +106,7 @@ impl ProblemArgs {
     }
 }
 
-/// What tells the results of a problem from those of others.
+/// The parameters by which the results of a problem differ from those of other problems.
 pub(super) fn parameters(
     file: &str,
     costs: Option<&Path>,

@@ -1,4 +1,4 @@
-//! What `cellworks map solve` printed, read back.
+//! Reads the output of `cellworks map solve`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cellworks_report::{Measured, PlacementReport};
 
 use crate::failure::Failure;
 
-/// The placement in a file. `instead` says what else the argument could have been.
+/// The placement in a file. `instead` is the text about other arguments, for the error.
 pub(super) fn read(file: &Path, instead: &str) -> Result<PlacementReport, Failure> {
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     if !file.exists() {

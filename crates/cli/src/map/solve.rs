@@ -1,4 +1,4 @@
-//! `cellworks map solve`: searches for a placement that costs little.
+//! `cellworks map solve`: searches for a placement with a low cost.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -17,14 +17,14 @@ use cellworks_report::{
 use cellworks_stats::Finding;
 use clap::Args;
 
-use super::binding::in_reports;
+use super::binding::to_report;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, number, parameters};
 use crate::args::{OutputArgs, input, refuse_standard_input_twice, seed};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
-use crate::session::{Circumstances, End, Session, Shown, Steps};
+use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
 use crate::sweep::Sweep;
 
 const AFTER_HELP: &str = "\
@@ -44,31 +44,33 @@ Examples:
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
 best placement so far is printed.";
 
-/// With how many placements a command is run.
-const TRIED: usize = 3;
+/// The number of placements with which a command is run.
+const TRIALS: usize = 3;
 
-/// How long a search that has ended waits for the bound.
+/// The time that a search which has ended waits for the bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
-/// Searches for the placement of tasks that costs least.
+/// Searches for the placement of tasks with the lowest cost.
 ///
-/// What two tasks send to each other costs its volume times what a unit costs between their places.
-/// Up to 10! (3,628,800) placements are all looked at, however long that takes. For more of them
-/// the search improves placements until the time is over, or until one costs as little as a bound
-/// that is proven. The same seed takes the same steps; how far they lead in the time depends on the
+/// The cost of two tasks is the volume that they send to each other, times the cost of a unit
+/// between their places. If there are at most 10! (3,628,800) placements, all are evaluated,
+/// however long that takes. If there are more, the search improves placements until the time is
+/// over, or until one costs no more than a proven bound. The same seed takes the same steps, but
+/// the number of steps in the time depends on the computer.
 /// computer.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB; with --costs a graph, with a line for each pair of tasks that
-    /// communicates: the sending task, the receiving task and the volume; `-` is standard input
+    /// The problem: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
+    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
+    /// standard input
     #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
 
-    /// For how many seconds to search, such as 10 or 0.5
+    /// The time of the search in seconds, such as 10 or 0.5
     #[arg(
         long,
         value_name = "SECONDS",
@@ -88,7 +90,7 @@ pub(crate) struct SolveArgs {
     )]
     pub seed: u64,
 
-    /// How many tasks a place takes
+    /// The number of tasks for which a place has room
     #[arg(long, value_name = "TASKS", default_value_t = 1)]
     pub capacity: usize,
 
@@ -107,9 +109,8 @@ pub(crate) struct SolveArgs {
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 
-    /// A command that is run on the CPUs of the best three placements, and without a binding, ten
-    /// times each in turn: the placement that it is fastest with is kept. What it prints to
-    /// standard output is dropped
+    /// A command to run on the CPUs of the best three placements, and without a binding, ten times
+    /// each in turn. The fastest placement is kept. The standard output of the command is dropped
     #[arg(last = true)]
     pub command: Vec<OsString>,
 }
@@ -142,7 +143,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     let measured = measured(arguments, cpus.as_deref())?;
-    let shown = Shown {
+    let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         files,
@@ -160,13 +161,13 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         bound: 0.0,
         ended: None,
     };
-    let session = Session::begin(machine, None, solving, shown);
+    let session = Session::begin(machine, None, solving, options);
     let end = solve(arguments, &problem, measured.as_ref(), &session);
-    session.warned(warnings);
-    session.conclude(session.has_to_end().unwrap_or(end))
+    session.record_warnings(warnings);
+    session.conclude(session.end_reason().unwrap_or(end))
 }
 
-/// The command that is to be run, if there is one.
+/// The command that is run, if the user has given one.
 fn measured<'a>(
     arguments: &'a SolveArgs,
     cpus: Option<&[usize]>,
@@ -189,7 +190,7 @@ fn measured<'a>(
     Measured::new(&arguments.command, &open).map(Some)
 }
 
-/// Searches, and runs the command with what was found, if there is one.
+/// Searches, and runs the command with the best placements, if there is a command.
 fn solve(
     arguments: &SolveArgs,
     problem: &Arc<Problem>,
@@ -229,7 +230,7 @@ fn solve(
     }
 }
 
-/// The problem, with what flags say besides.
+/// The problem with the limits that flags add.
 fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
     for (task, place) in &arguments.fix {
@@ -244,7 +245,7 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     })
 }
 
-/// The problem as reports have it.
+/// The problem in the form of reports.
 fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
@@ -262,16 +263,16 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
     }
 }
 
-/// Searches, and takes down what is found.
+/// Searches, and records the placements that are found.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // On a thread of its own, which is left behind if the search is over long before: the bound of
-    // thousands of places takes longer than the search may.
-    let (tell, told) = mpsc::channel();
+    // The bound is computed on a separate thread. The search leaves that thread behind if it ends
+    // long before, because the bound of thousands of places can take longer than the search may.
+    let (sender, receiver) = mpsc::channel();
     let bounded = Arc::clone(problem);
-    // Without a thread there is a placement, too, and no bound.
-    let _ = thread::Builder::new().spawn(move || tell.send(bounded.lower_bound()));
-    // Costs are not negative.
+    // If the thread cannot be started, there is a placement without a bound.
+    let _ = thread::Builder::new().spawn(move || sender.send(bounded.lower_bound()));
+    // Costs are not negative, so 0 is a bound.
     let mut bound = 0.0;
 
     let progress = session.progress();
@@ -285,7 +286,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
         );
         if found.cost < found_cost {
             found_cost = found.cost;
-            // The search adds up changes, which are rounded.
+            // The search adds up changes with rounding errors, so the cost is computed anew.
             cost = problem.cost(found.placement);
             progress.about(format!("cost {cost}"));
             session.update(|solving| {
@@ -295,10 +296,10 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
                     after: found.elapsed,
                 };
                 solving.best.insert(0, best);
-                solving.best.truncate(TRIED);
+                solving.best.truncate(TRIALS);
             });
         }
-        if let Ok(proven) = told.try_recv() {
+        if let Ok(proven) = receiver.try_recv() {
             bound = proven;
         }
         match cost <= bound || session.is_interrupted() {
@@ -308,7 +309,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
     });
     let after = begun.elapsed();
     let has_ended = solution.optimal || session.is_interrupted();
-    if let (false, Ok(proven)) = (has_ended, told.recv_timeout(WAIT_FOR_BOUND)) {
+    if let (false, Ok(proven)) = (has_ended, receiver.recv_timeout(WAIT_FOR_BOUND)) {
         bound = proven;
     }
     session.update(|solving| {
@@ -321,32 +322,32 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
     });
 }
 
-/// What a search has found so far.
+/// The results of a search so far.
 struct Solving {
     problem: PlacementProblem,
     seed: u64,
     limit: Duration,
     cpus: Option<Vec<usize>>,
-    /// What a placement by chance costs on average.
+    /// The average cost of a random placement.
     average: f64,
-    /// The best placements so far, the cheapest first.
+    /// The best placements so far, in the order of their costs.
     best: Vec<Best>,
-    /// What a command took with each of them, if one was run.
+    /// The times of a command with each of these placements, if a command was run.
     trials: Option<PlacementTrials>,
-    /// No placement costs less; 0 as long as nothing else is proven.
+    /// A proven lower bound of the cost. It is 0 until a better one is known.
     bound: f64,
     ended: Option<Ended>,
 }
 
-/// The best placement so far.
+/// A placement that was the best one when it was found.
 struct Best {
     placement: Placement,
     cost: f64,
-    /// When it was found.
+    /// The time from the start of the search until it was found.
     after: Duration,
 }
 
-/// A search that has ended.
+/// The end of a search.
 struct Ended {
     solution: Solution,
     after: Duration,
@@ -354,7 +355,7 @@ struct Ended {
 }
 
 impl Solving {
-    /// The placement that is kept: the one that a command was fastest with, else the cheapest.
+    /// The placement that is kept: the one with which a command was fastest, or else the cheapest.
     fn kept(&self) -> Option<&Best> {
         let trials = self.trials.as_ref();
         self.best.get(trials.map_or(0, PlacementTrials::fastest))
@@ -366,7 +367,7 @@ impl Solving {
         Some(Binding::new(&best.placement, |place| cpus[place.0]))
     }
 
-    /// A placement with which no command was run yet.
+    /// A placement with which no command has run yet.
     fn trial(&self, best: &Best) -> PlacementTrial {
         let binding = self.binding(best);
         PlacementTrial {
@@ -377,10 +378,10 @@ impl Solving {
         }
     }
 
-    /// The numbers that are known, with the names on which scripts rely.
+    /// The results that are known. Scripts rely on their names.
     fn results(&self) -> Vec<Finding> {
         let cost = self.kept().map(|best| best.cost);
-        let bound = match self.all_looked_at() || self.is_optimal() {
+        let bound = match self.is_exhaustive() || self.is_optimal() {
             true => self.best.first().map(|best| best.cost),
             false => Some(self.bound),
         };
@@ -426,19 +427,19 @@ impl Solving {
         known.collect()
     }
 
-    /// Whether there is no other placement than those that the search has looked at.
-    fn all_looked_at(&self) -> bool {
+    /// Whether the search has evaluated all placements.
+    fn is_exhaustive(&self) -> bool {
         let ended = self.ended.as_ref();
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Whether no placement costs less than the one that is kept: it is the cheapest of all, or the
-    /// bound says so.
+    /// Whether the placement that is kept is the best possible one: it is the cheapest of all
+    /// placements, or its cost is the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;
         };
-        kept.cost <= self.bound || (self.all_looked_at() && kept.cost <= cheapest.cost)
+        kept.cost <= self.bound || (self.is_exhaustive() && kept.cost <= cheapest.cost)
     }
 }
 
@@ -479,7 +480,7 @@ impl Steps for Solving {
             results: self.results(),
             optimal: self.is_optimal(),
             placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
-            binding: binding.as_ref().map(in_reports),
+            binding: binding.as_ref().map(to_report),
             trials: self.trials,
             problem: self.problem,
         }
@@ -490,7 +491,7 @@ impl Steps for Solving {
     }
 }
 
-/// The place of each task, as reports have it.
+/// The place of each task in the form of reports.
 fn numbers(placement: &Placement) -> Vec<usize> {
     placement.places().iter().map(|place| place.0).collect()
 }

@@ -1,9 +1,13 @@
-//! What can be typed after `cellworks run`: a command for each program, made of the program's own
-//! flags.
+//! The arguments of `cellworks run`. Each program is a command, whose flags are made from those of
+//! the program.
 //!
 //! ```text
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
+
+// Rejected: flags of a program as a struct of lists, beside the struct of its values. Each
+// parameter was in both, and in a loop that made values of lists. Clap's derive describes the flags
+// of one value, and the command makes each of them a flag of a list.
 
 use std::path::PathBuf;
 
@@ -47,7 +51,8 @@ Examples:
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed,
 130 interrupted.";
 
-/// Runs a program, most of them of papers, on this computer or on a simulated machine.
+/// Runs a program on this computer or on a simulated machine. Most of the programs come from
+/// papers.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RunArgs {
@@ -58,20 +63,21 @@ pub(crate) struct RunArgs {
 /// A program and its flags.
 pub(crate) struct ProgramArgs {
     pub name: String,
-    /// Of the program, as lists.
+    /// The flags of the program, each of which takes a list.
     pub flags: ArgMatches,
-    /// Those that all programs have.
+    /// The flags that all programs have.
     pub common: CommonArgs,
-    /// Of a program that draws.
+    /// The flags of programs that draw.
     pub drawing: DrawingArgs,
-    /// Where there are several runs.
+    /// The flags for several runs.
     pub sweep: SweepArgs,
 }
 
-/// What programs that draw have besides.
+/// Flags of programs that draw.
 #[derive(Args)]
 pub(crate) struct DrawingArgs {
-    /// Writes each picture that it draws as a file of this folder: 0001.png, 0002.png and so on
+    /// Writes each picture that the program draws as a file in this folder: 0001.png, 0002.png and
+    /// so on
     #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     pub png: Option<PathBuf>,
 }
@@ -114,7 +120,7 @@ impl Subcommand for ProgramArgs {
     }
 }
 
-/// Does something with the program of this name, which is one of those that can be typed.
+/// Calls `visitor` with the program of this name, which must be one that clap has accepted.
 pub(super) fn visit<V: Visitor>(name: &str, visitor: V) -> V::Output {
     if name == DmaLatency::NAME {
         return visitor.visit::<DmaLatency>();
@@ -122,7 +128,7 @@ pub(super) fn visit<V: Visitor>(name: &str, visitor: V) -> V::Output {
     cellworks_apps::visit(name, visitor).expect("clap lets only names of programs pass")
 }
 
-/// The command of a program.
+/// Makes the command of a program.
 struct Describe;
 
 impl Visitor for Describe {
@@ -140,7 +146,7 @@ impl Visitor for Describe {
             }
             _ => flag,
         });
-        // Their documentation as a whole would take the place of the program's.
+        // Without this, the documentation of these flags would replace that of the program.
         let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(P::NAME)));
         if P::DRAWS {
             common = DrawingArgs::augment_args(common);
@@ -150,8 +156,8 @@ impl Visitor for Describe {
     }
 }
 
-/// Every combination of the values of all flags, each once; those of the first flag change fastest.
-/// The message says why there is none.
+/// A program for every combination of the values of all flags, each once. The values of the first
+/// flag change fastest. The error is the reason why there is no program.
 pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Result<Vec<P>, String> {
     let command = P::flags();
     let mut combinations = vec![Map::new()];
@@ -197,7 +203,7 @@ pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Resu
     Ok(each_once)
 }
 
-/// What is said of a parameter, with its flag in front.
+/// A message about a parameter, with its flag in front.
 pub(super) fn about_parameter<P: Program>(parameter: &str, message: &str) -> String {
     let command = P::flags();
     let mut flags = command.get_arguments();
@@ -251,7 +257,7 @@ mod tests {
         };
         const WHAT: &str = "0 of them do nothing; use at least 1";
         assert_eq!(explained("block_bytes"), format!("--sizes: {WHAT}"));
-        // A program may name what is no parameter of its own.
+        // A program may give a name that is no parameter of its own.
         assert_eq!(explained("colour"), format!("colour: {WHAT}"));
     }
 }

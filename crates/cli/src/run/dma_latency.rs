@@ -1,4 +1,5 @@
-//! The latency of a get by size (CellMT, figure 2): a measurement of `stats`, among the programs.
+//! The latency of a get by size (CellMT, figure 2). It is a measurement of `stats`, offered as a
+//! program.
 
 use cellworks_apps::{
     Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
@@ -9,17 +10,17 @@ use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measur
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// Measures the latency of a get by size, each SPE with a buffer of its own: CellMT's figure 2.
+/// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///
 /// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DmaLatency {
-    /// Bytes of a block; a range is taken at powers of 2
+    /// The bytes of a block; a range has its powers of 2
     #[arg(long = "sizes", default_value = "8-16k")]
     block_bytes: usize,
 
-    /// How many SPEs get at once
+    /// The number of SPEs that get at the same time
     #[arg(long, default_value = "1")]
     spes: usize,
 }
@@ -37,8 +38,8 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The largest DMA command, which is the largest block of the figure, and buffers for all SPEs of
-/// any machine.
+/// The largest DMA command, which is the largest block of the figure, and memory for the buffers of
+/// all SPEs of any machine.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -47,14 +48,14 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// How long each size is measured on this computer.
-const EACH: Span = Span::from_nanoseconds(50_000_000);
+/// The time for each size on this computer.
+const TIME_PER_SIZE: Span = Span::from_nanoseconds(50_000_000);
 
 impl DmaLatency {
     fn plan(&self, topology: &Topology) -> Result<Plan, ParameterError> {
         let request = Request {
             spes: Count::Private(self.spes),
-            iterations: Iterations::Within(EACH),
+            iterations: Iterations::Within(TIME_PER_SIZE),
             ..Request::new(Function::DmaGet).with_block(self.block_bytes)
         };
         request

@@ -1,4 +1,4 @@
-//! What the runs of a program have found so far.
+//! The results of the runs of a program so far.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use cellworks_stats::Finding;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// What was found, and what is still to come.
+/// The results so far, and the runs that are still to come.
 pub(super) struct Found<P> {
     titles: Vec<String>,
     done: BTreeMap<usize, Done<P>>,
 }
 
 impl<P: Program> Found<P> {
-    /// Nothing yet of these programs.
-    pub fn nothing_of(programs: &[P]) -> Self {
+    /// These programs without results.
+    pub fn empty(programs: &[P]) -> Self {
         Self {
             titles: programs.iter().map(P::title).collect(),
             done: BTreeMap::new(),
         }
     }
 
-    /// Takes down what a run found.
-    pub fn ran(&mut self, step: usize, program: P, quantities: Vec<Quantity>) {
+    /// Records the result of a run.
+    pub fn record_run(&mut self, step: usize, program: P, quantities: Vec<Quantity>) {
         let done = Done {
             program,
             quantities,
@@ -100,7 +100,7 @@ impl<P: Program> Steps for Found<P> {
     }
 }
 
-/// A number as reports have it.
+/// A number in the form of reports.
 fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     Finding {
         name: quantity.name.to_owned(),
@@ -110,7 +110,7 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     }
 }
 
-/// A figure as reports have it.
+/// A figure in the form of reports.
 fn drawn(figure: Figure) -> ProgramFigure {
     let axis = |axis: cellworks_apps::Axis| FigureAxis {
         label: axis.label.to_owned(),

@@ -1,4 +1,4 @@
-//! The results of runs as files of results keep them: a list of names and values.
+//! The results of runs in files: a list of names and values.
 
 use cellworks_apps::{Program, Quantity};
 
@@ -6,9 +6,9 @@ use crate::session::Session;
 
 use super::found::Found;
 
-/// The results of a run as a file has them.
+/// Turns the values of a file into the results of a run.
 ///
-/// The message says which of them the program does not find.
+/// The error names a value that is no result of the program.
 pub(super) fn read<P: Program>(values: Vec<(String, f64)>) -> Result<Vec<Quantity>, String> {
     let quantities = values.iter().map(|(name, value)| {
         let mut metrics = P::METRICS.iter();
@@ -19,9 +19,9 @@ pub(super) fn read<P: Program>(values: Vec<(String, f64)>) -> Result<Vec<Quantit
     quantities.collect()
 }
 
-/// Keeps what a run has found, if there is a file for it.
+/// Adds the result of a run to the file, if there is one.
 ///
-/// The message says why that was not possible.
+/// The error is the reason why that was not possible.
 pub(super) fn keep<P: Program>(
     session: &Session<Found<P>>,
     step: usize,

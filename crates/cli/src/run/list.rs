@@ -12,26 +12,26 @@ use crate::args::{count, order, size};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct List(pub Vec<Value>);
 
-/// So many values are a slip of the hand.
+/// The most values of a list. A longer list is most likely a mistake.
 const VALUES_MAX: usize = 1_000;
 
 /// How the values of a flag are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// Whole numbers: `1,2,4-8` is 1, 2, 4, 5, 6, 7 and 8.
+    /// Whole numbers: `1,2,4-8` means 1, 2, 4, 5, 6, 7 and 8.
     Counts,
-    /// Rows of a matrix, as bytes.
+    /// Orders of matrices, with the multipliers of sizes.
     Orders,
-    /// Bytes: `8-16k` is 8 and its doubles up to 16k.
+    /// Bytes: `8-16k` means 8 and its doubles up to 16k.
     Sizes,
-    /// Cycles: `0.1-100` is 0.1, 0.2, 0.5, 1 and so on to 100.
+    /// Cycles: `0.1-100` means 0.1, 0.2, 0.5, 1 and so on up to 100.
     Cycles,
-    /// Anything else, between commas.
+    /// Other values between commas.
     Texts,
 }
 
 impl Values {
-    /// Those of a flag, which is that of one value.
+    /// The notation of a flag that takes one value.
     fn of(flag: &Arg) -> Self {
         let name = flag.get_id().as_str();
         let parser = flag.get_value_parser();
@@ -59,7 +59,7 @@ impl Values {
     }
 }
 
-/// The flag of one value as a flag of a list.
+/// Turns a flag that takes one value into a flag that takes a list.
 pub(super) fn listed(flag: Arg) -> Arg {
     let values = Values::of(&flag);
     let list = move |text: &str| values.parse(text).map(List);
@@ -77,7 +77,7 @@ pub(super) fn listed(flag: Arg) -> Arg {
         })
 }
 
-/// The values of a list that is written as for this flag, which is that of one value.
+/// The values of a list for this flag, which takes one value.
 pub(super) fn parsed(flag: &Arg, text: &str) -> Result<Vec<Value>, String> {
     Values::of(flag).parse(text)
 }
@@ -86,7 +86,7 @@ fn values<T: Into<Value>>(all: Vec<T>) -> Vec<Value> {
     all.into_iter().map(T::into).collect()
 }
 
-/// Sizes in bytes: `8-16k` is 8 and its doubles up to 16k.
+/// Sizes in bytes: `8-16k` means 8 and its doubles up to 16k.
 pub(crate) fn sizes(text: &str) -> Result<Vec<u64>, String> {
     doubled(text, size)
 }
@@ -97,7 +97,7 @@ fn counts(text: &str) -> Result<Vec<u64>, String> {
     })
 }
 
-/// Ranges are of every power of 2 times the first value.
+/// A list whose ranges have the first value and its doubles.
 fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<u64>, String> {
     split(text, one, |first, last, all| {
         let doubled = |size: &u64| size.checked_mul(2);
@@ -122,7 +122,7 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
             .ok_or("cycles are numbers from 0 on, such as 11.7".to_owned())
     };
     split(text, one, |first, last, all| {
-        // From the power of 10 below the first.
+        // The steps begin at the power of 10 below the first value.
         let lowest = if first > 0.0 {
             first.log10().floor() as i32
         } else {
@@ -130,7 +130,7 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
         };
         all.push(first);
         let steps = (lowest..lowest + 20).flat_map(|power| [1, 2, 5].map(|step| (step, power)));
-        // As they are written: 0.2 is not 2 * 0.1.
+        // The text is parsed, because 2 * 0.1 is not the same number as 0.2.
         let steps = steps.map(|(step, power)| format!("{step}e{power}").parse().unwrap_or(0.0));
         all.extend(steps.filter(|step| *step > first && *step < last));
         if last > first {
@@ -141,7 +141,7 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
 
 const LIST: &str = "a list has values and ranges with commas between, such as 1,2,4-8";
 
-/// Values and ranges between commas; `between` adds those of a range.
+/// The values of a list with commas. `between` adds the values of a range.
 fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
@@ -151,7 +151,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A number below 0 is for its parser to refuse.
+            // A number below 0 has a minus at the start. The parser of numbers refuses it.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

@@ -1,5 +1,5 @@
-//! `cellworks run`: runs a program once for each combination of its parameters, and prints what it
-//! found.
+//! `cellworks run`: runs a program once for each combination of its parameters, and prints the
+//! results.
 
 mod args;
 mod dma_latency;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     visit(&arguments.program.name, Start(&arguments.program))
 }
 
-/// Runs what was asked for.
+/// Runs the program with the arguments.
 struct Start<'a>(&'a ProgramArgs);
 
 impl Visitor for Start<'_> {
@@ -67,7 +67,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// An example that works on this machine, as far as it is known.
+/// An example that works on this machine. `topology` is `None` if the machine is not known.
 fn example<P: Program>(common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
@@ -81,17 +81,17 @@ fn example<P: Program>(common: &CommonArgs, topology: Option<&Topology>) -> Stri
     format!("\n  example: cellworks run {} {words}{machine}", P::NAME)
 }
 
-/// The error with the flag in front.
+/// The message of the error, with the flag in front.
 fn explain<P: Program>(error: &ParameterError) -> String {
     about_parameter::<P>(error.parameter(), &error.to_string())
 }
 
-/// Programs that are run on a machine.
+/// The programs that are run on a machine, one after the other.
 struct Runs<'a, P> {
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<P>,
-    /// Where what the one program draws goes.
+    /// The files for the pictures, if there is a single program that draws.
     pictures: Option<Pictures>,
 }
 
@@ -112,7 +112,7 @@ impl<P: Program> Job for Runs<'_, P> {
     }
 
     fn steps(&self, (programs, _): &Self::Plan, _: &Topology) -> Found<P> {
-        Found::nothing_of(programs)
+        Found::empty(programs)
     }
 
     fn sweep(&self, (programs, _): &Self::Plan, machine: String) -> Result<Sweep, Failure> {
@@ -140,7 +140,7 @@ impl<P: Program> Job for Runs<'_, P> {
     }
 }
 
-/// Runs each program; `after` is told of each what has run.
+/// Runs each program. `after` is called after each run, with the name of the program.
 fn run_all<M: Machine, P: Program>(
     machine: &M,
     programs: &[P],
@@ -149,14 +149,14 @@ fn run_all<M: Machine, P: Program>(
     after: &mut dyn FnMut(&str),
 ) -> End {
     let known = |found: &mut Found<P>, step: usize, quantities| {
-        found.ran(step, programs[step].clone(), quantities);
+        found.record_run(step, programs[step].clone(), quantities);
     };
     let to_do = match session.to_do(programs.len(), read::<P>, known) {
         Ok(to_do) => to_do,
         Err(end) => return end,
     };
     for (step, program) in programs.iter().enumerate() {
-        if let Some(end) = session.has_to_end() {
+        if let Some(end) = session.end_reason() {
             return end;
         }
         if !to_do.contains(&step) {
@@ -177,7 +177,7 @@ fn run_all<M: Machine, P: Program>(
                 if let Err(message) = keep(session, step, &quantities) {
                     return End::Failed(message);
                 }
-                session.update(|found| found.ran(step, program.clone(), quantities));
+                session.update(|found| found.record_run(step, program.clone(), quantities));
             }
             Err(ProgramError::Parameter(error)) => return End::Refused(explain::<P>(&error)),
             Err(error @ ProgramError::LocalStore(_)) => {
@@ -188,19 +188,19 @@ fn run_all<M: Machine, P: Program>(
         }
         after(&title);
     }
-    session.has_to_end().unwrap_or(End::Done)
+    session.end_reason().unwrap_or(End::Done)
 }
 
-/// Refuses flags of sweeps for this computer, and with flags that show a run as it happens: its
-/// result may be known already.
+/// Refuses flags of sweeps on this computer. Refuses them also with flags that show what happens in
+/// a run, because a result from a file has no run.
 fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
-    let Some(flag) = asked.sweep.given() else {
+    let Some(flag) = asked.sweep.first_given() else {
         return Ok(());
     };
     let common = &asked.common;
     machine::check_sweep(&asked.sweep, &common.machine)?;
     let png = asked.drawing.png.as_ref().map(|_| "--png");
-    match common.simulation.of_one_run().or(png) {
+    match common.simulation.single_run_flag().or(png) {
         Some(other) => Err(format!(
             "{flag} with {other}: {other} shows a run as it happens, and a file of results has only what it \
              found; leave one of them out"
@@ -209,7 +209,7 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     }
 }
 
-/// Refuses to draw what several runs have in the same files.
+/// Refuses to draw if several runs would write the same files.
 fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     match drawing.png {
         Some(_) if runs > 1 => Err(format!(
@@ -219,11 +219,12 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     }
 }
 
-/// Refuses flags of simulated machines for this computer, and flags of one run for many.
+/// Refuses flags of simulated machines on this computer, and flags of a single run if there are
+/// several runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
     if Kind::of(&common.machine) != Kind::Simulated {
-        return simulation.given().map_or(Ok(()), |flag| {
+        return simulation.first_given().map_or(Ok(()), |flag| {
             Err(format!(
                 "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \
                  qs20, or leave {flag} out",
@@ -231,7 +232,7 @@ fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
             ))
         });
     }
-    match simulation.of_one_run() {
+    match simulation.single_run_flag() {
         Some(flag) if runs > 1 => Err(format!(
             "{flag} with {runs} runs: it is of one run; give each flag one value"
         )),

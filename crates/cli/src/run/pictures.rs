@@ -1,4 +1,4 @@
-//! The pictures that a program draws, as files.
+//! Writes the pictures that a program draws to files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use crate::output_file::OutputFile;
 
 const FLAG: &str = "--png";
 
-/// Files of a folder, a picture each.
+/// The files of a folder, each with one picture.
 #[derive(Clone)]
 pub(super) struct Pictures {
     folder: PathBuf,
     written: usize,
-    /// Why one was not written. No other is written then.
+    /// The reason why a picture was not written. No picture after it is written.
     failure: Option<String>,
 }
 
 impl Pictures {
-    /// Files of this folder, which is made if it is not there.
+    /// Makes the folder for the files, if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if it cannot be made.
+    /// [`Failure::Usage`] if the folder cannot be made.
     pub fn into(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| {
             let folder = folder.display();
@@ -39,7 +39,7 @@ impl Pictures {
         })
     }
 
-    /// Writes the next picture. A file of its name is replaced.
+    /// Writes the next picture. Replaces an existing file of that name.
     pub fn write(&mut self, picture: &Picture) {
         if self.failure.is_some() {
             return;
@@ -53,7 +53,7 @@ impl Pictures {
         };
     }
 
-    /// Why a picture was not written.
+    /// The reason why a picture was not written, if one was not.
     pub fn failure(&mut self) -> Option<String> {
         self.failure.take()
     }

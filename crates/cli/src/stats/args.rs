@@ -1,7 +1,7 @@
-//! What can be typed after `stats`.
+//! The arguments of `stats`.
 //!
-//! The flags are CellStats' own (section 3.1 of the paper) and some more. Here they are only read;
-//! whether they make sense together and on a machine is for [`Request::plan`] to say.
+//! The flags are those of CellStats (section 3.1 of the paper) and some more. This file only parses
+//! them. [`Request::plan`] checks whether they fit together and fit the machine.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use crate::args::{CommonArgs, above_0, count, first_given, size, span};
 use crate::machine::Kind;
 
-/// How long everything takes at the most.
+/// The most time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 
-/// How long a matrix takes at the most.
+/// The most time for a matrix.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
-/// Which numbers take which multipliers, and examples.
+/// A text about the multipliers of numbers, and examples.
 fn after_help() -> String {
     let flags = |is_size| {
         let settings = Setting::ALL.into_iter();
@@ -65,33 +65,33 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 ///
 /// Without -f it measures everything.
 ///
-/// The words of the flags are those of the Cell: an SPE is a core with a local store, its own small
-/// memory, and has a CPU on this computer; the PPE is the main core, which starts SPEs, and here
-/// the main thread; a Cell is a group of SPEs, here an L3 group, the CPUs under one last-level
-/// cache; a memory module is here a NUMA node; DMA copies between main memory and a local store,
-/// and a mailbox passes a word.
+/// The flags use the words of the Cell. An SPE is a core with a local store, which is its own small
+/// memory; on this computer it has a CPU. The PPE is the main core, which starts SPEs; here it is
+/// the main thread. A Cell is a group of SPEs; here it is an L3 group, the CPUs under one
+/// last-level cache. A memory module is a NUMA node here. DMA copies between main memory and a
+/// local store. A mailbox passes a word.
 #[derive(Args)]
 #[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {
-    /// What to measure; several functions, each with its own -f, are measured in one run
+    /// The function to measure; several -f are measured in one run
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
     pub functions: Vec<Function>,
 
-    /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
+    /// The number of SPEs, which share one buffer [default: 1, or 2 with -s]
     #[arg(short = 'n', value_name = "SPES", value_parser = count)]
     pub shared: Option<u64>,
 
-    /// How many SPEs, each on a buffer of its own
+    /// The number of SPEs, each of which has its own buffer
     #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
-    /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine,
-    /// until it is steady]
+    /// The number of operations of each SPE [default: those of about 0.2 s; on a simulated machine,
+    /// until the times are steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 
-    /// How often before that, without measuring [default: until 10 ms have passed; on a simulated
-    /// machine 16 times or less]
+    /// The number of operations before that, which are not measured [default: those of 10 ms; on a
+    /// simulated machine 16 or fewer]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
     pub warm_up: Option<u64>,
 
@@ -103,18 +103,18 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'c', value_name = "CELL", value_parser = index)]
     pub cell: Option<u16>,
 
-    /// The memory module that holds buffers and variables; on the host, the NUMA node. With -s it
-    /// holds only what the PPE tells the SPEs [default: the nearest to the Cell]
+    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s it has
+    /// only the messages from the PPE to the SPEs [default: the nearest to the Cell]
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
-    /// Between SPEs: SPE 0 takes the place of the PPE for mailbox and signal, and its local store
-    /// the place of main memory for DMA
+    /// Measures between SPEs: for mailbox and signal SPE 0 takes the place of the PPE, and for DMA
+    /// its local store takes the place of main memory
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// The one-way time from every SPE to every other, or what reading memory takes from every NUMA
-    /// node to every other, in place of a function
+    /// Measures the one-way time from every SPE to every other, or the time to read memory from
+    /// every NUMA node to every other, and no function
     #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
     pub matrix: Option<Function>,
 
@@ -122,17 +122,17 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
     pub polling: Option<Polling>,
 
-    /// Every pair of a matrix, however long it takes; otherwise pairs are sampled where there are
-    /// too many for the budget
+    /// Measures every pair of a matrix, however long it takes [default: samples pairs if the budget
+    /// is too short for all]
     #[arg(long)]
     pub full: bool,
 
-    /// How long everything may take, such as 30s or 5m
-    /// [default: 50s for everything, 2m for a matrix, 0.2s for each function]
+    /// The time for the whole run, such as 30s or 5m [default: 50s for everything, 2m for a matrix,
+    /// 0.2s for each function]
     #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
 
-    /// All samples, in JSON only
+    /// Adds all samples to the result, in JSON only
     #[arg(long)]
     pub samples: bool,
 
@@ -140,7 +140,7 @@ pub(crate) struct StatsArgs {
     pub common: CommonArgs,
 }
 
-/// The flags of all settings, as their rows say.
+/// The flags of all settings, which are made from the rows of settings.
 pub(crate) struct SettingsArgs(pub Settings);
 
 impl Args for SettingsArgs {
@@ -180,7 +180,7 @@ impl FromArgMatches for SettingsArgs {
     }
 }
 
-/// The number of a setting. Some of them have less room than others.
+/// The number of a setting. Its limits depend on the setting.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let number = match setting.is_size {
         true => size(text)?,
@@ -197,14 +197,14 @@ fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     }
 }
 
-/// What the arguments ask for.
+/// What the arguments request.
 pub(crate) enum Wanted {
     Everything,
     These(Vec<Request>),
 }
 
 impl StatsArgs {
-    /// Puts the flags together; the message says why that is not possible.
+    /// Combines the flags. The error is the reason why they do not fit together.
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(function) = self.matrix {
@@ -226,7 +226,7 @@ impl StatsArgs {
             ));
         }
         let Some(&function) = self.functions.first() else {
-            return match first_given(&self.of_one_function()) {
+            return match first_given(&self.single_function_flags()) {
                 None => Ok(Wanted::Everything),
                 Some(flag) => Err(format!(
                     "{flag} without -f: it belongs to one function, and without -f everything is \
@@ -245,7 +245,7 @@ impl StatsArgs {
             (Some(shared), None) => Count::Shared(clamp(shared)),
             (None, None) => Count::Shared(if self.between_spes { 2 } else { 1 }),
         };
-        let functions = self.each_once();
+        let functions = self.distinct_functions();
         let iterations = match (self.iterations, self.budget) {
             (Some(iterations), Some(_)) => {
                 return Err(format!(
@@ -271,8 +271,8 @@ impl StatsArgs {
         Ok(Wanted::These(requests.collect()))
     }
 
-    /// The functions that are measured, each once.
-    fn each_once(&self) -> Vec<Function> {
+    /// The functions that the user has named, each once.
+    fn distinct_functions(&self) -> Vec<Function> {
         let mut functions = Vec::new();
         for function in &self.functions {
             if !functions.contains(function) {
@@ -289,7 +289,7 @@ impl StatsArgs {
             (self.samples, "--samples"),
         ];
         let foreign = first_given(&foreign).or_else(|| {
-            let given = self.of_one_function().into_iter();
+            let given = self.single_function_flags().into_iter();
             let foreign: Vec<_> = given
                 .filter(|(_, flag)| !matches!(*flag, "-b" | "-m" | "--pages"))
                 .collect();
@@ -319,13 +319,13 @@ impl StatsArgs {
         })
     }
 
-    /// [`CommonArgs::machine_flag`].
+    /// The flag of [`CommonArgs::machine_flag`].
     pub fn machine_flag(&self) -> String {
         self.common.machine_flag()
     }
 
-    /// Refuses flags of simulated machines for this computer, flags of this computer for simulated
-    /// machines, and flags of one run for many.
+    /// Refuses flags of simulated machines on this computer, flags of this computer on simulated
+    /// machines, and flags of a single run if there are several.
     fn check_simulation(&self) -> Result<(), String> {
         let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
@@ -337,7 +337,7 @@ impl StatsArgs {
             ));
         }
         if kind != Kind::Simulated {
-            return simulation.given().map_or(Ok(()), |flag| {
+            return simulation.first_given().map_or(Ok(()), |flag| {
                 Err(format!(
                     "{flag} with --machine {}: only a simulated machine has it; choose one, such as \
                      qs20, or leave {flag} out\n  example: cellworks stats --machine qs20 -f dmaget",
@@ -345,8 +345,8 @@ impl StatsArgs {
                 ))
             });
         }
-        let functions = self.each_once().len();
-        match simulation.of_one_run() {
+        let functions = self.distinct_functions().len();
+        match simulation.single_run_flag() {
             Some(flag) if functions > 1 => Err(format!(
                 "{flag} with {functions} functions: it is of one run, and each function has its own; name one \
                  of them\n  example: cellworks stats{machine} -f dmaget",
@@ -364,21 +364,21 @@ impl StatsArgs {
         }
     }
 
-    /// How long everything may take.
+    /// The most time for everything.
     pub fn budget_of_everything(&self) -> Duration {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// How long a matrix may take; `None` if all of it was asked for, or if the machine takes the
-    /// same time whenever it is measured.
+    /// The most time for a matrix. `None` if the user wants every pair, or if the times of the
+    /// machine repeat.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
-    /// The flags that have no meaning when everything is measured, and whether they were given; a
-    /// matrix takes `-b`, `-m` and `--pages` of them.
-    fn of_one_function(&self) -> Vec<(bool, &'static str)> {
+    /// The flags that have no meaning for the measurement of everything, and whether they were
+    /// given. A matrix takes `-b`, `-m` and `--pages` of them.
+    fn single_function_flags(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
         let settings = settings.map(|setting| (is_set(setting), setting.flag));
@@ -396,8 +396,8 @@ impl StatsArgs {
     }
 }
 
-/// A number that is too large for this computer's `usize` is too large for everything that it
-/// could mean.
+/// A number that is too large for the `usize` of this computer becomes the largest `usize`, which
+/// every check refuses.
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -426,7 +426,7 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
     })
 }
 
-/// How long a run may take.
+/// A parser for the most time of a run.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
     above_0(text, "nothing can be measured in no time", RULE)
@@ -444,7 +444,7 @@ fn function_parser() -> impl TypedValueParser<Value = Function> {
         .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
 }
 
-/// The number of a Cell or of a memory module.
+/// A parser for the number of a Cell or of a memory module.
 fn index(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| {
         format!(

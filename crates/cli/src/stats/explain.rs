@@ -1,11 +1,11 @@
-//! What is wrong with a request, in the words of the command line.
+//! Errors of requests in the terms of the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
 
-/// The error, in the words of the command line: with the flag in front, and an example that works.
-/// An example keeps `-s`, unless that is what is wrong.
-/// `machine` is the flag that chooses it, if one has to.
+/// The error in the terms of the command line, with the flag in front, and an example that works.
+/// The example keeps `-s`, unless `-s` is wrong. `machine` is the flag that chooses the machine, if
+/// it is needed.
 pub(super) fn explain(
     error: &RequestError,
     request: &Request,
@@ -14,7 +14,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // Another function in place of the one that is refused.
+    // The example has another function than the one that is refused.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }
@@ -29,7 +29,7 @@ pub(super) fn explain(
         instead if request.between_spes && has_pair && *flag != "-s" => format!(" {instead} -s"),
         instead => format!(" {instead}"),
     };
-    // No matrix can be measured where there is no pair.
+    // A machine with a single SPE has no matrix.
     let machine = match *flag {
         "--matrix" if !has_pair => " --machine qs20",
         _ => machine,

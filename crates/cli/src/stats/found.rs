@@ -1,4 +1,4 @@
-//! What measurements and matrices have found so far, and whether it can be trusted.
+//! The results of measurements and matrices so far, and whether they can be trusted.
 
 use std::collections::BTreeSet;
 
@@ -15,45 +15,45 @@ use super::work::Work;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// Intervals of medians that are wider than this share of their medians are wide.
+/// An interval of a median counts as wide if it is wider than this share of the median.
 const WIDE: f64 = 0.2;
 
-/// From this share of wide intervals on, a run is not trustworthy: the measurement in the middle is
-/// wide then. On an idle virtual machine that probably shares its cores with others, 18 to 28 %
-/// were.
+/// If at least this share of the intervals is wide, the run is not trustworthy, because then the
+/// interval in the middle is wide. On an idle virtual machine that probably shares its cores with
+/// others, 18 to 28 % of the intervals were wide.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
-/// What was found, and what is still to come.
+/// The results so far, and the steps that are still to come.
 pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
     matrices: Vec<Matrix>,
     memory_matrix: Option<MemoryMatrix>,
-    /// What the reference has said so far.
+    /// The readings of the reference so far.
     pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
-    /// Why the numbers cannot be trusted.
+    /// The reasons why the numbers cannot be trusted.
     reasons: Vec<Reason>,
 }
 
-/// Something that is to be measured.
+/// A step: a measurement or a matrix.
 struct Step {
     title: String,
     state: State,
 }
 
 enum State {
-    /// Nothing is known of it.
+    /// The step has no result yet.
     Waiting,
-    /// What all visits so far have found.
+    /// The result of all visits so far.
     Measured(Box<Measurement>),
-    /// It is somewhere else: in the matrices, or in what was not measured.
+    /// The result is in the list of matrices, or in that of steps that were not measured.
     Settled,
 }
 
 impl Found {
-    /// Nothing yet of this work on this machine.
-    pub fn nothing_of(work: &Work, topology: &Topology) -> Self {
+    /// This work on this machine, without results.
+    pub fn empty(work: &Work, topology: &Topology) -> Self {
         let step = |title| Step {
             title,
             state: State::Waiting,
@@ -69,7 +69,7 @@ impl Found {
         }
     }
 
-    /// Records what all visits of a step have found so far: a matrix, or as much of it as there is.
+    /// Records the result of all visits of a step so far. A matrix may be incomplete.
     pub fn measured(&mut self, step: usize, measured: Measured) {
         self.steps[step].state = match measured {
             Measured::Operation(measurement) => State::Measured(measurement),
@@ -84,7 +84,7 @@ impl Found {
         };
     }
 
-    /// Records that a step gave a result that cannot be true.
+    /// Records that the result of a step cannot be true.
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();
@@ -95,7 +95,7 @@ impl Found {
         self.not_measured.push(NotMeasured { what, why });
     }
 
-    /// Whether nothing was tried to its end.
+    /// Whether no step has a result or a refusal.
     pub fn is_empty(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| matches!(step.state, State::Waiting))
@@ -149,8 +149,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // An interrupted run has fewer visits than an interval takes, and what repeats itself comes
-        // out the same next time.
+        // These warnings are left out in two cases. An interrupted run has fewer visits than an
+        // interval needs. On a machine whose times repeat, another run would have the same result.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -194,7 +194,7 @@ impl Steps for Found {
     }
 }
 
-/// Why the times of a matrix cannot be trusted whose data did not lie where they should.
+/// The reason why a matrix cannot be trusted, if its data was not in the right memory module.
 fn misplaced(matrix: &Matrix) -> Option<String> {
     let home = matrix.home?;
     let module = match home.module {
@@ -209,7 +209,7 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// Why the figures of a memory matrix cannot be trusted whose blocks did not lie where they should.
+/// The reason why a memory matrix cannot be trusted, if a block was not in the right memory module.
 fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     let mut modules = BTreeSet::new();
     for cells in &matrix.cells {
@@ -233,8 +233,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     })
 }
 
-/// Why the numbers cannot be trusted if too many of them would come out differently next time.
-/// Where a number of iterations was asked for there is one round, and nothing to tell it by.
+/// The reason why the numbers cannot be trusted, if too many of them would differ in another run.
+/// With a given number of iterations there is one round, which does not show that.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

@@ -1,4 +1,4 @@
-//! `cellworks stats`: measures, and prints what was measured.
+//! `cellworks stats`: measures, and prints the results.
 
 mod args;
 mod explain;
@@ -22,8 +22,8 @@ use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
 
-/// How long one measurement may take when everything is measured, if there is time for it.
-const EACH: Duration = Duration::from_millis(100);
+/// The most time for one measurement when everything is measured.
+const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     on_machine(&arguments.common, files, &Stats { arguments, wanted })
 }
 
-/// What is wanted of a machine.
+/// The request to measure, with its arguments.
 struct Stats<'a> {
     arguments: &'a StatsArgs,
     wanted: Wanted,
@@ -46,14 +46,15 @@ impl Job for Stats<'_> {
     }
 
     fn steps(&self, work: &Work, topology: &Topology) -> Found {
-        Found::nothing_of(work, topology)
+        Found::empty(work, topology)
     }
 
     fn hazards(&self) -> HazardWatch {
         match &self.wanted {
-            // Everything has puts to shared buffers, and they are meant.
+            // The measurement of everything has puts to shared buffers, which are intended.
             Wanted::Everything => HazardWatch::Off,
-            // Blocks of memory arrive one over the other in one window of the local store.
+            // The blocks of memory arrive over each other in one window of the local store, which
+            // is intended.
             Wanted::These(requests) if requests[0].function == Function::Memory => HazardWatch::Off,
             Wanted::These(_) => HazardWatch::Warn,
         }
@@ -69,12 +70,12 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Visits each plan in turn, and all of them again: so each is measured at several times, and its
-/// interval says whether the computer was the same then. A matrix is visited once.
+/// Visits each plan once, and then all of them again. Each plan is measured at several times, so
+/// its interval shows whether the computer was the same at these times. A matrix is visited once.
 ///
-/// Between the visits, and before the first and after the last one, the reference is read.
+/// The reference is read before the first visit, between the visits, and after the last one.
 ///
-/// `after` is told of each run what was measured in it.
+/// `after` is called after each run, with the title of the measurement.
 fn measure_all<M: CellMachine>(
     machine: &M,
     mut work: Work,
@@ -92,7 +93,7 @@ fn measure_all<M: CellMachine>(
     }
 }
 
-/// Reads the reference once more.
+/// Takes a reading of the reference.
 fn read<M: CellMachine>(
     machine: &M,
     readings: &mut Readings,
@@ -106,7 +107,7 @@ fn read<M: CellMachine>(
     Ok(())
 }
 
-/// `before` is called before each visit.
+/// Measures the plans. `before` is called before each visit.
 fn measure_plans<M: CellMachine>(
     machine: &M,
     work: Work,
@@ -139,7 +140,7 @@ fn measure_plans<M: CellMachine>(
             let Some(visits) = slot else {
                 continue;
             };
-            if let Some(end) = session.has_to_end() {
+            if let Some(end) = session.end_reason() {
                 return end;
             }
             if let Err(end) = before(false) {
@@ -149,9 +150,10 @@ fn measure_plans<M: CellMachine>(
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return out_of_time(session);
                 };
-                // Capped before it is multiplied, because a long budget would overflow.
-                let of_visits = (time / (left + 1)).min(EACH) * work.visits;
-                visits.set_span(span(of_visits.min(EACH)));
+                // The time is limited before it is multiplied, because the product of a long budget
+                // would overflow.
+                let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * work.visits;
+                visits.set_span(span(of_visits.min(MEASUREMENT_TIME_MAX)));
             }
             let title = title_of(visits.plan());
             session.progress().about(session.say(&title));
@@ -173,8 +175,8 @@ fn measure_plans<M: CellMachine>(
                 }
                 Err(error) => return End::Failed(session.say(&format!("{title}: {error}"))),
             }
-            // The pairs of an interrupted matrix are not all there.
-            if let (true, Some(end)) = (is_matrix, session.has_to_end()) {
+            // An interrupted matrix lacks some pairs, so the run ends as interrupted.
+            if let (true, Some(end)) = (is_matrix, session.end_reason()) {
                 return end;
             }
             after(&title);
@@ -183,7 +185,7 @@ fn measure_plans<M: CellMachine>(
     End::Done
 }
 
-/// How a run ends whose budget is spent.
+/// The end of a run whose budget is spent.
 fn out_of_time(session: &Session<Found>) -> End {
     let mut end = End::Done;
     session.update(|found| {

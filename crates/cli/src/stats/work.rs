@@ -1,4 +1,4 @@
-//! What is to be done: the wishes of the command line as checked plans.
+//! Turns the arguments of the command line into checked plans.
 
 use std::time::Duration;
 
@@ -15,42 +15,42 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// How often each measurement is visited: often enough for one visit that met the computer in
-/// another state to show.
+/// The number of visits of each measurement. Three are enough to show one visit during which the
+/// computer was in another state.
 const VISITS: u32 = 3;
 
-/// How long each matrix may take when everything is measured.
-const EACH_MATRIX: Duration = Duration::from_secs(2);
+/// The most time for each matrix when everything is measured.
+const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The same where the clock counts what the program does, in time of that clock. It is enough for
-/// all pairs of 64 SPEs, and it takes some seconds.
-const EACH_REPEATING_MATRIX: Duration = Duration::from_millis(21);
+/// The same on a machine whose times repeat, in simulated time. It is enough for all pairs of 64
+/// SPEs, and takes some seconds to simulate.
+const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
-/// The part of the time for everything that each matrix may take at the most.
+/// A matrix may take at most this fraction of the time for everything.
 const MATRIX_PER_BUDGET: u32 = 20;
 
-/// What is to be done, in this order.
+/// The plans, in the order in which they are measured.
 pub(super) struct Work {
-    /// Matrices first.
+    /// The plans. Matrices are first.
     pub plans: Vec<Plan>,
-    /// How often each plan is visited, but for matrices, which are visited once.
+    /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
-    /// The time for everything; without, each plan has its own.
+    /// The time for everything. `None` if each plan has its own time.
     pub budget: Option<Duration>,
-    /// A matrix ends after this time, whatever is left to measure. Its plan keeps to it where each
-    /// SPE has a CPU; where SPEs take turns on CPUs, pairs take far longer than planned.
+    /// The time after which a matrix ends, even if pairs are left. The plan of a matrix keeps to it
+    /// if each SPE has a CPU. If SPEs take turns on CPUs, pairs take much longer than planned.
     pub budget_of_a_matrix: Option<Duration>,
-    /// What is timed between the measurements, to see whether the computer changes. A number of
-    /// iterations is for people who want these and nothing else.
+    /// The reference, which is timed between the measurements to see whether the computer changes.
+    /// `None` if the user gives a number of iterations, and so wants no other measurement.
     pub reference: Option<Readings>,
-    /// What there is no time for.
+    /// The titles of the steps for which there is no time.
     pub no_time: Vec<String>,
-    /// What the machine does not have.
+    /// The measurements that the machine cannot do.
     pub not_measured: Vec<NotMeasured>,
 }
 
 impl Work {
-    /// Plans what is wanted on a machine.
+    /// Plans the request for a machine.
     pub fn of(
         wanted: &Wanted,
         topology: &Topology,
@@ -88,10 +88,10 @@ impl Work {
         let is_visited_once = topology.capabilities().repeats || has_iterations;
         Ok(Self {
             plans: plans?,
-            // The flag says how many iterations there are in all, so one visit does them.
+            // The flag gives the number of all iterations, so there is one visit.
             visits: if is_visited_once { 1 } else { VISITS },
             budget: None,
-            // How long a simulation takes must not decide what it measures.
+            // The time that a simulation takes must not change its results.
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
             reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
             no_time: Vec::new(),
@@ -100,15 +100,15 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // What repeats itself takes as long as it takes whenever it is measured, and is measured
-        // once.
+        // If the times of the machine repeat, a second visit would have the same result, and a time
+        // limit would change it.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
-        let each_matrix = budget.map(|all| EACH_MATRIX.min(all / MATRIX_PER_BUDGET));
+        let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));
         let (mut plans, mut no_time) = (Vec::new(), Vec::new());
         for &primitive in primitives_of(arguments) {
             let request = Request {
-                budget: Some(span(each_matrix.unwrap_or(EACH_REPEATING_MATRIX))),
+                budget: Some(span(each_matrix.unwrap_or(REPEATING_MATRIX_TIME_MAX))),
                 ..Request::new(Function::Matrix(primitive))
             };
             match request.plan(topology, limits) {
@@ -116,7 +116,7 @@ impl Work {
                 Err(error) if error.flag == "--budget" => {
                     no_time.push(request.function.to_string())
                 }
-                // It is among what is impossible.
+                // The list of impossible measurements has this matrix.
                 Err(error) if error.flag == "--matrix" => {}
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
@@ -136,14 +136,15 @@ impl Work {
         }
     }
 
-    /// What the steps are, in a few words each: first the plans, then what there is no time for.
+    /// The titles of the steps: first those of the plans, then those for which there is no time.
     pub fn titles(&self) -> Vec<String> {
         let plans = self.plans.iter().map(title_of);
         plans.chain(self.no_time.clone()).collect()
     }
 }
 
-/// The matrices that are part of everything. CSV has one header, and that is of measurements.
+/// The matrices that are part of everything. CSV has none, because its only header is that of
+/// measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
@@ -170,7 +171,7 @@ fn plans_of(
     requests.into_iter().map(plan).collect()
 }
 
-/// What everything would include if local stores were larger.
+/// The measurements of everything that need larger local stores.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request::new(Function::DmaGet).with_block(16 << 10);
     let list = Request::new(Function::DmaListGet).with_block(1 << 10);
@@ -184,7 +185,7 @@ fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
         .collect()
 }
 
-/// One plan in a few words.
+/// The title of a plan.
 pub(super) fn title_of(plan: &Plan) -> String {
     match plan.function() {
         matrix if matrix.is_matrix() => matrix.to_string(),
@@ -192,7 +193,7 @@ pub(super) fn title_of(plan: &Plan) -> String {
     }
 }
 
-/// What everything would include if the machine had more parts.
+/// The measurements of everything that need more parts of the machine.
 fn impossible(topology: &Topology) -> Vec<NotMeasured> {
     if topology.spes().len() > 1 {
         return Vec::new();

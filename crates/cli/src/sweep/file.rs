@@ -1,4 +1,5 @@
-//! Files of results: a line about the sweep, then one for each step that is done.
+//! Files of results. The first line describes the sweep, and each other line is a step that is
+//! done.
 //!
 //! ```text
 //!   {"cellworks_results":1,"cellworks_version":"0.1.0","arguments":["run", ...],"machine":"...",
@@ -16,24 +17,24 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The format of the files.
+/// The version of the format of the files.
 const FORMAT: u32 = 1;
 
-/// Which sweep a file has results of.
+/// The description of the sweep to which the results of a file belong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     cellworks_results: u32,
     cellworks_version: String,
-    /// What was typed after `cellworks`.
+    /// The arguments after `cellworks`.
     pub arguments: Vec<String>,
-    /// All that says what the machine does.
+    /// A text with everything that decides the results of the machine.
     machine: String,
-    /// All that says what each step does.
+    /// The parameters of each step.
     pub steps: Vec<Value>,
 }
 
 impl Header {
-    /// The sweep of this process.
+    /// The header of the sweep of this process.
     pub fn of(machine: String, steps: Vec<Value>) -> Self {
         let arguments = std::env::args_os().skip(1);
         Self {
@@ -53,7 +54,7 @@ impl Header {
 pub(crate) struct ResultFile {
     path: PathBuf,
     pub header: Header,
-    /// Each step that is done, what it has found, and the line that says it.
+    /// Each step that is done, its result, and the number of its line.
     pub found: Vec<(usize, Value, usize)>,
 }
 
@@ -69,7 +70,7 @@ impl ResultFile {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] with the file, the line and what is wrong with it.
+    /// [`Failure::Usage`] with the file, the line and the reason.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_to_string(path).map_err(|error| unreadable(path, &error))?;
         Self::parse(path, &text)
@@ -134,11 +135,11 @@ impl ResultFile {
         })
     }
 
-    /// Whether these are results of this sweep.
+    /// Checks that these are results of this sweep.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] with what differs.
+    /// [`Failure::Usage`] with the difference.
     pub fn check(&self, sweep: &Header) -> Result<(), Failure> {
         let Header {
             cellworks_results,
@@ -196,12 +197,12 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// Opens the file of this sweep, with the results that it has, or makes it.
+    /// Opens the file of this sweep with its results, or creates it.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if it has something else, or another process adds to it, or it cannot be
-    /// written. Then it is as it was.
+    /// [`Failure::Usage`] if the file has other content, if another process adds to it, or if it
+    /// cannot be written. Then the file is unchanged.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Option<ResultFile>), Failure> {
         let unwritable = |error: &io::Error| {
             Failure::Usage(format!(
@@ -238,14 +239,14 @@ impl Appended {
         Ok((this, before))
     }
 
-    /// Adds what a step has found. The message says that the file cannot be written.
+    /// Adds the result of a step. The error is the message that the file cannot be written.
     pub fn append(&mut self, step: usize, found: &impl Serialize) -> Result<(), String> {
         self.write(&Line { step, found })?;
         self.steps += 1;
         Ok(())
     }
 
-    /// How many steps it has.
+    /// The number of steps that the file has.
     pub fn steps(&self) -> usize {
         self.steps
     }
@@ -254,7 +255,8 @@ impl Appended {
         &self.path
     }
 
-    /// Writes a line, as one piece: it is there as a whole if the process ends at once.
+    /// Writes a line with a single call, so that the file has all of it or nothing if the process
+    /// is killed.
     fn write(&mut self, line: &impl Serialize) -> Result<(), String> {
         let mut text = serde_json::to_string(line).expect("results are numbers and texts");
         text.push('\n');

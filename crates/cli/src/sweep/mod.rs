@@ -1,14 +1,14 @@
-//! Sweeps: many simulations that do not depend on each other. They can be divided over processes
-//! and computers, their results are kept in files, and files are put together again.
+//! A sweep consists of many simulations that do not depend on each other. They can be divided over
+//! processes and computers. Their results are kept in files, and these files can be merged.
 //!
 //! ```text
 //!   share 1/2:  step 0   step 2   step 4 ──► lu.1-of-2.jsonl ──┐
 //!   share 2/2:  step 1   step 3          ──► lu.2-of-2.jsonl ──┴─► cellworks merge ──► the whole
 //! ```
 //!
-//! A file says which sweep it belongs to, and has a line for each step that is done. Whatever
-//! prints a sweep takes the results of steps from files where they are there, and simulates the
-//! others: so `merge` prints by the same code as the command that was divided.
+//! A file has the description of its sweep, and a line for each step that is done. A command that
+//! prints a sweep takes the results of steps from files if they are there, and simulates the other
+//! steps. So `merge` prints with the same code as the command that was divided.
 
 mod file;
 mod share;
@@ -29,44 +29,44 @@ pub(crate) use share::Share;
 use crate::failure::Failure;
 use file::Appended;
 
-/// What commands that simulate in many steps have besides.
+/// Flags of commands that simulate many steps.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Options of sweeps on simulated machines")]
 pub(crate) struct SweepArgs {
     /// Simulates only every N-th step of the sweep, from step I on, such as 3/64, and keeps the
-    /// results in a file for `cellworks merge` [default: as Slurm or MPI say, if one of them has
-    /// started several tasks]
+    /// results in a file for `cellworks merge` [default: the share of this task, if Slurm or MPI
+    /// has started several tasks]
     #[arg(long, value_name = "I/N")]
     pub share: Option<Share>,
 
-    /// Keeps the result of each step in this file, and does not simulate again what the file has
-    /// already
+    /// Keeps the result of each step in this file, and does not simulate steps again that the file
+    /// already has
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// Files whose results are all that there is.
+    /// The files of a merge, which simulates no steps itself.
     #[arg(skip)]
     pub merged: Vec<ResultFile>,
 }
 
 impl SweepArgs {
-    /// The first of the flags that was given.
-    pub fn given(&self) -> Option<&'static str> {
+    /// The first of these flags that the user has given.
+    pub fn first_given(&self) -> Option<&'static str> {
         let share = self.share.map(|_| "--share");
         share.or(self.results.as_ref().map(|_| "--results"))
     }
 
-    /// How many steps the sweep has whose files are merged; `None` if none are.
+    /// The number of steps of the sweep whose files are merged. `None` if this is no merge.
     pub fn merged_steps(&self) -> Option<usize> {
         self.merged.first().map(|file| file.header.steps.len())
     }
 
-    /// What is done of a sweep of these steps, and where it is kept. `name` is what its files are
-    /// called where no flag says it.
+    /// Begins a sweep of these steps: reads the results that files have, and opens the file for the
+    /// new results. `name` is the name of the file if no flag gives one.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if a file has results of another sweep or cannot be read or written.
+    /// [`Failure::Usage`] if a file has results of another sweep, or cannot be read or written.
     pub fn begin(&self, name: &str, header: Header) -> Result<Sweep, Failure> {
         let mut sweep = Sweep {
             steps: header.steps.len(),
@@ -103,18 +103,18 @@ impl SweepArgs {
     }
 }
 
-/// What a process does of a sweep, and what is known of it.
+/// The part of a sweep that this process does, and the known results.
 #[derive(Default)]
 pub(crate) struct Sweep {
     steps: usize,
     part: Part,
-    /// What each step has found, as files say, and which one says it.
+    /// The result of each known step, and the place of that result in a file.
     known: BTreeMap<usize, (Value, String)>,
-    /// Where the results of steps are kept, if they are.
+    /// The file for the results of steps, if there is one.
     file: Option<Mutex<Appended>>,
 }
 
-/// Which steps a process simulates.
+/// The steps that a process simulates.
 #[derive(Clone, Copy, Default)]
 enum Part {
     #[default]
@@ -123,19 +123,19 @@ enum Part {
     None,
 }
 
-/// What is to be done about a step.
+/// How this process gets the result of a step.
 pub(crate) enum Step<T> {
-    /// It has found this already.
+    /// The result is known from a file.
     Known(T),
-    /// This process is to simulate it.
+    /// This process simulates the step.
     ToDo,
-    /// Another process simulates it, or its result is missing.
+    /// Another process simulates the step, or a merge lacks its result.
     Elsewhere,
 }
 
 impl Sweep {
-    /// What is to be done about a step, where `read` makes its result of what a file has. The
-    /// message says that a file has no such result.
+    /// How this process gets the result of a step. `read` turns the value in a file into a result.
+    /// The error is the message that the value in a file is no result.
     pub fn step<T: DeserializeOwned, R>(
         &self,
         step: usize,
@@ -162,8 +162,8 @@ impl Sweep {
         })
     }
 
-    /// Keeps what a step has found, if there is a file for it. The message says that the file
-    /// cannot be written.
+    /// Adds the result of a step to the file, if there is one. The error is the message that the
+    /// file cannot be written.
     pub fn keep(&self, step: usize, found: &impl Serialize) -> Result<(), String> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -172,18 +172,18 @@ impl Sweep {
         file.append(step, found)
     }
 
-    /// Whether files have all the results that there are.
+    /// Whether all results come from files.
     pub fn is_merged(&self) -> bool {
         matches!(self.part, Part::None)
     }
 
-    /// Whether this process does a share, which prints nothing.
+    /// Whether this process does a share, and so prints no result.
     pub fn is_a_share(&self) -> bool {
         matches!(self.part, Part::Share(_))
     }
 
-    /// Where the results of the share are, in a sentence. Empty if this is no share.
-    pub fn of_the_share(&self) -> String {
+    /// A sentence about the file with the results of the share. Empty if this is no share.
+    pub fn share_note(&self) -> String {
         let (Part::Share(share), Some(file)) = (self.part, &self.file) else {
             return String::new();
         };
@@ -197,7 +197,7 @@ impl Sweep {
         )
     }
 
-    /// Takes what a file has.
+    /// Takes the results of a file.
     fn know(&mut self, file: &ResultFile) -> Result<(), Failure> {
         for (step, found, line) in &file.found {
             let place = file.place(*line);

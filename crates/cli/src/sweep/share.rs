@@ -1,18 +1,23 @@
 //! Which steps of a sweep a process does.
 
+// Rejected: processes of a divided sweep that communicate, or a crate for MPI. Steps do not depend
+// on each other and take about as long as their neighbours, so every n-th step is a fair share.
+// Slurm and MPI put the number of a process into the environment. A file for each process needs no
+// library and no network, and a share that failed is simulated again alone.
+
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// One of several equal shares of a sweep. Neighbouring steps take about as long, so a share has
-/// every n-th step.
+/// One of several equal shares of a sweep. It has every n-th step, because neighbouring steps take
+/// about the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Which one, from 1 on.
+    /// The number of the share, from 1 on.
     number: usize,
-    /// Of how many.
+    /// The number of shares.
     of: usize,
 }
 
@@ -26,13 +31,13 @@ impl Share {
         }
     }
 
-    /// Whether the step belongs to it.
+    /// Whether the step belongs to the share.
     pub fn has(self, step: usize) -> bool {
         step % self.of == self.number - 1
     }
 
-    /// The file of this share where `whole` is the name for all: `lu.jsonl` becomes
-    /// `lu.03-of-64.jsonl`, so that the files are listed in the order of the shares.
+    /// The file of this share if `whole` is the name for all shares. `lu.jsonl` becomes
+    /// `lu.03-of-64.jsonl`, so that a listing has the files in the order of the shares.
     pub fn file(self, whole: &Path) -> PathBuf {
         let Self { number, of } = self;
         let width = of.to_string().len();
@@ -45,16 +50,16 @@ impl Share {
         }
     }
 
-    /// The share of this process as its environment says: of a job array of Slurm, of the tasks
-    /// that `srun` has started, or of the processes of an MPI program. `None` if it is the only
-    /// one.
+    /// The share of this process from the variables of its environment: those of a job array of
+    /// Slurm, of the tasks that `srun` has started, or of the processes of an MPI program. `None`
+    /// if there is only one process.
     ///
     /// Sources: the manual pages sbatch(1) and srun(1) of Slurm; the variables of Open MPI's
     /// `mpirun`, and those of the process manager of MPICH and Intel MPI.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if a variable is no number, or the numbers make no sense.
+    /// [`Failure::Usage`] if a variable is no number, or if the numbers contradict each other.
     pub fn of_environment(
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
@@ -69,7 +74,7 @@ impl Share {
                 ))
             })
         };
-        // The number of the process, from 0 on, and how many there are.
+        // The number of the process, from 0 on, and the number of processes.
         let (mut index, mut of) = (0, 1);
         if let (Some(id), Some(tasks)) = (
             number("SLURM_ARRAY_TASK_ID")?,
@@ -79,7 +84,7 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // The script of a batch job has the numbers of tasks, too, but is one process: only srun
+        // The script of a batch job also has these variables, but is a single process. Only srun
         // makes steps.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
@@ -188,7 +193,7 @@ mod tests {
             ("SLURM_STEP_NUM_TASKS", "8"),
         ];
         assert_eq!(of(&srun), Ok(Some("8/8".to_owned())));
-        // The script of a batch job does all.
+        // The script of a batch job does the whole sweep.
         assert_eq!(of(&srun[1..]), Ok(None));
         let array = [
             ("SLURM_ARRAY_TASK_ID", "14"),
@@ -197,7 +202,7 @@ mod tests {
             ("SLURM_ARRAY_TASK_STEP", "2"),
         ];
         assert_eq!(of(&array), Ok(Some("3/3".to_owned())));
-        // Several tasks in each job of an array.
+        // Each job of an array has several tasks.
         assert_eq!(
             of(&[&array[..], &srun].concat()),
             Ok(Some("24/24".to_owned()))

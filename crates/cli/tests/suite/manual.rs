@@ -111,12 +111,12 @@ fn the_help_of_stats_defines_its_words() {
     let (before, _) = help.split_once("Usage: ").unwrap();
     let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
-        "an SPE is a core with a local store, its own small memory, and has a CPU on this computer",
-        "the PPE is the main core, which starts SPEs, and here the main thread",
-        "an L3 group, the CPUs under one last-level cache",
-        "a memory module is here a NUMA node",
-        "DMA copies between main memory and a local store",
-        "a mailbox passes a word",
+        "An SPE is a core with a local store, which is its own small memory; on this computer it has a CPU.",
+        "The PPE is the main core, which starts SPEs; here it is the main thread.",
+        "A Cell is a group of SPEs; here it is an L3 group, the CPUs under one last-level cache.",
+        "A memory module is a NUMA node here.",
+        "DMA copies between main memory and a local store.",
+        "A mailbox passes a word.",
     ] {
         assert!(before.contains(text), "{text}: {before}");
     }

@@ -1,4 +1,4 @@
-//! What the runs of a ring have found so far, and what follows from it.
+//! The results of the runs of a ring so far, and the figures that follow from them.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,22 @@ use serde_json::Value;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// The most points of a curve: more are not seen, and make the page slow.
+/// The most points of a curve. More points cannot be seen, and make the page slow.
 const POINTS_MAX: usize = 600;
 
-/// The times of the runs of a sweep.
+/// The times of the runs so far.
 pub(super) struct Found {
     plan: SweepPlan,
-    /// What the graph of the tasks is called.
+    /// The name of the graph of the tasks.
     pattern: String,
-    /// In nanoseconds: of each step its runs.
+    /// The times of the runs of each step, in nanoseconds.
     times: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The mappings with packets of one size of which all runs have ended.
+/// The mappings with packets of one size whose runs have all ended.
 struct OfSize<'a> {
     packet_bytes: u32,
-    /// In the order of the plan.
+    /// The mappings in the order of the plan.
     mappings: Vec<Timed<'a>>,
 }
 
@@ -40,7 +40,7 @@ struct Timed<'a> {
     average_ns: f64,
 }
 
-/// A sweep as reports have it.
+/// A sweep in the form of reports.
 fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     SweepInfo {
         pattern: pattern.to_owned(),
@@ -56,7 +56,7 @@ fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     }
 }
 
-/// In how many directions packets go around; `None` where there is no ring.
+/// The number of directions in which packets go around. `None` if the tasks form no ring.
 fn directions(sweep: &Sweep) -> Option<usize> {
     match sweep.traffic {
         Traffic::Ring { one_way: true } => Some(1),
@@ -65,7 +65,7 @@ fn directions(sweep: &Sweep) -> Option<usize> {
     }
 }
 
-/// How the flag says where threads are.
+/// The value of the flag `--placement`.
 pub(super) fn placement(sweep: &Sweep) -> &'static str {
     match sweep.threads {
         Threads::Pinned => "pinned",
@@ -74,8 +74,8 @@ pub(super) fn placement(sweep: &Sweep) -> &'static str {
 }
 
 impl Found {
-    /// Nothing yet of this plan.
-    pub fn nothing_of(plan: SweepPlan, pattern: String) -> Self {
+    /// A plan without results.
+    pub fn empty(plan: SweepPlan, pattern: String) -> Self {
         Self {
             plan,
             pattern,
@@ -83,12 +83,12 @@ impl Found {
         }
     }
 
-    /// Takes down how long a round took in each run of a step.
-    pub fn ran(&mut self, step: usize, runs_ns: Vec<f64>) {
+    /// Records the time of a round in each run of a step.
+    pub fn record_run(&mut self, step: usize, runs_ns: Vec<f64>) {
         self.times.insert(step, runs_ns);
     }
 
-    /// The mappings that were not run, where the run ends so.
+    /// The mappings that were not run, if the run ends in this way.
     fn missing(&self, end: &End) -> Vec<NotMeasured> {
         let steps = 0..self.plan.steps();
         let missing = steps.filter(|step| !self.times.contains_key(step));
@@ -128,13 +128,13 @@ impl Found {
 }
 
 impl OfSize<'_> {
-    /// `None` while there is no mapping.
+    /// `None` if there is no mapping.
     fn times(&self) -> Option<Times> {
         let averages: Vec<f64> = self.mappings.iter().map(|one| one.average_ns).collect();
         Times::of(&averages)
     }
 
-    /// The mappings, the fastest first.
+    /// The mappings in the order of their times, the fastest first.
     fn ranked(&self) -> Vec<&Timed<'_>> {
         let mut ranked: Vec<&Timed<'_>> = self.mappings.iter().collect();
         ranked.sort_by(|a, b| a.average_ns.total_cmp(&b.average_ns));
@@ -200,7 +200,7 @@ impl OfSize<'_> {
         results
     }
 
-    /// The average and each run, the mappings in the order of their averages.
+    /// A figure with the average and each run. The mappings are in the order of their averages.
     fn figure(&self) -> Option<ProgramFigure> {
         let ranked = self.ranked();
         let runs = ranked.first()?.runs_ns.len();
@@ -219,8 +219,8 @@ impl OfSize<'_> {
     }
 }
 
-/// The times of mappings in the order of their ranks; of many mappings every second one and so on,
-/// and the last.
+/// The times of mappings in the order of their ranks. If there are too many mappings, the curve has
+/// every second one, or every third, and so on, and always the last one.
 fn curve(name: &str, ranked: &[&Timed<'_>], time: impl Fn(&Timed<'_>) -> f64) -> FigureCurve {
     let step = ranked.len().div_ceil(POINTS_MAX);
     let is_drawn = |at: &usize| at.is_multiple_of(step) || at + 1 == ranked.len();
@@ -246,7 +246,7 @@ fn figure(of: String, curves: Vec<FigureCurve>) -> ProgramFigure {
     }
 }
 
-/// All sizes together, then each with its runs.
+/// A figure of all sizes together, and then one for each size with its runs.
 fn figures(sizes: &[OfSize<'_>]) -> Vec<ProgramFigure> {
     let averages = sizes.iter().map(|one| {
         let name = size(one.packet_bytes as usize);

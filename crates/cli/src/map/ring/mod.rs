@@ -1,5 +1,5 @@
-//! `cellworks map ring`: how much it matters on which SPEs the tasks of a ring are, or those of
-//! another graph.
+//! `cellworks map ring`: measures how much the time of a ring of tasks, or of another graph,
+//! depends on the SPEs on which the tasks are.
 
 mod found;
 
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::output::{Printed, ResultFiles};
 use crate::run::sizes;
-use crate::session::{End, Session, Shown, Steps};
+use crate::session::{End, Session, SessionOptions, Steps};
 use crate::simulated::{Simulated, identity, load};
 use crate::sweep::{Header, Sweep, SweepArgs};
 use found::{Found, placement};
@@ -43,16 +43,17 @@ Examples:
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130
 interrupted: then the mappings so far are printed.";
 
-/// The most tasks by default: more have too many mappings.
+/// The most tasks by default. With more tasks there are too many mappings.
 const TASKS: usize = 8;
 
-/// Measures how much it matters on which SPEs the tasks of a ring are.
+/// Measures how much the time of a ring of tasks depends on the SPEs on which the tasks are.
 ///
-/// Each task passes packets to both neighbours in the ring; with --pattern or --graph tasks send to
-/// others. All mappings of tasks to SPEs are run
-/// in which SPE 0 has task 0, several times each: in each run every task first computes for a
-/// while, chosen at random, because how tasks start changes a single run as much as the mapping
-/// may. The time of a mapping is the average of its runs, and `mapping share` says how far runs of
+/// Each task passes packets to both neighbours in the ring. With --pattern or --graph the tasks
+/// communicate with others. All mappings of tasks to SPEs that have task 0 on SPE 0 are run,
+/// several times each. At the start of a run every task computes for a random time, because the
+/// order in which tasks start can change a run as much as the mapping can. The time of a mapping is
+/// the average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
+/// within the runs of one mapping is no effect of that mapping.
 /// the same mapping agree: a spread that does not belong to the mapping is no effect of it.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -66,12 +67,12 @@ pub(crate) struct RingArgs {
     #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets)]
     pub packet: Packets,
 
-    /// How many tasks there are [default: as many as SPEs]
+    /// The number of tasks [default: the number of SPEs]
     #[arg(long, value_name = "TASKS")]
     pub tasks: Option<usize>,
 
-    /// To how many SPEs they are mapped, the first ones of the machine [default: as many as tasks,
-    /// or the SPEs of one Cell, 8 at the most]
+    /// The number of SPEs to which tasks are mapped, which are the first SPEs of the machine
+    /// [default: the number of tasks, or the SPEs of one Cell, at most 8]
     #[arg(long, value_name = "SPES")]
     pub spes: Option<usize>,
 
@@ -79,8 +80,8 @@ pub(crate) struct RingArgs {
     #[arg(long)]
     pub one_way: bool,
 
-    /// The tasks communicate in this pattern. In a round each task sends a packet to each of its
-    /// partners, and it sends the next ones when it has theirs
+    /// Lets the tasks communicate in this pattern. In a round each task sends a packet to each of
+    /// its partners, and the round ends when it has received theirs
     #[arg(
         long,
         value_name = "PATTERN",
@@ -90,9 +91,9 @@ pub(crate) struct RingArgs {
     )]
     pub pattern: Pattern,
 
-    /// The tasks communicate as this file says: a line for each pair of tasks, with the sending
-    /// task, the receiving task and the volume. The largest volume has packets of the size that
-    /// --packet says, others have smaller ones
+    /// Lets the tasks communicate as in this file, which has a line for each pair of tasks with the
+    /// sending task, the receiving task and the volume. The largest volume has packets of the size
+    /// of --packet, and others have smaller ones
     #[arg(
         long,
         value_name = "FILE",
@@ -101,19 +102,19 @@ pub(crate) struct RingArgs {
     )]
     pub graph: Option<PathBuf>,
 
-    /// Runs this many mappings at random and the named ones, and not all
+    /// Runs this number of random mappings and the named ones, and not all
     #[arg(long, value_name = "MAPPINGS")]
     pub sample: Option<usize>,
 
-    /// How many runs each mapping has
+    /// The number of runs of each mapping
     #[arg(long, value_name = "RUNS", default_value_t = 3)]
     pub runs: usize,
 
-    /// In how many rounds of the ring the time of a run counts
+    /// The number of rounds of the ring that are timed in each run
     #[arg(long, value_name = "ROUNDS", default_value = "50", value_parser = rounds)]
     pub rounds: u32,
 
-    /// Chooses how tasks start in each run, random mappings, and where threads are
+    /// Chooses the start times of tasks, the random mappings, and the random places of threads
     #[arg(
         long,
         value_name = "NUMBER",
@@ -123,12 +124,12 @@ pub(crate) struct RingArgs {
     )]
     pub seed: u64,
 
-    /// Where the threads are that tasks are mapped to
+    /// The SPEs of the threads to which tasks are mapped
     #[arg(long, value_enum, default_value_t = Placement::Pinned)]
     pub placement: Placement,
 
-    /// Mappings whose ranks are printed, such as 02467531: the task of SPE 0, of SPE 1 and so on;
-    /// the identity and those that the paper names are always among them
+    /// Mappings whose ranks are printed, such as 02467531, which has the task of SPE 0, of SPE 1
+    /// and so on; the identity and the mappings that the paper names are always printed
     #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
     pub mapping: Vec<String>,
 
@@ -151,14 +152,15 @@ pub(crate) struct Packets(Vec<u32>);
 pub(crate) enum Placement {
     /// Thread i is on SPE i
     Pinned,
-    /// Each run has the threads on SPEs at random, as an operating system may place them
+    /// Each run has the threads on random SPEs, as an operating system may place them
     Default,
 }
 
 fn packets(text: &str) -> Result<Packets, String> {
     let mut packets = Vec::new();
     for bytes in sizes(text)? {
-        // What is too large for DMA is refused later, with the others that it does not move.
+        // A size that is too large for DMA is refused later, with the other sizes that DMA does not
+        // move.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if !packets.contains(&bytes) {
             packets.push(bytes);
@@ -193,7 +195,7 @@ pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     }
 }
 
-/// Simulates the mappings side by side, each on a machine of its own.
+/// Simulates the mappings in parallel, each on its own machine.
 fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     let description = load(&arguments.machine)?;
     let flags = SimulationArgs::default();
@@ -207,7 +209,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     )?;
     let plan = plan(arguments, machine.sim.topology())?;
     let header = Header::of(identity(&description, &flags), steps(&plan));
-    let shown = Shown {
+    let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
         files,
@@ -215,10 +217,10 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
         sweep: Sweep::default(),
     }
     .with(arguments.sweep.begin("map-ring", header)?)?;
-    let session = machine.session(Found::nothing_of(plan.clone(), pattern(arguments)), shown);
+    let session = machine.session(Found::empty(plan.clone(), pattern(arguments)), options);
     session.progress().about("mappings".to_owned());
     let read = |runs_ns| times(runs_ns, plan.sweep().runs);
-    let to_do = match session.to_do(plan.steps(), read, Found::ran) {
+    let to_do = match session.to_do(plan.steps(), read, Found::record_run) {
         Ok(to_do) => to_do,
         Err(end) => return session.conclude(end),
     };
@@ -233,7 +235,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
             let kept = runs_ns.and_then(|runs_ns| {
                 session.sweep().keep(step, &runs_ns)?;
                 session.update(|found| {
-                    found.ran(step, runs_ns);
+                    found.record_run(step, runs_ns);
                     session.progress().at(found.done(), plan.steps());
                 });
                 Ok(())
@@ -248,10 +250,10 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
         },
     );
     let failed = failed.into_inner().map(End::Failed);
-    session.conclude(failed.or_else(|| session.has_to_end()).unwrap_or(End::Done))
+    session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
 }
 
-/// All that says what each step does.
+/// The description of each step, with everything that decides its result.
 fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
     let mut of_all = json!({
@@ -278,7 +280,7 @@ fn steps(plan: &SweepPlan) -> Vec<Value> {
     (0..plan.steps()).map(step).collect()
 }
 
-/// The times that a file has for a mapping, if they can be those of its runs.
+/// The times of a mapping in a file, if they can be those of its runs.
 fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
     match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
@@ -289,7 +291,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// The runs on this computer, one after the other: each takes all CPUs.
+/// Runs the mappings on this computer one after the other, because each uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
@@ -301,7 +303,7 @@ impl Job for OneByOne<'_> {
     }
 
     fn steps(&self, plan: &SweepPlan, _: &Topology) -> Found {
-        Found::nothing_of(plan.clone(), pattern(self.0))
+        Found::empty(plan.clone(), pattern(self.0))
     }
 
     fn hazards(&self) -> HazardWatch {
@@ -316,22 +318,22 @@ impl Job for OneByOne<'_> {
     ) -> End {
         session.progress().about("mappings".to_owned());
         for step in 0..plan.steps() {
-            if let Some(end) = session.has_to_end() {
+            if let Some(end) = session.end_reason() {
                 return end;
             }
             session.progress().at(step, plan.steps());
             let runs = plan.runs(step);
             let times: Result<Vec<f64>, String> = runs.iter().map(|run| run.run(machine)).collect();
             match times {
-                Ok(runs_ns) => session.update(|found| found.ran(step, runs_ns)),
+                Ok(runs_ns) => session.update(|found| found.record_run(step, runs_ns)),
                 Err(why) => return End::Failed(why),
             }
         }
-        session.has_to_end().unwrap_or(End::Done)
+        session.end_reason().unwrap_or(End::Done)
     }
 }
 
-/// What the graph of the tasks is called, in reports.
+/// The name of the graph of the tasks in reports.
 fn pattern(arguments: &RingArgs) -> String {
     match &arguments.graph {
         Some(file) => name_of(file),
@@ -339,7 +341,7 @@ fn pattern(arguments: &RingArgs) -> String {
     }
 }
 
-/// What the flags ask for on a machine with these SPEs.
+/// The plan of the flags for a machine with these SPEs.
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
@@ -404,7 +406,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
-    // Without named mappings, which exist only where the numbers make sense.
+    // First without the named mappings, which can only be checked if the numbers are right.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
         Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
