@@ -22,8 +22,8 @@ impl CpuTime {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
-    /// Adds what the calling thread, which has had this seat and its CPU, used since it had used
-    /// `before_ns`.
+    /// Adds the CPU time that the calling thread has used since it had used `before_ns`. The thread
+    /// has had this seat and its CPU in that time.
     pub(crate) fn add(&self, seat: usize, before_ns: u64) {
         let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
         self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);

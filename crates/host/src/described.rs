@@ -1,4 +1,4 @@
-//! This computer as people look at it: what is where, and what limits its use.
+//! The parts of this computer, and the limits of its use, as users look at it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::conditions::left_out;
 use crate::cpus::{LeftOut, Node, Quota, files};
 use crate::host::Host;
 
-/// What a computer is made of, as far as this process may use it.
+/// The parts of a computer that this process may use.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// The CPUs, by ascending number.
@@ -19,47 +19,47 @@ pub struct Described {
     pub nodes: Vec<Node>,
     /// The limit on CPU time, if there is one.
     pub quota: Option<Quota>,
-    /// The CPUs that are not used, and why.
+    /// The CPUs that are not used, with the reasons.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A CPU, which is a hardware thread, and where it is. Packages, cores and groups are counted over
+/// A CPU, which is a hardware thread, and its place. Packages, cores and groups are counted over
 /// the CPUs that may be used.
 #[derive(Clone, Debug)]
 pub struct DescribedCpu {
-    /// The system's number.
+    /// The number that the system gives the CPU.
     pub cpu: u32,
-    /// The SPE that it runs; `None` if it runs none, because a quota does not pay for it.
+    /// The SPE that the CPU runs. `None` if it runs none, because a quota does not allow for it.
     pub spe: Option<SpeId>,
-    /// Whether the main thread is here, which is the PPE.
+    /// Whether the main thread, which is the PPE, is on this CPU.
     pub has_ppe: bool,
-    /// Its socket.
+    /// The package of the CPU, which is a socket.
     pub package: usize,
-    /// Its core.
+    /// The core of the CPU.
     pub core: usize,
-    /// Its group of CPUs with a common last-level cache.
+    /// The group of CPUs with a common last-level cache.
     pub group: usize,
-    /// The system's number of its memory node.
+    /// The number that the system gives the memory node of the CPU.
     pub node: u32,
-    /// The highest clock rate that the system names.
+    /// The highest clock rate that the system reports.
     pub highest_clock_hz: Option<u64>,
 }
 
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cache {
-    /// 1 is next to the core.
+    /// The level. The caches of level 1 are next to the core.
     pub level: u32,
-    /// The CPUs that share it.
+    /// The CPUs that share the cache.
     pub cpus: BTreeSet<u32>,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// Its size; `None` where the system does not say.
+    /// The size. `None` if the system does not report it.
     pub bytes: Option<u64>,
 }
 
 impl Host {
-    /// What this computer is made of. What cannot be read is left out.
+    /// The parts of this computer. Parts that cannot be read are left out.
     pub fn describe(&self) -> Described {
         let cpus = &self.cpus;
         let workers = &self.layout.workers;

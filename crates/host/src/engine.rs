@@ -33,7 +33,7 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     unsent: RefCell<Vec<Unsent>>,
     /// Whether there are unsent words. Every wait checks this.
     has_unsent: Cell<bool>,
-    /// How far each list in the queue has come.
+    /// The position that each list in the queue has reached.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
 
@@ -111,7 +111,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// How many more commands the queue takes.
+    /// The number of commands for which the queue has room.
     pub(crate) fn free_entries(&self) -> usize {
         self.drain_or_panic();
         self.queue.borrow().free_entries()
@@ -321,7 +321,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command; a list from `cursor` on, if there is one.
+    /// Performs a started command. A list goes on from `cursor`, if there is one.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {
@@ -330,8 +330,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Records the result of a started command. `told` is the SPE for whose mailbox the command
-    /// waited.
+    /// Records the result of a started command. `told` is the SPE that was told that this command
+    /// waits for its mailbox.
     fn settle(
         &self,
         entry: EntryId,
@@ -344,17 +344,17 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see this announcement, so the put is tried
-            // again.
-            self.run.words(to).want_room();
+            // The SPE may have made room before it could see the waiting writer, so the put is
+            // tried again.
+            self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
-                self.run.words(before).stop_wanting_room();
+                self.run.words(before).withdraw_writer();
             }
             performed = self.go_on(entry, cursor);
         }
         if let Some(to) = told {
-            self.run.words(to).stop_wanting_room();
+            self.run.words(to).withdraw_writer();
         }
         if let Ok(Performed::Stalled(cursor)) = performed {
             self.queue.borrow_mut().stall(entry);
@@ -365,7 +365,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         performed.map(drop)
     }
 
-    /// Puts a command that could not be performed to its end into the empty queue.
+    /// Puts a command that is not finished into the empty queue.
     #[cold]
     fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
         let pushed = self.queue.borrow_mut().push(command);
@@ -374,8 +374,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue, and panics with a fault: the calling method cannot return it, because it
-    /// did not cause it. A thread that unwinds already does not panic again.
+    /// Drains the queue, and panics if there is a fault. The calling method cannot return the
+    /// fault, because it did not cause it. A thread that already unwinds does not panic again.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()
@@ -393,7 +393,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
 impl<const ENTRIES: usize> Drop for Engine<ENTRIES> {
     fn drop(&mut self) {
         for unsent in self.unsent.take() {
-            self.run.words(unsent.to).stop_wanting_room();
+            self.run.words(unsent.to).withdraw_writer();
         }
     }
 }

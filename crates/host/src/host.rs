@@ -19,17 +19,18 @@ use crate::pin::Pinned;
 ///
 /// Several hosts may exist and run at the same time. They share the CPUs.
 ///
-/// During a run the calling thread is pinned to one CPU. Every thread of `std` that it starts
-/// meanwhile inherits that. After the run it may use the same CPUs as before.
+/// During a run the calling thread is pinned to one CPU. A thread of `std` that it starts during
+/// the run is pinned to the same CPU. After the run the calling thread may use the same CPUs as
+/// before.
 ///
 /// # Other computers
 ///
-/// The environment variable `CELLWORKS_FSROOT` may name a folder with the files of another
-/// computer, in the folders `sys` and `proc`. Then the host has the CPUs, caches, memory modules
-/// and name of that computer, so that plans for it can be made on this one. (hwloc's variable
-/// `HWLOC_FSROOT` does the same.) All CPUs of that computer are used that are online and that its
-/// cpuset allows. Programs still run on this computer: an SPE with a CPU that this computer does
-/// not have is not pinned, and the system places memory as it likes.
+/// The environment variable `CELLWORKS_FSROOT` may name a folder that has the files of another
+/// computer in the folders `sys` and `proc`. Then the host has the CPUs, caches, memory modules and
+/// name of that computer, so that you can plan for it on this one. (hwloc's variable `HWLOC_FSROOT`
+/// does the same.) The host uses all CPUs of that computer that are online and that its cpuset
+/// allows. Programs still run on this computer. An SPE with a CPU that this computer does not have
+/// is not pinned, and the system places memory anywhere.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
@@ -38,8 +39,8 @@ pub struct Host {
     pub(crate) layout: Layout,
     /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
     pub(crate) nodes: Vec<u32>,
-    /// Whether regions can be placed on a node: not if there is one node, or if the system forbids
-    /// it.
+    /// Whether regions can be placed on a node. This is not the case if there is only one node, or
+    /// if the system forbids it.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -58,7 +59,7 @@ pub struct HostBuilder {
     stack_bytes: usize,
 }
 
-/// Why a host could not be built.
+/// The reason why a host could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The CPUs of this computer could not be read.
@@ -73,7 +74,7 @@ pub enum HostError {
     NoComputer {
         /// The value of the variable.
         root: PathBuf,
-        /// What is missing, such as "which does not exist".
+        /// The reason, such as "which does not exist".
         lack: String,
     },
     /// The CPUs of another computer could not be read.
@@ -81,11 +82,11 @@ pub enum HostError {
     OtherComputer {
         /// The folder that `CELLWORKS_FSROOT` names.
         root: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         cause: CpusError,
     },
-    /// CPUs were chosen that the process may not use, or none.
+    /// The builder was given CPUs that the process may not use, or no CPUs.
     #[error(
         "{} cannot be chosen: this process may use {}; choose some of these",
         match chosen.is_empty() {
@@ -95,15 +96,15 @@ pub enum HostError {
         name_cpus(usable)
     )]
     Chosen {
-        /// Those that were chosen and may not be used.
+        /// The given CPUs that may not be used.
         chosen: BTreeSet<u32>,
-        /// Those that may be used.
+        /// The CPUs that may be used.
         usable: BTreeSet<u32>,
     },
     /// The number of SPEs is outside of the allowed range.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
-    /// A CPU was chosen twice.
+    /// The builder was given a CPU twice.
     #[error(
         "CPU {cpu} was chosen twice; choose each CPU once: if there are more SPEs than CPUs, they go \
          round"
@@ -152,19 +153,21 @@ impl Default for HostBuilder {
 
 impl HostBuilder {
     /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that may be used at
-    /// once. With more SPEs than CPUs, several SPEs share an OS thread.
+    /// the same time. If there are more SPEs than CPUs, several SPEs share an OS thread.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
         self
     }
 
-    /// The CPUs that the host uses, as the operating system numbers them, each named once: SPE 0 is
-    /// on the first one, and so on. If [`spes`](Self::spes) is not called there are as many SPEs as
-    /// CPUs; if there are more SPEs, they go round. The PPE is on one of these CPUs, too.
+    /// Sets the CPUs that the host uses, by the numbers of the operating system, each once. SPE 0
+    /// is on the first CPU, SPE 1 on the second, and so on. By default there are as many SPEs as
+    /// CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again. The
+    /// PPE is on one of these CPUs, too.
     ///
-    /// If this is not called the host uses all CPUs that the process may use, Cell by Cell: in each
-    /// Cell in ascending order, the second hardware threads of all cores after all first ones.
+    /// If this method is not called, the host uses all CPUs that the process may use, Cell by Cell.
+    /// The CPUs of a Cell are in ascending order, and the second hardware threads of all cores come
+    /// after all first threads.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -229,7 +232,7 @@ impl HostBuilder {
 }
 
 impl Host {
-    /// A host with as many SPEs as CPUs may be used at once.
+    /// A host with one SPE for each CPU that may be used at the same time.
     ///
     /// # Errors
     ///
@@ -238,7 +241,7 @@ impl Host {
         Self::builder().build()
     }
 
-    /// A builder, by which the properties of the host can be chosen.
+    /// A builder, which sets the properties of the host.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
@@ -278,8 +281,8 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. It is made here, so that the first message of a program does not take that
-        // time.
+        // milliseconds. It is executed here, so that the first message of a program does not take
+        // that time.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -349,8 +352,8 @@ impl Host {
         })
     }
 
-    /// The folder that `CELLWORKS_FSROOT` names, if this host has the CPUs and memory modules that
-    /// are described there. Measurements on such a host still are about the computer on which it
+    /// The folder in `CELLWORKS_FSROOT`, if this host has the CPUs and memory modules that are
+    /// described there. Measurements on such a host are still those of the computer on which it
     /// runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
@@ -362,7 +365,7 @@ impl Host {
     }
 }
 
-/// Those of the CPUs that were chosen.
+/// The chosen ones of all CPUs.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -384,7 +387,7 @@ fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostErr
     Ok(cpus)
 }
 
-/// Whether there is a folder.
+/// An error if there is no folder at this path.
 fn check_folder(root: &Path) -> Result<(), HostError> {
     let lack = match std::fs::metadata(root) {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -398,8 +401,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Tries on which of the usable nodes `place` can place memory, and marks the others as not usable.
-/// If it can on none, nothing is changed, and the error is returned.
+/// Tries to place memory on each usable node with `place`, and marks the nodes on which it fails as
+/// not usable. If it fails on all nodes, nothing is changed, and the error is returned.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,
@@ -480,7 +483,7 @@ mod tests {
         let mut some = nodes(&[true, true, true, false]);
         assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
         assert_eq!(usable(&some), [false, true, false, false]);
-        // If a sandbox forbids placing memory altogether, that says nothing about single nodes.
+        // If a sandbox forbids placing memory on any node, single nodes are not marked.
         let mut none = nodes(&[true, true, true, false]);
         let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
         assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
@@ -515,7 +518,7 @@ mod tests {
     #[test]
     fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {
         let mut cpus = cpus::read(&Source::this_computer(), None).unwrap();
-        // A CPU that does not exist here is one to which a thread cannot be pinned.
+        // A thread cannot be pinned to a CPU that does not exist on this computer.
         for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
             cpu.os_index = os_index;
         }

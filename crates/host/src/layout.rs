@@ -1,21 +1,24 @@
 //! The layout: which CPU each SPE gets, and which memory module is next to it.
 //!
-//! SPEs take the CPUs in the order in which they were chosen, or in that of [`Cpus::spe_order`]:
-//! Cell by Cell, in ascending order, SMT siblings last. The PPE takes the last CPU among the first
-//! hardware threads of the first Cell, because a PPE that communicates with SPE 0 should not share
-//! a CPU with it. If there are more SPEs than CPUs, the order begins again, and SPEs on the same
-//! CPU share one OS thread.
+//! SPEs take the CPUs in the order in which the builder was given them, or else in that of
+//! [`Cpus::spe_order`]: Cell by Cell, in ascending order, with SMT siblings last. The PPE takes the
+//! last CPU among the first hardware threads of the first Cell, because a PPE that communicates
+//! with SPE 0 should not share a CPU with it. If there are more SPEs than CPUs, the order begins
+//! again, and SPEs on the same CPU share one OS thread.
 //!
 //! The memory modules are the NUMA nodes of which the process can have memory. The module of an SPE
-//! is the node of its CPU, or the nearest one. The CPUs of a Cell may belong to several nodes: a
-//! last-level cache may span the nodes of sub-NUMA clustering, or nodes that a hypervisor has
-//! invented.
+//! is the node of its CPU, or else the nearest module. The CPUs of a Cell may belong to several
+//! nodes, because a last-level cache may span the nodes of sub-NUMA clustering, or nodes that a
+//! hypervisor has made up.
+
+// Rejected: one OS thread for each SPE, always. Eight OS threads on two cores are slower than
+// cooperative threads. So SPEs on the same CPU share one OS thread.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
 use crate::cpus::{Cpus, SPES_MAX};
 
-/// Where the PPE and each SPE run.
+/// The CPUs of the PPE and of each SPE.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
@@ -31,18 +34,19 @@ pub(crate) struct Layout {
 pub(crate) struct WorkerLayout {
     pub(crate) cpu: u32,
     pub(crate) spes: Vec<SpeId>,
-    /// Whether the PPE has the same CPU.
+    /// Whether the PPE is on the same CPU.
     pub(crate) with_ppe: bool,
 }
 
 impl Layout {
-    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. With `None` there are as many SPEs as CPUs
-    /// that can run at once. `chosen` has the CPUs in the order in which SPEs take them, as the
-    /// operating system numbers them, if they were chosen: then `cpus` has these alone.
+    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. With `None` there is an SPE for each CPU
+    /// that can run at the same time. If CPUs were chosen, `chosen` has them in the order in which
+    /// SPEs take them, by the numbers of the operating system, and `cpus` has only these CPUs.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // More OS threads than the quota allows to run at once would only take turns.
+        // If there were more OS threads than the quota allows to run at the same time, they would
+        // only take turns.
         let paid = cpus
             .quota
             .as_ref()
@@ -131,8 +135,8 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// A computer with `cells` groups of `cores` cores of two hardware threads, a memory node a
-    /// group.
+    /// A computer with `cells` groups, each with a memory node and `cores` cores of two hardware
+    /// threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {

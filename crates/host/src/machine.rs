@@ -1,4 +1,4 @@
-//! A host as a machine: how its runs begin and end, and its main memory.
+//! A host as a machine: the start and the end of its runs, and its main memory.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
@@ -49,9 +49,9 @@ unsafe impl Machine for Host {
 }
 
 impl Host {
-    /// Memory for `len` elements in a memory module, which is a NUMA node: all of their bytes are 0,
-    /// and from 4 MiB on it is asked for in huge pages, in which random accesses take less than half
-    /// as long. It is a slice, so that it is [staged](cellworks_machine::Spe::stage) as any slice.
+    /// Allocates memory for `len` elements in a memory module, which is a NUMA node. All bytes are
+    /// 0. From 4 MiB on, huge pages are requested, because random accesses then take less than half
+    /// of the time. The result is [staged](cellworks_machine::Spe::stage) like any slice.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -85,7 +85,7 @@ impl Host {
         })
     }
 
-    /// Pages as a region.
+    /// Makes a region of the pages.
     fn map(&self, pages: Pages, module: ModuleId) -> Region {
         let at = EffectiveAddress(pages.base().as_ptr() as u64);
         self.space.map(at, Box::new(pages), module)
@@ -160,8 +160,7 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // Memory lies in modules of this computer, and the modules of this host are those of
-        // another computer.
+        // The host has the modules of another computer, but memory is on this computer.
         if !self.source.is_this_computer() {
             return None;
         }
@@ -173,8 +172,8 @@ impl CellMachine for Host {
 
 type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
 
-/// Runs `main` on `host`: see [`Machine::run`]. A function of its own, so that it is compiled once
-/// and not once for each main program.
+/// Runs `main` on `host`: see [`Machine::run`]. It is a separate function so that it is compiled
+/// once, and not once for each main program.
 #[track_caller]
 fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();
@@ -188,7 +187,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     ));
     let programs = Arc::new(Programs::of(Arc::clone(&run)));
     run.parking.admit();
-    run.parking.sit(PPE_SEAT);
+    run.parking.take_seat(PPE_SEAT);
     watchdog::watch(&run);
     // If pinning is not allowed, the host has reported that when it was built.
     let pinned = Pinned::to(host.layout.ppe_cpu).ok();
@@ -201,11 +200,11 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
             ppe.core().wait_for_programs(caller);
         })
     }));
-    // Read before programs fail because the PPE did.
+    // This is read before the cancellation below lets programs fail.
     let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
     if main.is_err() {
-        // Programs that wait for the PPE would wait for ever.
+        // Without this, programs that wait for the PPE would wait for ever.
         run.cancel();
     }
     run.end();

@@ -1,4 +1,4 @@
-//! Main memory of the host: pages from the operating system, at home on a NUMA node.
+//! Main memory of the host: pages from the operating system, on a NUMA node.
 
 use std::fmt;
 use std::io;
@@ -44,9 +44,9 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// At least `bytes` bytes, on NUMA node `node` if one is named. They do not cross a multiple
-    /// of 4 GiB unless they are larger than that, because all elements of a DMA list share the
-    /// upper half of their address.
+    /// Allocates at least `bytes` bytes, on NUMA node `node` if it is not `None`. They do not cross
+    /// a multiple of 4 GiB unless they are larger than that, because all elements of a DMA list
+    /// share the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
@@ -59,7 +59,7 @@ impl Pages {
         Ok(pages)
     }
 
-    /// The same in huge pages, as far as the kernel has some, or in small ones.
+    /// Like [`new`](Self::new), with huge pages as far as the kernel has some, or with small pages.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
@@ -73,14 +73,14 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Which pages the kernel should use. None of them was touched yet.
+    /// Tells the kernel which pages to use. It must be called before a page is touched.
     fn advise(&self, advice: Advice) -> io::Result<()> {
         // SAFETY: the range is a mapping of ours; the advice changes no contents.
         unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
         Ok(())
     }
 
-    /// In pages of the size that the kernel chooses, wherever it places them.
+    /// Allocates pages of a size and at a place that the kernel chooses.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -95,7 +95,8 @@ impl Pages {
     }
 
     fn map(bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing.
+        // SAFETY: a new private mapping at an address that the kernel chooses changes no other
+        // memory.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -108,13 +109,13 @@ impl Pages {
         Ok(Self { base, bytes })
     }
 
-    /// Bytes from the first to the next multiple of 4 GiB.
+    /// The bytes from the first one to the next multiple of 4 GiB.
     fn to_multiple_of_4_gib(&self) -> usize {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Of a mapping of twice `bytes` bytes, keeps `bytes` bytes that cross no multiple of 4 GiB,
-    /// and unmaps the rest.
+    /// Keeps `bytes` bytes that cross no multiple of 4 GiB, of a mapping with twice as many, and
+    /// unmaps the rest.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -131,7 +132,7 @@ impl Pages {
         part(skip, skip + bytes)
     }
 
-    /// Makes the kernel place the pages on a node. None of them was touched yet.
+    /// Tells the kernel to place the pages on a node. It must be called before a page is touched.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
@@ -164,7 +165,7 @@ impl Pages {
     }
 }
 
-/// Elements in main memory, at home in a memory module: a slice to be staged, as any is. See
+/// Elements in the memory of one module, as a slice that can be staged. See
 /// [`Host::allocate_slice`](crate::Host::allocate_slice).
 pub struct MemorySlice<T> {
     pages: Pages,
@@ -173,13 +174,13 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// `len` elements, all of whose bytes are 0, on NUMA node `node` if one is named.
+    /// `len` elements whose bytes are all 0, on NUMA node `node` if it is not `None`.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());
         let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         Ok(Self {
-            // There is no mapping without a page.
+            // A mapping has at least one page.
             pages: Pages::new(bytes.max(1), node)?,
             len,
             elements: PhantomData,
@@ -242,8 +243,8 @@ pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
 
-/// The same by the text of that file. A mapping begins with its addresses, such as
-/// `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as `AnonHugePages: 131072 kB`.
+/// Like [`huge_page_share`], from the text of that file. A mapping begins with its addresses, such
+/// as `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as `AnonHugePages: 131072 kB`.
 fn share_in(smaps: &str, address: usize) -> Option<f64> {
     let addresses = |line: &str| {
         let (from, to) = line.split_whitespace().next()?.split_once('-')?;
@@ -280,7 +281,8 @@ mod tests {
 
     #[test]
     fn pages_cross_no_multiple_of_4_gib() {
-        // Large enough that some of these mappings would, wherever they begin.
+        // The mappings are so large that some of them would cross such a multiple, wherever they
+        // begin.
         let all: Vec<Pages> = (0..12)
             .map(|_| Pages::new(1 << 30, None).unwrap())
             .collect();
@@ -306,7 +308,8 @@ Rss:                1024 kB
 ";
         assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
         assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
-        // Nothing was touched, nothing is said, and there is no such mapping.
+        // The first has no touched page, the second no line about huge pages, and the third is no
+        // mapping.
         assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);

@@ -41,14 +41,14 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Whether commands wait for room in a mailbox. Then a thread that waits has to
-    /// [`advance`](Self::advance) them.
+    /// Whether commands wait for room in a mailbox. Then a thread that waits has to call
+    /// [`advance`](Self::advance).
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()
     }
 
-    /// Tries commands again that wait for room. On a Cell they go on by themselves.
+    /// Tries the commands again that wait for room. On a Cell they continue without this.
     #[track_caller]
     pub(crate) fn advance(&self) {
         self.engine.advance();
@@ -73,7 +73,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // Results are used in place: moving them costs as much as everything else here.
+        // The results are used in place, because moving them costs as much as everything else here.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

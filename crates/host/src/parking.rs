@@ -1,4 +1,4 @@
-//! How OS threads sleep until there is something to do, and how the last one to fall asleep detects
+//! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
 //! ```text
@@ -40,8 +40,8 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// How many threads were notified and have not gone on yet, because the system takes a while to
-    /// wake them.
+    /// The number of threads that were notified and have not continued yet. The system takes some
+    /// time to wake them.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -51,7 +51,7 @@ struct Seat {
     thread: OnceLock<Thread>,
 }
 
-/// Why [`Parking::park`] returned.
+/// The reason why [`Parking::park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
     /// Another thread has notified this seat.
@@ -82,12 +82,12 @@ impl Parking {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one thread less, because it was not started after all or has ended.
+    /// Counts one thread less, because it was not started or has ended.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// As [`dismiss`](Self::dismiss), for a thread that others may wait for. If all other threads
+    /// Like [`dismiss`](Self::dismiss), for a thread that others may wait for. If all other threads
     /// sleep, returns false, and the thread is still counted.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -98,13 +98,13 @@ impl Parking {
     }
 
     /// Takes a seat for the calling thread, which was admitted before.
-    pub(crate) fn sit(&self, seat: usize) {
+    pub(crate) fn take_seat(&self, seat: usize) {
         let taken = self.seats[seat].thread.set(current());
         assert!(taken.is_ok(), "seat {seat} was taken before");
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// A hint: whether the thread of a seat runs now, or is about to run.
+    /// Whether the thread of a seat runs now, or is about to run. This is a hint.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -112,8 +112,8 @@ impl Parking {
         )
     }
 
-    /// A hint: whether a thread is being woken.
-    pub(crate) fn wakes_some(&self) -> bool {
+    /// Whether a thread is being woken. This is a hint.
+    pub(crate) fn is_waking(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
 
@@ -124,7 +124,7 @@ impl Parking {
         barrier::heavy();
     }
 
-    /// Takes the announcement back.
+    /// Withdraws the announcement.
     pub(crate) fn resume(&self, seat: usize) {
         if self.seats[seat].state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED {
             self.waking.fetch_sub(1, Ordering::Relaxed);
@@ -132,7 +132,8 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat, unless all others sleep already.
+    /// Sleeps until another thread notifies this seat. Returns at once if all other threads sleep
+    /// already.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -147,8 +148,8 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until another thread notifies this seat, but no longer than `time`. Meanwhile the
-    /// thread counts as running, because it will go on by itself.
+    /// Sleeps until another thread notifies this seat, and at most for `time`. During this sleep
+    /// the thread counts as running, because it will continue without a notification.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
@@ -161,8 +162,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if it sleeps or is about to sleep. The caller is awake, and has
-    /// made the condition true that the thread waits for.
+    /// Wakes the thread of a seat if it sleeps or is about to sleep. Before the call, the caller
+    /// has made the condition true for which that thread waits. The caller itself is awake.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -204,8 +205,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag as all code in this crate waits. Returns whether it was the last thread
-    /// awake.
+    /// Waits for a flag in the way of all code in this crate. Returns whether the thread was the
+    /// last one awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -238,14 +239,14 @@ mod models {
             let sleeper = {
                 let (parking, flag) = (Arc::clone(&parking), Arc::clone(&flag));
                 thread::spawn(move || {
-                    parking.sit(1);
+                    parking.take_seat(1);
                     assert!(!wait(&parking, 1, &flag), "the other thread never slept");
                 })
             };
             flag.store(true, Ordering::Release);
             parking.notify(1);
             sleeper.join().unwrap();
-            assert!(!parking.wakes_some());
+            assert!(!parking.is_waking());
         });
     }
 
@@ -257,18 +258,18 @@ mod models {
             let other = {
                 let (parking, flags) = (Arc::clone(&parking), Arc::clone(&flags));
                 thread::spawn(move || {
-                    parking.sit(1);
+                    parking.take_seat(1);
                     assert!(!wait(&parking, 1, &flags[1]));
                     flags[0].store(true, Ordering::Release);
                     parking.notify(0);
                 })
             };
-            parking.sit(0);
+            parking.take_seat(0);
             flags[1].store(true, Ordering::Release);
             parking.notify(1);
             assert!(!wait(&parking, 0, &flags[0]));
             other.join().unwrap();
-            assert!(!parking.wakes_some());
+            assert!(!parking.is_waking());
         });
     }
 
@@ -280,7 +281,7 @@ mod models {
             let wait_for_ever = |seat: usize| {
                 let (parking, cancelled) = (Arc::clone(&parking), Arc::clone(&cancelled));
                 move || {
-                    parking.sit(seat);
+                    parking.take_seat(seat);
                     let noticed = wait(&parking, seat, &cancelled);
                     if noticed {
                         cancelled.store(true, Ordering::Release);
@@ -291,10 +292,10 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both may notice it. The second notices it only after the first has woken it without a
-            // reason.
+            // Both may notice the deadlock, but the second one only after the first has woken it
+            // without a reason.
             assert!(noticed | other.join().unwrap());
-            assert!(!parking.wakes_some());
+            assert!(!parking.is_waking());
         });
     }
 
@@ -306,7 +307,7 @@ mod models {
             let sleeper = {
                 let (parking, cancelled) = (Arc::clone(&parking), Arc::clone(&cancelled));
                 thread::spawn(move || {
-                    parking.sit(0);
+                    parking.take_seat(0);
                     wait(&parking, 0, &cancelled)
                 })
             };
@@ -315,14 +316,14 @@ mod models {
                 cancelled.store(true, Ordering::Release);
                 parking.notify_all();
             }
-            // Exactly one of the two is the last.
+            // Exactly one of the two threads is the last one.
             assert_eq!(sleeper.join().unwrap(), was_dismissed);
         });
     }
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // All schedules of three threads take hours; those with three preemptions take seconds.
+        // All schedules of three threads take hours, and those with three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
@@ -336,12 +337,12 @@ mod models {
                 })
             };
             let others = [notify(&parking, &flag), notify(&parking, &flag)];
-            parking.sit(0);
+            parking.take_seat(0);
             assert!(!wait(&parking, 0, &flag));
             for other in others {
                 other.join().unwrap();
             }
-            assert!(!parking.wakes_some());
+            assert!(!parking.is_waking());
         });
     }
 }

@@ -1,11 +1,14 @@
-//! Keeping an OS thread on one CPU.
+//! Keeps an OS thread on one CPU.
+
+// Rejected: pinning the caller's thread for good. The PPE is pinned during `run`, and then gets its
+// mask back.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one CPU until this is dropped. After that the thread may use the same
-/// CPUs as before.
+/// Pins the calling thread to one CPU until this value is dropped. After that the thread may use
+/// the same CPUs as before.
 pub(crate) struct Pinned {
     before: CpuSet,
 }

@@ -19,10 +19,10 @@ use crate::parking::Parking;
 use crate::woken::WokenThreads;
 use crate::words::Words;
 
-/// The PPE's seat in [`Parking`].
+/// The seat of the PPE in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
 
-/// A worker's seat in [`Parking`].
+/// The seat of a worker in [`Parking`].
 pub(crate) const fn seat_of(worker: usize) -> usize {
     PPE_SEAT + 1 + worker
 }
@@ -51,17 +51,17 @@ pub(crate) struct Run {
     pub(crate) programs: AtomicUsize,
     /// The program that runs on each SPE now, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
-    /// What the PPE waits for, while it sleeps.
+    /// The condition for which the PPE waits, while it sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
-    /// The threads that waited when all slept, and what each waited for.
+    /// The threads that waited when all slept, each with its condition.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
-    /// The first SPE whose worker has no thread, and what the system said.
+    /// The first SPE whose worker got no thread, and the error of the system.
     without_thread: Mutex<Option<(SpeId, io::Error)>>,
     started: Instant,
 }
 
-/// A program that runs: its name, and where it was spawned.
+/// A running program: its name, and the place where it was spawned.
 pub(crate) type Running = (&'static str, &'static Location<'static>);
 
 /// A program that panicked.
@@ -135,7 +135,8 @@ impl Run {
         self.cancel();
     }
 
-    /// Why the machine has cancelled the run, if it has. `waits` are what each thread waits for.
+    /// The reason why the machine has cancelled the run, if it has. `waits` has the condition of
+    /// each thread that waits.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -144,12 +145,12 @@ impl Run {
         self.is_cancelled().then_some(RunError::Deadlock { waits })
     }
 
-    /// Records what the PPE waits for, before it sleeps.
+    /// Records the condition of the PPE, before the PPE sleeps.
     pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Called by the last thread awake, when all threads wait for each other.
+    /// Cancels the run. The last thread awake calls this when all threads wait for each other.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);
@@ -170,7 +171,7 @@ impl Run {
     /// Wakes a thread from outside of its worker, or of the PPE.
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // Passed as words, in registers. A sleeper would be passed by address: then the caller
+        // The sleeper is passed as words, in registers. If it were passed by address, the caller
         // would keep a copy in its frame, and a wake-up on its own core would take 3 ns more.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
@@ -226,8 +227,8 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // The payload counts as a cancellation only if the run was cancelled: a program may panic
-        // with any payload.
+        // A payload counts as a cancellation only if the run was cancelled, because a program may
+        // panic with any payload.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -246,8 +247,8 @@ impl Run {
         });
     }
 
-    /// Called by the OS thread of a worker when it ends, with the payload of its panic if it
-    /// panicked. In that case the run has failed.
+    /// Records that a worker has ended. Its OS thread calls this, with the payload of its panic if
+    /// it panicked. In that case the run has failed.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
         if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
@@ -301,24 +302,24 @@ pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }
 
-/// Announces that a writer waits for room in an inbound mailbox, as long as this lives. If it is
-/// leaked, the SPE that reads only checks more often than it needs to.
-struct RoomWanted<'a>(&'a Words);
+/// Announces that a writer waits for room in an inbound mailbox, while this value lives. If it is
+/// leaked, the SPE that reads only checks more often than necessary.
+struct WriterAnnounced<'a>(&'a Words);
 
-impl<'a> RoomWanted<'a> {
+impl<'a> WriterAnnounced<'a> {
     fn of(words: &'a Words) -> Self {
-        words.want_room();
+        words.announce_writer();
         Self(words)
     }
 }
 
-impl Drop for RoomWanted<'_> {
+impl Drop for WriterAnnounced<'_> {
     fn drop(&mut self) {
-        self.0.stop_wanting_room();
+        self.0.withdraw_writer();
     }
 }
 
-/// Methods for the words that processors of the run send each other.
+/// Methods for the words that processors of the run send to each other.
 impl Run {
     #[inline]
     pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
@@ -338,7 +339,7 @@ impl Run {
     #[inline]
     pub(crate) fn wait_to_write_in_mbox(&self, waiter: &impl Wait, to: SpeId, word: u32) {
         if self.write_in_mbox(to, word).is_err() {
-            let _announced = RoomWanted::of(self.words(to));
+            let _announced = WriterAnnounced::of(self.words(to));
             let why = format_args!("room in the inbound mailbox of {to}");
             waiter.wait_until(&why, &mut || self.write_in_mbox(to, word).is_ok());
         }

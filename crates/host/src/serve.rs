@@ -1,4 +1,7 @@
-//! The life of a worker: it runs the programs that are spawned on its SPEs.
+//! The main loop of a worker, which runs the programs that are spawned on its SPEs.
+
+// Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
+// leaked buffers of the last one. An SPE that was not left as new is made anew.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -13,12 +16,12 @@ use crate::programs::Programs;
 use crate::spe::HostSpe;
 use crate::worker::{NO_PROGRAM, OWNER, Worker};
 
-/// The life of a worker's OS thread: serves the SPEs until the run ends.
-pub(crate) fn live(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
+/// The main function of a worker's OS thread. It serves the SPEs until the run ends.
+pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
     // If pinning is not allowed, the host has reported that when it was built.
     let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
-    run.parking.sit(seat);
+    run.parking.take_seat(seat);
     let config = threads::Config {
         stack_bytes: run.stack_bytes,
         larger_stacks: "HostBuilder::stack_bytes, or, for one process of a network or one thread, with \

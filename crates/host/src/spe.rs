@@ -1,4 +1,10 @@
-//! An SPE of a host, as its programs see it.
+//! An SPE of a host, as programs use it.
+
+// Rejected: local-store views in memory that DMA can reach. A put of another SPE would race with a
+// plain reference. On a strict host typed views have addresses of the local store, but their bytes
+// lie in other memory.
+// Rejected: a hold that carries its buffer. Moving a view through `Result` copied it several times
+// in each look-up. A hold is one word.
 
 use std::cell::Cell;
 use std::fmt;
@@ -25,14 +31,14 @@ use crate::worker::{OWNER, Worker};
 /// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// How many bytes of a slice are prefetched when it is staged. The hardware prefetches the rest.
+/// The bytes of a slice that are prefetched when it is staged. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
 /// The alignment of stacks in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The byte with which `stage_out` fills a strict local store, so that a program that reads bytes
-/// it has not written gets wrong results. As floats these bytes are not a number.
+/// The byte with which `stage_out` fills a strict local store. A program that reads bytes which it
+/// has not written then gets wrong results: as floats these bytes are not a number.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
@@ -61,19 +67,19 @@ pub struct HostSpe {
     mfc: HostMfc,
     decrementer: Cell<Decrementer>,
     /// The bytes of typed views on a strict host. Views reserve addresses in the local store, but
-    /// their bytes lie here, where they cannot be reached by DMA.
+    /// their bytes lie here, where DMA cannot reach them.
     views: Option<Pages>,
 }
 
-/// Keeps a view's room in a strict local store. On other hosts it holds nothing.
+/// Keeps the room of a view in a strict local store. On other hosts it is empty.
 #[derive(Debug)]
 pub struct HostHold(
-    /// Boxed, so that moving a view moves few bytes.
+    /// It is boxed so that moving a view moves few bytes.
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict there is nothing to free, and a call to find that out would slow
-// down short look-ups.
+// On a host that is not strict there is nothing to free. A call to find that out would slow down
+// short look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -87,7 +93,7 @@ impl Drop for HostHold {
     }
 }
 
-/// One instruction, or a step under a lock if a processor has reserved the line.
+/// Executes one instruction, or a step under a lock if a processor has reserved the line.
 #[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
@@ -123,8 +129,8 @@ impl HostSpe {
         }
     }
 
-    /// Whether the program that has ended has left nothing behind: no reserved local store, no
-    /// command, no reservation.
+    /// Whether the program that has ended has left nothing in the SPE: no reserved local store, no
+    /// command, and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -133,7 +139,7 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// `hold` on a strict host. It is not inlined and gets the request in registers: so short
+    /// `hold` on a strict host. It is not inlined and gets the request in registers, so that short
     /// look-ups on other hosts need not write the request to memory.
     ///
     /// # Safety
@@ -205,8 +211,8 @@ impl HostSpe {
         // threads run.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // On a separate branch, so that the compiler knows that there is nothing to free after
-            // the switch above, and keeps no value for it.
+            // This is a separate branch, so that the compiler knows that there is nothing to free
+            // after the switch above, and keeps no value for it.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -237,7 +243,7 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
-    // Inlined, because the CPU mispredicts each return after a switch of stacks.
+    // This is inlined, because the CPU mispredicts each return after a switch of stacks.
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -339,11 +345,11 @@ impl Wake for HostSpe {
     }
 }
 
-// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed; or, on
-// a strict host, a part of `views` that the local store has reserved for this hold alone. The pages
-// of `views` live as long as the SPE, which views borrow. Both are initialised: the memory by the
-// caller's promise, `views` by the kernel. Bytes are copied only during the calls. `run_threads`
-// runs a scope, which returns or unwinds only when all its threads have ended.
+// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed. On a
+// strict host it returns a part of `views` that the local store has reserved for this hold alone.
+// The pages of `views` live as long as the SPE, which views borrow. Both are initialised: the
+// memory by the caller's promise, and `views` by the kernel. Bytes are copied only during the
+// calls. `run_threads` runs a scope, which returns or unwinds only when all its threads have ended.
 unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 
@@ -397,9 +403,9 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. So this one check tells that the host is
-        // not strict, and whether there is another thread to switch to. SAFETY: a prefetch calls
-        // nothing of that crate.
+        // The threads of a strict host do not take turns. So this single check tells that the host
+        // is not strict, and whether there is another thread to which to switch. SAFETY: a prefetch
+        // calls no function of that crate.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -563,7 +569,7 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// How long interleaved work may run without a look outside, if the SPE has other threads that
+/// The time that interleaved work may run without a look outside, if the SPE has other threads that
 /// wait.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
@@ -580,7 +586,7 @@ fn prefetch_line(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect but on the cache, whatever the address.
+        // SAFETY: a prefetch only affects the cache, whatever the address is.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -1,5 +1,5 @@
-//! The one place from which this crate takes what threads share: std's, or loom's when it is
-//! model-checked.
+//! The only file that imports types which threads share: those of std, or those of loom when this
+//! crate is model-checked.
 
 #[cfg(not(loom))]
 pub(crate) use crossbeam_utils::Backoff;
@@ -15,13 +15,13 @@ pub(crate) use loom::{
     thread::{Thread, current, park},
 };
 
-/// loom knows no time: what is waited for comes at any time.
+/// loom has no time, so a wait with a time limit may end at any moment.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {
     loom::thread::yield_now();
 }
 
-/// Lets the others run: loom knows no other waiting.
+/// Lets other threads run, because a thread in loom cannot wait for a time.
 #[cfg(loom)]
 pub(crate) struct Backoff;
 

@@ -1,8 +1,8 @@
 //! The threads of a worker that were woken from outside.
 //!
-//! Another core has just given something to a thread that it wakes, so the wake-up should be fast:
-//! it should move one cache line. The worker polls while it has nothing else to do, and should find
-//! everything in the line that it polls.
+//! Another core has just made a condition true for the thread that it wakes, so the wake-up should
+//! be fast: it should move one cache line. The worker polls while it has nothing else to do, and
+//! should find everything in the line that it polls.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Backoff, Ordering};
 /// A thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) returns it.
 pub(crate) type Name = (usize, u64);
 
-/// How many names lie in the line itself.
+/// The number of names that fit into the line.
 const IN_LINE: usize = 3;
 
 /// A bit of the state: the line is being changed.
@@ -25,15 +25,16 @@ const MORE: u32 = 1 << 9;
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// How many names are in the line, with [`LOCKED`] and [`MORE`]; 0 if there is no thread.
+    /// The number of names in the line, with [`LOCKED`] and [`MORE`]. It is 0 if there is no
+    /// thread.
     state: AtomicU32,
-    /// Changed by the OS thread that has locked the line.
+    /// The names in the line. Only the OS thread that has locked the line changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],
     more: Mutex<Vec<Name>>,
 }
 
 impl WokenThreads {
-    /// Whether a thread was woken, or is being woken. The check costs almost nothing while none
+    /// Whether a thread was woken, or is being woken. This costs almost nothing while no thread
     /// was.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
@@ -129,7 +130,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // All schedules take hours; those with three preemptions take seconds.
+        // All schedules take hours, and those with three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

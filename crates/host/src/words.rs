@@ -1,7 +1,7 @@
 //! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
-//! The cost of a message between two cores is the cost of the cache lines that it touches. So the
-//! lines are laid out by direction: an exchange moves one line to the SPE and one line back.
+//! The cost of a message between two cores is the cost of the cache lines that it touches. So each
+//! line has words of one direction: an exchange moves one line to the SPE and one line back.
 //!
 //! ```text
 //!   inward:   4 inbound slots, words read from each outbound mailbox    others write, the SPE reads
@@ -13,6 +13,13 @@
 //! A slot holds a word together with its number, counted from 1. So one load tells the reader
 //! whether the word is new. Numbers wrap after 2^32 words, but a slot never lags behind by that
 //! many.
+
+// Rejected: waking the thread that waits for a word, instead of its processor. Writers would have
+// to know the readers' threads, as channels do (docs/csp.md). With a processor as the target, the
+// writer of a word reads one cache line that is written only when a thread sleeps.
+// Rejected: a reader that wakes all writers when its mailbox was full. The reader cannot see
+// exactly whether it was: a writer may have seen it full between two looks of the reader. Writers
+// that are going to sleep announce themselves instead.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -36,20 +43,20 @@ struct Inward {
 struct Outward {
     slots: [AtomicU64; 2],
     in_read: AtomicU32,
-    /// How many writers wait for room in the inbound mailbox.
-    room_wanted: AtomicU32,
+    /// The number of writers that wait for room in the inbound mailbox.
+    waiting_writers: AtomicU32,
 }
 
 struct Writers {
-    /// How many words have got a slot.
+    /// The number of words that have got a slot.
     written: AtomicU32,
-    /// An old value of `in_read`. With it a writer need not load the line that the SPE writes at
-    /// each read.
+    /// An old value of `in_read`. A writer that uses it need not load the line that the SPE writes
+    /// at each read.
     in_read_seen: AtomicU32,
 }
 
 struct Signal {
-    /// The word in the lower half, and a flag in the upper half that says whether there is one.
+    /// The word in the lower half. A flag in the upper half tells whether there is one.
     word: AtomicU64,
     /// 1 in OR mode, otherwise 0.
     or_mode: AtomicU32,
@@ -81,7 +88,7 @@ impl Words {
             outward: CachePadded::new(Outward {
                 slots: std::array::from_fn(|_| AtomicU64::new(0)),
                 in_read: AtomicU32::new(0),
-                room_wanted: AtomicU32::new(0),
+                waiting_writers: AtomicU32::new(0),
             }),
             writers: CachePadded::new(Writers {
                 written: AtomicU32::new(0),
@@ -127,22 +134,22 @@ impl Words {
         }
     }
 
-    /// Announces that the caller is going to sleep until there is room in the inbound mailbox.
-    /// After each word, the SPE that reads checks this count, not which threads sleep.
-    pub(crate) fn want_room(&self) {
-        self.outward.room_wanted.fetch_add(1, Ordering::SeqCst);
+    /// Announces that the caller is going to sleep until there is room in the inbound mailbox. The
+    /// SPE checks this count after each word that it reads. It does not check which threads sleep.
+    pub(crate) fn announce_writer(&self) {
+        self.outward.waiting_writers.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes back the announcement of [`want_room`](Self::want_room).
-    pub(crate) fn stop_wanting_room(&self) {
-        self.outward.room_wanted.fetch_sub(1, Ordering::Relaxed);
+    /// Withdraws the announcement of [`announce_writer`](Self::announce_writer).
+    pub(crate) fn withdraw_writer(&self) {
+        self.outward.waiting_writers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether a writer waits for the room of the word that was just read.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
         barrier::light();
-        self.outward.room_wanted.load(Ordering::Relaxed) != 0
+        self.outward.waiting_writers.load(Ordering::Relaxed) != 0
     }
 
     /// Takes the oldest word of the inbound mailbox. Only the SPE itself may call this.
@@ -158,7 +165,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// How many words the SPE could read now.
+    /// The number of words that the SPE could read now.
     pub(crate) fn in_count(&self) -> usize {
         let read = self.outward.in_read.load(Ordering::Relaxed);
         let arrived = |i: &u32| {
@@ -210,7 +217,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // A load first: it leaves the line shared while there is no signal.
+        // The load before the exchange leaves the line shared while there is no signal.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }
@@ -283,14 +290,14 @@ mod models {
             for word in 0..INBOUND_WORDS as u32 {
                 assert!(words.write_in(word));
             }
-            // The reader takes no seat, because it never sleeps. It counts as awake.
+            // The reader takes no seat, because it never sleeps. So it counts as awake.
             parking.admit();
             parking.admit();
             let writer = {
                 let (parking, words) = (Arc::clone(&parking), Arc::clone(&words));
                 thread::spawn(move || {
-                    parking.sit(0);
-                    words.want_room();
+                    parking.take_seat(0);
+                    words.announce_writer();
                     while !words.write_in(4) {
                         parking.prepare(0);
                         if words.write_in(4) {

@@ -1,8 +1,8 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for something from outside of the worker parks. When no thread of the worker
-//! is ready, [`Idle::idle`] lets the parked threads that poll check their conditions again, in
-//! three stages:
+//! A thread that waits for a condition outside of the worker parks. When no thread of the worker is
+//! ready, [`Idle::idle`] lets the parked threads that poll check their conditions again, in three
+//! stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
@@ -13,8 +13,9 @@
 //! So another processor need not know which thread waits: it changes a word and notifies the
 //! worker. While other threads of the worker run, the polling threads check only from time to time.
 //!
-//! A thread may also know which other thread waits. Then it wakes only that thread: directly on the
-//! same worker, and by a queue on another worker. Threads that wait in this way do not poll.
+//! If the thread that makes the condition true knows which thread waits, it wakes only that thread:
+//! directly on the same worker, and through a queue on another worker. Threads that wait in this
+//! way do not poll.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -32,42 +33,42 @@ use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 // SAFETY: it is used only on cores that workers begin with it, and programs cannot reach it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// How long to spin before the OS thread sleeps. It is about the cost of a wake-up, so that no wait
-/// costs more than twice as much as the better of the two choices.
+/// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up, so that no
+/// wait costs more than twice as much as the better of the two choices.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// How long to spin at most while other threads are being woken. It is several times the cost of a
+/// The most time to spin while other threads are being woken. It is several times the cost of a
 /// wake-up, because a third thread may have their CPU.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
-/// How many polls to make between two readings of the clock while spinning.
+/// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// How many polls a waiting thread makes before it parks, in half a microsecond. It polls only as
-/// long as no other thread of its core is ready, polls too, or was woken.
+/// The number of polls that a waiting thread makes before it parks. They take half a microsecond.
+/// The thread polls only as long as no other thread of its core is ready, polls too, or was woken.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// After this many waits of threads, threads that were woken from outside may go on. Until then the
+/// After this number of waits, threads that were woken from outside may continue. Until then the
 /// threads of this worker run, which may wait for and wake each other many times.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The most threads that poll often. A poll of a thread takes a switch of about 10 ns, and waking a
+/// The most threads that poll often. A poll of a thread takes a switch of about 10 ns. Waking a
 /// thread by its queue takes half as long again as a message between two cores.
 const POLLERS: usize = 6;
 
-/// How many yields there are between two polls of the waiting threads.
+/// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// What a thread that serves an SPE waits for when it has no program. It is not reported.
+/// The condition of a thread that serves an SPE and has no program. Reports leave it out.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
-/// Bounded spinning.
+/// Spinning for a limited time.
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
-    /// How long to spin, counted from the beginning.
+    /// The time to spin, from the beginning.
     limit: Cell<Duration>,
     polls: Cell<u32>,
-    /// The seat of another thread that has the same CPU.
+    /// The seat of another thread on the same CPU.
     neighbour: Option<usize>,
 }
 
@@ -81,8 +82,7 @@ impl Spin {
         }
     }
 
-    /// Whether the other thread on the same CPU is ready now: it may be the one that this thread
-    /// waits for.
+    /// Whether the other thread on the same CPU is ready now. This thread may wait for that one.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
@@ -105,10 +105,10 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // A thread that is being woken may be the one that this thread waits for, and it cannot
-        // answer yet. So the time for spinning begins when it goes on: if this thread slept
-        // meanwhile, it would have to be woken too.
-        if parking.wakes_some() {
+        // This thread may wait for one that is being woken, which cannot answer yet. So the time
+        // for spinning begins when that thread continues. If this thread slept before, it would
+        // have to be woken, too.
+        if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
         spun < self.limit.get()
@@ -141,17 +141,18 @@ pub(crate) struct Worker {
     seat: usize,
     /// The earliest deadline of a waiting thread.
     deadline: Cell<Option<Time>>,
-    /// Whether no thread was ready at the last check, and none has found its condition true since.
+    /// Whether no thread was ready at the last check, and no thread has found its condition true
+    /// since.
     is_idle: Cell<bool>,
-    /// Whether the worker is prepared to sleep. It is idle too then.
+    /// Whether the worker is prepared to sleep. Then it is also idle.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
     /// The number of waits, modulo 256. Whenever it is 0, all polling threads check their
-    /// conditions: threads that wait for each other may keep a worker busy for ever. A check of
-    /// many threads takes time, which is spread over that many waits.
+    /// conditions, because threads that wait for each other may keep a worker busy for ever. A
+    /// check of many threads takes time, which is spread over 256 waits.
     waits: Cell<u8>,
-    /// The threads that poll. Some of them may have gone on since.
+    /// The threads that poll. Some of them may have continued since.
     pollers: RefCell<Vec<Thread>>,
 }
 
@@ -176,18 +177,18 @@ impl Worker {
     fn sleep(&self, why: &dyn fmt::Display, polls: bool) {
         self.count_wait();
         if polls {
-            self.will_poll();
+            self.add_poller();
         }
         OWNER.park(why);
     }
 
     /// Adds the calling thread, which is about to park, to the threads that poll.
-    fn will_poll(&self) {
+    fn add_poller(&self) {
         self.pollers.borrow_mut().push(OWNER.current());
     }
 
-    /// Lets the polling threads check their conditions, and lets threads go on that were woken from
-    /// outside.
+    /// Lets the polling threads check their conditions, and lets threads continue that were woken
+    /// from outside.
     fn unpark(&self) {
         for thread in self.pollers.borrow_mut().drain(..) {
             OWNER.unpark_parked(thread);
@@ -195,7 +196,7 @@ impl Worker {
         self.unpark_woken();
     }
 
-    /// Lets the threads go on that were woken from outside.
+    /// Lets the threads continue that were woken from outside.
     #[inline]
     fn unpark_woken(&self) {
         self.run.woken(self.seat).take(|thread| {
@@ -204,7 +205,7 @@ impl Worker {
         });
     }
 
-    /// Counts a wait. From time to time, other threads may go on or check their conditions.
+    /// Counts a wait. At some of the waits, other threads may continue or check their conditions.
     #[inline(always)]
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
@@ -217,19 +218,19 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn wake_or_poll(&self, waits: u8) {
-        if waits == 0 || self.few_poll() {
+        if waits == 0 || self.has_few_pollers() {
             self.look_outside();
         } else {
             self.unpark_woken();
         }
     }
 
-    /// Whether the threads that poll are so few that checking them takes little time.
-    fn few_poll(&self) -> bool {
+    /// Whether only few threads poll, so that checking them takes little time.
+    fn has_few_pollers(&self) -> bool {
         self.pollers.borrow().len() <= POLLERS
     }
 
-    /// Lets threads go on that something outside may concern, and cancels the threads of this
+    /// Lets threads continue whose conditions outside may be true, and cancels the threads of this
     /// worker if the run was cancelled.
     #[cold]
     #[inline(never)]
@@ -250,8 +251,7 @@ impl Worker {
     /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
-        // SAFETY: the code that makes a sleeper takes its numbers from `into_raw`, or has none that
-        // name a thread.
+        // SAFETY: the numbers of a sleeper come from `into_raw`, or identify no thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 
@@ -282,7 +282,7 @@ impl Worker {
         }
     }
 
-    /// Called when a thread has found its condition true.
+    /// Records that a thread has found its condition true.
     #[inline(always)]
     fn progress(&self) {
         if self.is_idle.get() {
@@ -299,7 +299,7 @@ impl Worker {
         }
     }
 
-    /// Yields, and from time to time polls outside.
+    /// Yields, and at some of the yields polls outside.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
@@ -332,7 +332,7 @@ impl Worker {
 }
 
 /// A check of a thread's condition. If the condition panics, the destructor records progress: the
-/// thread goes on by unwinding, so the worker must check the other threads again.
+/// thread continues by unwinding, so the worker must check the other threads again.
 struct Check<'a>(&'a Worker);
 
 impl Drop for Check<'_> {
@@ -354,8 +354,8 @@ impl Worker {
         is_ready
     }
 
-    /// Goes on waiting until `ready` returns true or the run is cancelled, when no other thread of
-    /// the worker is ready or this one was woken too early.
+    /// Continues to wait until `ready` returns true or the run is cancelled. It is called when no
+    /// other thread of the worker is ready, or when this one was woken too early.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(
@@ -388,7 +388,7 @@ impl Worker {
         }
         self.count_wait();
         if polls && threads::others_ready() {
-            self.will_poll();
+            self.add_poller();
         }
         if OWNER.try_park(why) && self.check(ready) {
             return true;
@@ -410,7 +410,7 @@ impl Worker {
     /// See [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll(&self) -> bool {
-        !threads::others_ready() && self.few_poll()
+        !threads::others_ready() && self.has_few_pollers()
     }
 
     /// Polls for a moment, as long as no other thread of the worker is ready.
@@ -468,8 +468,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // This comes before any thread checks its condition again: what other threads do while
-            // they unwind must not end a wait.
+            // The cancellation comes before any thread checks its condition again, because what
+            // other threads do while they unwind must not end a wait.
             self.cancel();
         }
         self.unpark();

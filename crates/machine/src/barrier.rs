@@ -9,6 +9,9 @@
 //! this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer this call, both
 //! functions are fences. They are fences under Miri too.
 
+// Rejected: the crate `membarrier` 0.2. It links a Windows library on Linux. The two system calls
+// are made here.
+
 #[cfg(not(loom))]
 mod imp {
     use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};

@@ -20,6 +20,14 @@
 //! machines they are lost. A [`PendingMut`] that was not waited for has no writes, so dropping it
 //! puts nothing back.
 
+// Rejected: a destructor that waits, for typed views. A leaked view skips it. A get copies when it
+// is issued and a put when it is committed, both while the borrow lives, so nothing depends on
+// destructors.
+// Rejected: a `Deref` that waits. It is a hidden yield: `cell.borrow_mut().push(f(&tile))` would
+// yield while the cell is borrowed. `Pending::wait` is explicit.
+// Rejected: `stream` as an `Iterator`. A program could keep its items until the local store is
+// full, inside `next`, which has no error to return. A stream lends its items.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

@@ -10,6 +10,9 @@
 //! values that are not `Sync`. While one waits for a transfer, the others compute. They end before
 //! the call that started them returns, so they may borrow what the caller can borrow.
 
+// Rejected: a scope of threads that its threads can reach. It would have to outlive the function
+// that gets it, on every machine. A thread that wants threads opens another scope.
+
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;

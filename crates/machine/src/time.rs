@@ -1,7 +1,10 @@
 //! Time in integers: points, spans, cycles, and the decrementer that programs read.
 //!
 //! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
-//! picoseconds. A time has 128 bits: 64 bits of femtoseconds overflow after five hours.
+//! picoseconds. A time has 128 bits.
+
+// Rejected: 64 bits of femtoseconds. They overflow after five hours, and hosts run longer. 128 bits
+// cost nothing where time is read.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

@@ -4,30 +4,30 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, so that the step of the clock
-/// does not matter.
+/// The number of readings in a batch. A batch is timed as a whole, so the step of the clock does
+/// not matter.
 const READINGS: u32 = 1_000;
 
 /// The number of batches. The fastest one counts, because disturbances only make a batch slower.
 const BATCHES: u32 = 10;
 
-/// Readings in a row that show the same time before the clock is taken to stand still. Even a
-/// clock that counts ticks of 10 ms moves on before: that many readings take 20 ms and more.
+/// If this number of successive readings show the same time, the clock stands still. Even a clock
+/// that counts ticks of 10 ms advances before: the readings take at least 20 ms.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The smallest step that it was seen to take. Where reading takes longer than the clock's own
-    /// step, that is the time of a reading; `None` if it stood still.
+    /// The smallest step that the clock was seen to take. If a reading takes longer than the step
+    /// of the clock, it is the time of a reading. `None` if the clock stood still.
     pub step: Option<Span>,
     /// The time of a reading.
     pub reading: Span,
 }
 
 impl Clock {
-    /// Reads the clock some ten thousand times, which takes a millisecond or so.
-    pub(super) fn try_out() -> Self {
+    /// Reads the clock some ten thousand times, which takes about a millisecond.
+    pub(super) fn measure_quality() -> Self {
         let mut step: Option<Duration> = None;
         let mut fastest = Duration::MAX;
         for _ in 0..BATCHES {
@@ -54,7 +54,8 @@ impl Clock {
 /// The next step of a clock that did not move during thousands of readings.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
-    // From one step to the next: the first came after a part of the time.
+    // The time from one step to the next. The first step comes too early, because the wait begins
+    // between two steps.
     let next = |from: Instant| {
         (0..READINGS_OF_ONE_TIME_MAX)
             .map(|_| Instant::now())
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_clock_of_this_computer_moves_and_takes_time_to_read() {
-        let clock = Clock::try_out();
+        let clock = Clock::measure_quality();
         assert!(clock.step > Some(Span::default()), "{clock:?}");
         assert!(clock.reading > Span::default(), "{clock:?}");
     }

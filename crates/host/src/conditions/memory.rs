@@ -1,4 +1,4 @@
-//! How much memory there is, and in pages of which size.
+//! The amount of memory, and the size of its pages.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// Why the system gives no transparent huge pages, and what to do. `None` if it gives them, or if
-/// the setting cannot be read.
+/// The reason why the system gives no transparent huge pages, and what to do. `None` if it gives
+/// them, or if the setting cannot be read.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {
@@ -37,17 +37,18 @@ pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     })
 }
 
-/// How much memory programs can have, and what leaves no more.
+/// The memory that programs can have, and what limits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {
-    /// Bytes that programs can have without anything being swapped out.
+    /// The bytes that programs can have before the system swaps.
     pub bytes: u64,
-    /// What leaves no more.
+    /// The limit.
     pub by: MemoryBound,
 }
 
 impl MemoryLeft {
-    /// What the limit on the address space of this process leaves, if there is one.
+    /// The memory that the limit on the address space of this process leaves. `None` without a
+    /// limit.
     ///
     /// # Errors
     ///
@@ -57,10 +58,10 @@ impl MemoryLeft {
     }
 }
 
-/// What leaves programs no more memory.
+/// What limits the memory of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryBound {
-    /// The memory of the computer: what the kernel estimates.
+    /// The memory of the computer, by the estimate of the kernel.
     Computer,
     /// The limit of a control group.
     Group {
@@ -102,7 +103,7 @@ impl fmt::Display for MemoryLeft {
     }
 }
 
-/// What the kernel estimates, or what the control groups leave if that is less.
+/// The estimate of the kernel, or the memory that the control groups leave if that is less.
 pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let path = source.path("proc/meminfo");
     let text = files::text(&path)?.unwrap_or_default();
@@ -118,7 +119,7 @@ pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     Ok(least(all))
 }
 
-/// As [`left`], for this process: the limit on its address space may leave less.
+/// Like [`left`], for this process. The limit on its address space may leave less.
 pub(super) fn left_to_this_process() -> Result<Option<MemoryLeft>, CpusError> {
     let source = Source::this_computer();
     Ok(least(
@@ -146,11 +147,11 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
     }))
 }
 
-/// The limit of a group less what it uses. Files in memory that were not read lately count as used,
-/// but are dropped before the limit is felt.
+/// The limit of a group less the memory that it uses. Files in memory that were not read lately are
+/// counted as used, but the kernel drops them before the group reaches its limit.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
-        // Without a limit it reads as a number near 2^63.
+        // If there is no limit, this file has a number near 2^63.
         Version::V1 => [
             "memory.limit_in_bytes",
             "memory.usage_in_bytes",

@@ -1,4 +1,4 @@
-//! The state of this computer: what is likely to spoil measurements, before and during a run.
+//! The state of this computer that can spoil measurements, before and during a run.
 //!
 //! ```text
 //!   before   Host::conditions   load, governors, quota, clock ──► warnings
@@ -6,8 +6,8 @@
 //!   between  Host::check_cpus   CPUs that went away           ──► an error
 //! ```
 //!
-//! Values that a computer does not show are `None`. Files are read below the root of the host's
-//! [`Source`]; clock and memory are those of the computer that this process runs on.
+//! A value that a computer does not show is `None`. Files are read below the root of the host's
+//! [`Source`]. The clock and the memory are those of the computer on which this process runs.
 
 mod clock;
 mod memory;
@@ -29,16 +29,16 @@ pub(crate) use memory::no_huge_pages;
 pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
-/// How long to watch other programs before a run: 20 of the steps in which Linux counts the time of
-/// CPUs.
-const LOOK: Duration = Duration::from_millis(200);
+/// The time for which other programs are watched before a run. It is 20 of the steps in which Linux
+/// counts the time of CPUs.
+const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with at least this step is coarse: an exchange of words between two cores takes about as
-/// long.
+/// A clock with at least this step is coarse, because an exchange of words between two cores takes
+/// about this time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A reading that takes at least this time is slow. Linux reads a good clock source without a
-/// system call, in 20 to 60 ns.
+/// A reading of the clock that takes at least this time is slow. Linux reads a good clock source
+/// without a system call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -46,42 +46,44 @@ const SLOW_READING_NS: f64 = 200.0;
 pub struct Conditions {
     /// The CPUs that the host uses, as the operating system numbers them.
     pub cpus: BTreeSet<u32>,
-    /// How many CPUs of the computer are online.
+    /// The number of CPUs of the computer that are online.
     pub cpus_online: usize,
     /// The CPUs that the host does not use although the computer has them, in ascending order.
     pub left_out: Vec<LeftOut>,
     /// The limit on CPU time that a control group sets, if one does.
     pub quota: Option<Quota>,
-    /// How many threads wanted to run, on average over the last minute and all CPUs of the
-    /// computer.
+    /// The number of threads that wanted to run, as an average over the last minute and all CPUs of
+    /// the computer.
     pub load_average: Option<f64>,
-    /// The usage of the CPUs of the host while nothing was measured, or why it is not known.
+    /// The usage of the CPUs of the host before the measurements, or the reason why it is not
+    /// known.
     pub usage: Result<Usage, UsageUnknown>,
-    /// The frequency governors of the CPUs of the host, and which CPUs each governs; empty where
-    /// the clock frequency is not for Linux to choose, as in most virtual machines.
+    /// The frequency governors, each with its CPUs among those of the host. Empty if Linux does not
+    /// choose the clock frequency, as in most virtual machines.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// A clock frequency in hertz that no CPU of the host goes beyond, by which to know figures
-    /// that cannot be: twice the highest that the system names, because drivers round, and some
-    /// leave the boost out.
+    /// A clock frequency in hertz that no CPU of the host exceeds. A result that would need a
+    /// faster clock cannot be true. It is twice the highest frequency that the system reports,
+    /// because drivers round, and some of them leave out the boost.
     ///
-    /// `None` if the system does not name one for each CPU. Nor if it is the driver `acpi-cpufreq`
-    /// that names it: that may be the clock without turbo, which processors for notebooks leave
-    /// four times behind (1.1 GHz and 4.7 GHz of a Core i7-10710U). Nor with `CELLWORKS_FSROOT`,
-    /// because programs run on this computer.
+    /// `None` in three cases. The system does not report a frequency for each CPU. The driver is
+    /// `acpi-cpufreq`, whose frequency may be the one without turbo: processors for notebooks reach
+    /// four times that frequency (1.1 GHz and 4.7 GHz of a Core i7-10710U). `CELLWORKS_FSROOT` is
+    /// set, because programs run on this computer and not on the described one.
     pub clock_bound_hz: Option<u64>,
     /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
-    /// The clock that times are measured with.
+    /// The clock with which times are measured.
     pub clock: Clock,
-    /// When Linux gives memory in huge pages: `always`, `madvise` (where a program asks for it, as
-    /// regions of 4 MB and more do) or `never`. It changes the times of ordinary memory, such as a
-    /// program's vectors: a chase through 128 MB took 206 ns a step without and 162 ns with them.
+    /// When Linux gives memory in huge pages: `always`, `madvise` (for programs that request it, as
+    /// regions of at least 4 MB do) or `never`. The setting changes the times of ordinary memory,
+    /// such as vectors of a program: a step of a chase through 128 MB took 206 ns without huge
+    /// pages and 162 ns with them.
     pub transparent_huge_pages: Option<String>,
-    /// How much memory programs could have without anything being swapped out: what Linux estimates
-    /// (`MemAvailable`), or if that is less, what the limits of control groups or the limit on the
-    /// address space of this process leave.
+    /// The memory that programs could have before the system swaps. This is the estimate of Linux
+    /// (`MemAvailable`), or the memory that the limits of control groups or the limit on the
+    /// address space of this process leave, if that is less.
     pub memory_left: Option<MemoryLeft>,
 }
 
@@ -90,7 +92,7 @@ impl Conditions {
         let source = &host.source;
         let usage = {
             let watch = Watch::new(host)?;
-            std::thread::sleep(LOOK);
+            std::thread::sleep(WATCH_BEFORE_RUN);
             watch.read()?
         };
         let used = host.used_cpus();
@@ -104,7 +106,7 @@ impl Conditions {
             let khz: Option<u64> =
                 files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
             clocks_hz.push(NamedClock {
-                // 0 where the driver does not know.
+                // The file has 0 if the driver does not know the frequency.
                 hz: khz
                     .filter(|&khz| khz > 0)
                     .map(|khz| khz.saturating_mul(1_000)),
@@ -124,15 +126,15 @@ impl Conditions {
             highest_clock_hz: clocks_hz.iter().filter_map(|clock| clock.hz).max(),
             clock_bound_hz: bound(&clocks_hz).filter(|_| source.is_this_computer()),
             clock_source: word(&clock_source)?,
-            clock: Clock::try_out(),
+            clock: Clock::measure_quality(),
             transparent_huge_pages: memory::transparent_huge_pages(&Source::this_computer())?,
             memory_left: memory::left_to_this_process()?,
             cpus: used,
         })
     }
 
-    /// Conditions that are likely to spoil measurements, in sentences that say what to do. Empty if
-    /// there are none.
+    /// Conditions that are likely to spoil measurements, in sentences with advice. Empty if there
+    /// are none.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -181,7 +183,7 @@ impl Conditions {
     }
 
     /// Disturbances that exist before a run, in sentences. They are for runs that are too short to
-    /// measure disturbances during the run.
+    /// show disturbances during the run.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -216,7 +218,7 @@ impl Conditions {
 
 impl Host {
     /// Reads the state of the computer. Call it before a run. It takes about a quarter of a second,
-    /// most of it to watch what other programs do.
+    /// in which it mostly watches other programs.
     ///
     /// # Errors
     ///
@@ -257,12 +259,12 @@ impl Host {
         Watch::new(self)
     }
 
-    /// Checks that the CPUs that this host uses are still there. Asks the system for two masks,
-    /// which takes microseconds.
+    /// Checks that the CPUs of this host are still there. It asks the system for two masks, which
+    /// takes microseconds.
     ///
-    /// Call this between runs, from a thread that may use the same CPUs as the thread that made the
-    /// host: during a run, its caller is pinned to one CPU. If CPUs of the host are gone, a run
-    /// still ends normally, on other CPUs.
+    /// Call this between runs, from a thread that may use the same CPUs as the thread that built
+    /// the host. (During a run, the caller of the run is pinned to one CPU.) If CPUs of the host
+    /// are gone, a run still ends normally, on other CPUs.
     ///
     /// # Errors
     ///
@@ -272,8 +274,8 @@ impl Host {
         cpus::check(&self.source, &self.used_cpus())
     }
 
-    /// Why this host has fewer CPUs than the computer, a sentence for each reason; none if it has
-    /// all, or those that its builder chose.
+    /// The reasons why this host has fewer CPUs than the computer, in sentences. Empty if it has
+    /// all CPUs, or those that its builder was given.
     pub fn reasons_for_fewer_cpus(&self) -> Vec<String> {
         let mut by_reason: Vec<(WhyLeftOut, BTreeSet<u32>)> = Vec::new();
         for LeftOut { os_index, why } in left_out(self) {
@@ -307,8 +309,8 @@ impl Host {
     }
 }
 
-/// The CPUs that were left out when the CPUs were read, those that the quota does not pay for, and
-/// those that are too many.
+/// The CPUs that are not used: those that were left out when the CPUs were read, those that the
+/// quota does not allow for, and those above the largest number of SPEs.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
@@ -330,13 +332,13 @@ pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// The content of a file without white space around it, if that leaves anything.
+/// The content of a file without white space around it. `None` if nothing is left.
 fn word(path: &Path) -> Result<Option<String>, CpusError> {
     let word = files::text(path)?.map(|text| text.trim().to_owned());
     Ok(word.filter(|word| !word.is_empty()))
 }
 
-/// The highest clock frequency of one CPU, and which driver names it.
+/// The highest clock frequency of one CPU, and the driver that reports it.
 struct NamedClock {
     hz: Option<u64>,
     driver: Option<String>,
@@ -352,8 +354,8 @@ fn bound(clocks: &[NamedClock]) -> Option<u64> {
     Some(each?.into_iter().max()?.saturating_mul(2))
 }
 
-/// `proc/loadavg` reads `0.32 0.22 0.36 4/98 4553`: of the last 1, 5 and 15 minutes, threads, and
-/// the last process.
+/// The first number of `proc/loadavg`, such as `0.32 0.22 0.36 4/98 4553`. The numbers are the
+/// averages of the last 1, 5 and 15 minutes, the threads, and the last process.
 fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     let path = source.path("proc/loadavg");
     let Some(text) = files::text(&path)? else {

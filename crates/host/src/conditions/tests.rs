@@ -1,10 +1,10 @@
-//! Computers in all states, fed as trees or as figures.
+//! Computers in all states, given as trees of files or as figures.
 
 use std::collections::BTreeSet;
 
 use cellworks_machine::{CellMachine, Machine, ModuleId, Span, SpeId};
 
-use super::usage::{Look, Periods, Spent, read_periods, read_stat};
+use super::usage::{Periods, Reading, Spent, read_periods, read_stat};
 use super::*;
 use crate::cpu_time::cpu_time_of_this_thread;
 use crate::cpus::list::write_list;
@@ -28,8 +28,8 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 // -------------------------------------------------------------------------------------- before
 // runs
 
-/// A computer of 8 CPUs in a container that may use 2.5 of them, with every file that tells
-/// something.
+/// A computer of 8 CPUs in a container that may use 2.5 of them. It has every file that is read
+/// here.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -62,7 +62,7 @@ fn computer() -> Tree {
 fn everything_that_a_computer_tells_is_read() {
     let tree = computer();
     let conditions = host(&tree).conditions().unwrap();
-    // The quota pays for two CPUs.
+    // The quota allows for two CPUs.
     assert_eq!(conditions.cpus, set("0-1"));
     assert_eq!(conditions.cpus_online, 7);
     let left_out: Vec<_> = conditions
@@ -232,7 +232,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     tree.write("v2/pod/memory.max", "4000000\n");
     tree.write("v2/pod/memory.current", "3000000\n");
     assert_eq!(available(), Some(1_000_000));
-    // What was read from files long ago makes room.
+    // Memory that holds the content of old files is counted as free.
     tree.write(
         "v2/pod/memory.stat",
         "anon 7\nfile 2100000\ninactive_file 2000000\n",
@@ -249,13 +249,13 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
         "inactive_file 9\ntotal_inactive_file 100000\n",
     );
     assert_eq!(available(), Some(600_000));
-    // The message names what leaves the least.
+    // The message has the tightest limit.
     assert_eq!(
         left().unwrap().to_string().replace(tree.root(), ""),
         "600000 bytes, by the limit of a control group, 3500000 bytes (set in \
          /v1/old/memory.limit_in_bytes); raise it, or run this outside of the container"
     );
-    // A limit that was lowered below what is used leaves nothing.
+    // If a limit was lowered below the used memory, no memory is left.
     tree.write("v1/old/memory.limit_in_bytes", "4096\n");
     assert_eq!(available(), Some(0));
 
@@ -268,7 +268,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// A computer of one CPU on which nothing is wrong.
+/// A computer of one CPU with nothing to warn about.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -431,9 +431,9 @@ fn a_clock_that_is_no_good_is_warned_of() {
 // --------------------------------------------------------------------------------------- during
 // runs
 
-/// One second from which each CPU has spent (busy, interrupts, stolen) milliseconds of it.
-fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
-    let before = Look {
+/// One second in which each CPU spent these milliseconds: (busy, interrupts, stolen).
+fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
+    let before = Reading {
         at_ns: 7_000 * MS,
         cpus: Ok(cpus
             .iter()
@@ -458,7 +458,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Look; 2] {
     [before, after]
 }
 
-/// The shares of each CPU that others and the hypervisor took.
+/// The shares of each CPU that other programs and the hypervisor took.
 fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
     let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
     usage.cpus.iter().map(of).collect()
@@ -487,7 +487,7 @@ fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
 #[test]
 fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
     let [before, mut after] = second(&[(0, 1_000, 0, 0), (1, 900, 20, 0)]);
-    // The SPEs of both CPUs ran; that of CPU 0 had to share it.
+    // SPEs ran on both CPUs. The one on CPU 0 had to share it.
     after.own_ns = [(0, 500 * MS), (1, 900 * MS)].into();
     after.process_ns = 1_400 * MS;
     let usage = before.usage_until(&after).unwrap();
@@ -506,7 +506,7 @@ fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
 fn what_the_process_did_without_a_cpu_of_its_own_excuses_every_cpu() {
     let [before, mut after] = second(&[(0, 600, 0, 0), (1, 450, 0, 0)]);
     after.own_ns = [(0, 300 * MS), (1, 350 * MS)].into();
-    // 150 ms more than on the CPUs.
+    // The process used 150 ms more than its threads on the CPUs.
     after.process_ns = 800 * MS;
     let usage = before.usage_until(&after).unwrap();
     assert_eq!(shares(&usage), [(0, 0.15, 0.0), (1, 0.0, 0.0)]);
@@ -586,7 +586,8 @@ fn others_may_use_the_cpus_that_are_not_measured() {
 fn a_busy_sibling_of_a_measured_cpu_is_seen() {
     let busy = [(0, 900), (1, 900), (2, 50), (4, 800), (5, 300), (6, 1_000)];
     let [mut before, mut after] = second(&busy.map(|(cpu, busy)| (cpu, busy, 0, 0)));
-    // CPU 4 is not the host's, CPU 5 is and was idle, and nothing ran on the core of 2 and 6.
+    // CPU 4 is not one of the host. CPU 5 is, and was idle. Nothing ran on the core of CPUs 2 and
+    // 6.
     before.cores = [(0, "0,4"), (1, "1,5"), (2, "2,6"), (5, "1,5"), (6, "2,6")]
         .map(|(cpu, core)| (cpu, set(core)))
         .into();
@@ -613,7 +614,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // What the process did without a CPU of its own may have been there.
+    // The process used more time without a known CPU, and may have used it on these CPUs.
     after.process_ns += 250 * MS;
     assert_eq!(
         before.usage_until(&after).unwrap().disturbances(),
@@ -623,7 +624,8 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // A sibling that is measured too is no stranger's, and one that is offline is idle.
+    // A sibling that is measured, too, does not count as used by others. A sibling that is offline
+    // is idle.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -678,17 +680,18 @@ fn a_quota_that_was_used_up_disturbs() {
 #[test]
 fn cpus_that_the_system_does_not_show_are_unknown() {
     let [before, mut after] = second(&[(0, 500, 0, 0), (1, 500, 0, 0)]);
-    // Went offline.
+    // CPU 0 went offline.
     after.cpus.as_mut().unwrap().remove(&0);
     assert_eq!(
         shares(&before.usage_until(&after).unwrap()),
         [(1, 0.5, 0.0)]
     );
-    // Sandboxes show figures that never change.
+    // A sandbox shows figures that never change.
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // That nothing is shown is said of a short time too: no time is long enough.
+    // If the system shows no figures, this is reported even after a short time, because no time is
+    // long enough.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
@@ -726,7 +729,7 @@ fn times_of_cpus_are_read_from_their_columns() {
 
 #[test]
 fn times_that_lxcfs_shows_are_those_of_other_cpus() {
-    // A container that may use CPUs 2 and 5 of 8 is shown two, by other numbers.
+    // A container that may use CPUs 2 and 5 of 8 sees two CPUs with other numbers.
     let tree = machines::one_socket(8);
     tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
     let lacks = |allowed: &str| {
@@ -738,11 +741,11 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         }
     };
     assert_eq!(lacks("2,5"), "2-7");
-    // `online` may be made up as well, and the host may use only the first of its CPUs.
+    // The file `online` may be made up as well, and the host may use only the first of its CPUs.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");
-    // Where the container has all CPUs, or the first ones, the numbers are right.
+    // If the container has all CPUs, or the first ones, the numbers are right.
     assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 
@@ -813,7 +816,7 @@ fn cpus_that_went_away_are_named() {
 fn a_cpu_that_no_spe_has_may_go() {
     let tree = machines::one_socket(8);
     let host = Host::of(Host::builder().spes(2), tree.source()).unwrap();
-    // The PPE has the last CPU.
+    // The PPE is on the last CPU.
     tree.write("sys/devices/system/cpu/online", "0-1,7\n");
     host.check_cpus().unwrap();
     tree.write("sys/devices/system/cpu/online", "1,7\n");
@@ -969,7 +972,7 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
         ppe.spawn(SpeId::new(0), |_| 2).join().unwrap() + far.join().unwrap()
     });
     assert_eq!(answer.unwrap(), 42);
-    // Memory modules that this computer has not can be named all the same.
+    // Modules that this computer does not have can be named, too.
     for module in topology.modules() {
         host.allocate(module, 4096).unwrap();
     }
@@ -993,11 +996,11 @@ fn each_spe_of_a_cell_over_two_memory_nodes_has_the_memory_of_its_cpu() {
     ];
     let expected = expected.map(|(place, module)| (place.to_owned(), module));
     assert_eq!(places.zip(modules).collect::<Vec<_>>(), expected);
-    // That of the first CPU of each.
+    // The nearest module is that of the first CPU of each Cell.
     let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
     let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
     assert_eq!(nearest, [0, 1]);
-    // The firmware's mistakes reach the user.
+    // The user sees mistakes of the firmware.
     let tree = machines::sub_numa_clustering();
     tree.node(3, "3,7", 1, "10");
     let warnings = self::host(&tree).warnings().to_vec();
@@ -1015,7 +1018,7 @@ fn cells_without_memory_of_their_own_are_named() {
         let topology = host.topology();
         let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
         let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
-        // Every module can be allocated on.
+        // Memory can be allocated on every module.
         for module in topology.modules() {
             host.allocate(module, 4096).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Usage of the CPUs of a host: by its own threads, by other programs, and by other virtual
+//! Usage of the CPUs of a host by its own threads, by other programs, and by other virtual
 //! machines.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! second, but count idle time exactly.
 //!
 //! Own threads are pinned, so the time of each thread belongs to a known CPU. It is counted when a
-//! run ends. The process also uses time on unknown CPUs, by the thread that shows progress and for
+//! run ends. The process also uses time on unknown CPUs: in the thread that shows progress, and for
 //! work between two runs. That time is subtracted from every CPU.
 //!
 //! Only CPUs on which own threads ran count: on a large computer, other programs may use CPUs that
@@ -21,10 +21,10 @@
 //! performance, although it takes no time of the CPU.
 //!
 //! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
-//! numbered from 0. If the file lacks an existing CPU, it is taken for such a file and not used.
-//!
-//! The count of involuntary context switches (`ru_nivcsw`) says nothing here: Linux counts a
-//! `sched_yield` as one, and SPEs that share a CPU with the PPE do that all the time.
+//! numbered from 0. A file that lacks an existing CPU is taken for such a file, and is not used.
+
+// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Linux counts a
+// `sched_yield` as one, and SPEs that share a CPU call that all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,27 +36,27 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// Other programs disturb measurements on a CPU from this share of its time on.
+/// If other programs use at least this share of a CPU, they disturb measurements.
 ///
-/// Measured over single seconds of exchanges and of busy SPEs, in a virtual machine of two cores: 0
-/// to 4 % while it was idle otherwise, 52 to 54 % on the core that an endless loop had too. (Linux
-/// gives each of two busy threads half of a core.)
+/// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
+/// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
+/// (Linux gives each of two busy threads half of a core.)
 const BY_OTHERS_MAX: f64 = 0.10;
 
-/// A hypervisor disturbs measurements on a CPU from this share of its time on.
+/// If the hypervisor takes at least this share of a CPU, it disturbs measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// The share of periods in which a quota may stop the process.
+/// If a quota stops the process in at least this share of its periods, it disturbs measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// Times below this, in nanoseconds on one CPU, may be errors of the times in `/proc/stat`, which
-/// come in steps of 10 ms.
+/// Times below this, in nanoseconds on one CPU, may be errors of `/proc/stat`, whose times have
+/// steps of 10 ms.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
-/// The shortest time in nanoseconds over which shares can be told, for the same reason.
+/// The shortest time in nanoseconds over which shares have a meaning, for the same reason.
 const SHORTEST_NS: u64 = 100_000_000;
 
-/// How the CPUs of a host were used over some time.
+/// How the CPUs of a host were used during some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// The time that passed.
@@ -65,14 +65,14 @@ pub struct Usage {
     pub by_others: f64,
     /// The share of the time of all these CPUs that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
-    /// The share of the quota's periods in which all threads of the process had to stop because it
-    /// was used up, 0 to 1; `None` without a quota.
+    /// The share of the quota's periods in which all threads of the process had to stop because the
+    /// quota was used up, 0 to 1. `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs in this time, in ascending order. If it ran
-    /// none, all of its CPUs. CPUs that the system does not show are left out.
+    /// The CPUs on which the host ran the PPE or SPEs during this time, in ascending order. If the
+    /// host ran none, all of its CPUs. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
-    /// The other hardware threads of the cores of these CPUs, as far as they are not among them, in
-    /// ascending order.
+    /// The other hardware threads of the cores of these CPUs, in ascending order. Those that are in
+    /// `cpus` are left out.
     pub siblings: Vec<SiblingUsage>,
 }
 
@@ -81,51 +81,52 @@ pub struct Usage {
 pub struct CpuUsage {
     /// The operating system's number of the CPU.
     pub cpu: u32,
-    /// The share of its time that other programs used at least, 0 to 1.
+    /// The share of its time that other programs used, 0 to 1. It may have been more.
     pub by_others: f64,
     /// The share of its time that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
 }
 
-/// How a CPU was used that was not measured, but shares a core with one that was.
+/// How a CPU was used that was not measured, and that shares a core with a measured CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiblingUsage {
     /// The operating system's number of the CPU.
     pub cpu: u32,
-    /// The measured CPU that shares its core; the first, if there are several.
+    /// The measured CPU that shares the core. If there are several, the first one.
     pub shares_core_with: u32,
-    /// The share of its time that other programs used at least, 0 to 1.
+    /// The share of its time that other programs used, 0 to 1. It may have been more.
     pub by_others: f64,
 }
 
-/// Why the usage of the CPUs is not known.
+/// The reason why the usage of the CPUs is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
-    /// The times of CPUs come in steps of 10 ms, so less than 100 ms tell nothing.
+    /// The times of CPUs have steps of 10 ms, so less than 100 ms are too short.
     #[error("less than 100 ms were watched")]
     TooShort,
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// The system does not show the times of these existing CPUs. So the numbers in its file may
-    /// mean other CPUs.
+    /// The system does not show the times of these CPUs, although they exist. So the numbers in its
+    /// file may mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
         name_cpus(.0)
     )]
     Lacks(BTreeSet<u32>),
-    /// Times of CPUs never change.
+    /// The times of CPUs never change.
     #[error("the times in /proc/stat stand still, as in some sandboxes")]
     StandsStill,
 }
 
 impl Usage {
-    /// The reasons why measurements in this time are not reliable, in sentences that say what to
-    /// do. Empty if they are reliable.
+    /// The reasons why measurements during this time are not reliable, in sentences with advice.
+    /// Empty if the measurements are reliable.
     ///
-    /// Other programs disturb from 10 % of the time of one CPU on, a hypervisor from 5 %, a quota
-    /// from 5 % of its periods; and never with less than 50 ms, the resolution of these figures.
+    /// The limits are 10 % of the time of one CPU for other programs, 5 % of it for the hypervisor,
+    /// and 5 % of its periods for a quota. Less than 50 ms, which is the resolution of these
+    /// figures, never counts.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -162,8 +163,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, and how much. If only the sum of all CPUs
-    /// is more, all of them.
+    /// The CPUs that lost more than `most` of their time, with the share. If only the sum of all
+    /// CPUs is more than that, all of them.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -176,7 +177,7 @@ impl Usage {
         Some(highest_of(taken().map(&of), &cpus))
     }
 
-    /// The busy siblings, and how much others used of them.
+    /// The siblings that others used, with the share.
     fn taken_from_siblings(&self) -> Option<String> {
         let most = self.noticeable(BY_OTHERS_MAX);
         let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
@@ -194,7 +195,8 @@ impl Usage {
         ))
     }
 
-    /// `share`, or what can be noticed in the time that passed if that is more.
+    /// The larger one of `share` and the smallest share that can be noticed in the time that has
+    /// passed.
     fn noticeable(&self, share: f64) -> f64 {
         share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
     }
@@ -214,33 +216,33 @@ fn percent(share: f64) -> String {
 /// Watches the usage of the CPUs of a host, from the call of [`Host::watch`] on.
 pub struct Watch<'h> {
     host: &'h Host,
-    pub(super) start: Look,
+    pub(super) start: Reading,
 }
 
 impl<'h> Watch<'h> {
     pub(super) fn new(host: &'h Host) -> Result<Self, CpusError> {
         Ok(Self {
             host,
-            start: Look::at(host)?,
+            start: Reading::at(host)?,
         })
     }
 
-    /// The usage of the CPUs since the watch began, or why it is not known: less than 100 ms have
-    /// passed, or the system does not tell. The watch goes on.
+    /// The usage of the CPUs since the watch began. The inner error is the reason why it is not
+    /// known: less than 100 ms have passed, or the system does not show it. The watch continues.
     ///
-    /// Read between runs: a run that goes on has not said yet what its threads used.
+    /// Call this between runs, because the times of threads are counted when a run ends.
     ///
     /// # Errors
     ///
     /// [`CpusError`] if a file of the system has a content that makes no sense.
     pub fn read(&self) -> Result<Result<Usage, UsageUnknown>, CpusError> {
-        Ok(self.start.usage_until(&Look::at(self.host)?))
+        Ok(self.start.usage_until(&Reading::at(self.host)?))
     }
 }
 
 /// The counters at some time. Only the difference of two such values has a meaning.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct Reading {
     pub(super) at_ns: u64,
     /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
@@ -253,16 +255,16 @@ pub(super) struct Look {
     pub(super) periods: Option<Periods>,
 }
 
-/// How a CPU has spent its time, in nanoseconds since the computer started.
+/// The times that a CPU has spent in each state, in nanoseconds since the computer started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// The CPU was idle, even if a program waited for a disk.
+    /// The time in which the CPU was idle, even if a program waited for a disk.
     pub(super) idle_ns: u64,
-    /// Interrupts and what they caused.
+    /// The time of interrupts and of the work that they caused.
     pub(super) interrupts_ns: u64,
-    /// It was not there: another virtual machine had it.
+    /// The time in which another virtual machine had the CPU.
     pub(super) stolen_ns: u64,
-    /// All that, and programs.
+    /// The sum of these times and of the time of programs.
     pub(super) all_ns: u64,
 }
 
@@ -273,7 +275,7 @@ pub(super) struct Periods {
     pub(super) throttled: u64,
 }
 
-impl Look {
+impl Reading {
     fn at(host: &Host) -> Result<Self, CpusError> {
         let used = host.used_cpus();
         let mut own_ns = BTreeMap::new();
@@ -318,7 +320,7 @@ impl Look {
 
         let did = |cpu: u32| {
             let did = after.get(&cpu)?.since(before.get(&cpu)?);
-            // Sandboxes show a file that never changes.
+            // A sandbox shows a file that never changes.
             (did.all_ns >= elapsed_ns / 2).then_some(did)
         };
         let programs_ns = |did: &Spent| {
@@ -380,7 +382,7 @@ impl Look {
 }
 
 impl Spent {
-    /// Times of `proc/stat` may go back by a little (`proc_stat(5)`).
+    /// A time in `proc/stat` may decrease by a little (`proc_stat(5)`).
     fn since(&self, before: &Self) -> Self {
         Self {
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
@@ -391,9 +393,9 @@ impl Spent {
     }
 }
 
-/// Lines of `proc/stat` read `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`
-/// in ticks; guests are part of user and nice, and old kernels leave out the last ones. `there` are
-/// the CPUs that have to be in it.
+/// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
+/// guest_nice`, with times in ticks. The times of guests are part of user and nice, and old kernels
+/// leave out the last columns. The CPUs `there` have to be in the file.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -420,7 +422,7 @@ pub(super) fn read_stat(
                 "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
             ));
         };
-        // Eight of the largest still add up.
+        // The limit of a column keeps the sum of eight columns from overflowing.
         let ns = |column: usize| {
             let ticks = ticks.get(column).copied().unwrap_or(0);
             ticks.saturating_mul(ns_per_tick).min(u64::MAX / 8)
@@ -444,8 +446,8 @@ pub(super) fn read_stat(
     })
 }
 
-/// `cpu.stat` has a line for each figure, such as `nr_periods 20`; it lies beside the file that
-/// sets the quota.
+/// Reads `cpu.stat`, which has a line for each figure, such as `nr_periods 20`. It lies beside the
+/// file that sets the quota.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {

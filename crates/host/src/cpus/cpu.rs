@@ -14,29 +14,30 @@ pub(crate) const SPES_MAX: usize = 4_096;
 pub struct Cpu {
     /// The system's number of this CPU, as in `cpuN` and in affinity masks.
     pub os_index: u32,
-    /// Which package (socket) holds this CPU. A running number, because the kernel's number of a
-    /// package is -1 on some architectures, and repeats on others.
+    /// The package (socket) that holds this CPU. This is a running number, because the kernel's
+    /// number of a package is -1 on some architectures, and repeats on others.
     pub package: usize,
-    /// Which physical core this hardware thread belongs to. A running number, because the kernel's
-    /// `core_id` repeats from package to package and on some processors from die to die.
+    /// The physical core of this hardware thread. This is a running number, because the kernel's
+    /// `core_id` repeats from package to package, and on some processors from die to die.
     pub core: usize,
-    /// All hardware threads of that core, this one included, also those that may not be used.
+    /// All hardware threads of that core, including this one and those that may not be used.
     pub core_cpus: BTreeSet<u32>,
-    /// How many hardware threads of the same core come before this one, of those that may be used.
+    /// The number of hardware threads of the same core that come before this one and may be used.
     pub sibling_rank: u32,
-    /// Which group of CPUs with a common last-level cache this one belongs to: its Cell.
+    /// The group of CPUs with a common last-level cache to which this one belongs. It is the Cell
+    /// of the CPU.
     ///
     /// If no cache is known to be shared by two cores, the CPUs of a package that are next to the
     /// same memory node are one group.
     pub last_level_cache: usize,
-    /// The memory node next to this CPU, as an index in
+    /// The memory node next to this CPU, as an index into
     /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,
-    /// The capacity of this CPU, where the most capable CPU of the computer has 1024. `None` if the
-    /// kernel makes no difference between CPUs.
+    /// The capacity of this CPU. The most capable CPU of the computer has 1024. `None` if the
+    /// kernel reports no differences between CPUs.
     ///
-    /// From `cpu_capacity`. On a hybrid Intel processor whose kernel is older than that file: in
-    /// proportion to the highest clock frequency.
+    /// It is read from `cpu_capacity`. On a hybrid Intel processor with a kernel that does not have
+    /// that file, it is proportional to the highest clock frequency.
     pub capacity: Option<u32>,
 }
 
@@ -57,16 +58,16 @@ pub enum WhyLeftOut {
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,
-    /// The quota of a control group does not allow the process to use the CPU all the time: more
-    /// threads than it allows would only take turns.
+    /// The quota of a control group does not allow the process to use the CPU all the time. With
+    /// more threads than the quota allows for, threads would only take turns.
     Quota,
     /// The host already has the largest number of SPEs on other CPUs.
     TooMany,
-    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) chose others.
+    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) was given other CPUs.
     NotChosen,
 }
 
-/// In a few words, for a list of CPUs.
+/// The reason in a few words, for a list of CPUs.
 impl fmt::Display for WhyLeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

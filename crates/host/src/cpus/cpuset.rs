@@ -1,5 +1,5 @@
-//! The CPUs and memory nodes that control groups leave to a process, by their files. On this
-//! computer the system says it itself; of another one it is known by the tree alone.
+//! The CPUs and memory nodes that control groups leave to a process, from their files. They are
+//! used for the tree of another computer. On this computer the system itself tells them.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// The part of `what`, which is `cpus` or `mems`, that the group of the process has. `None` if the
-/// files do not show it. The kernel sees to it that a group has no more than the one above it,
-/// which counts only where the group itself says nothing.
+/// The list `what`, which is `cpus` or `mems`, of the group of the process. `None` if the files do
+/// not show it. The kernel ensures that a group has no more than its parent. So the list of the
+/// parent counts only if the group itself has none.
 pub fn read(
     source: &Source,
     what: &str,

@@ -1,4 +1,4 @@
-//! Why CPUs could not be read.
+//! Errors of reading CPUs.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::cpu::{LeftOut, WhyLeftOut};
 use super::list::write_list;
 
-/// Why the CPUs could not be read.
+/// The reason why the CPUs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CpusError {
     /// A file exists and could not be read, for another reason than missing permission.
@@ -23,7 +23,7 @@ pub enum CpusError {
         #[source]
         cause: io::Error,
     },
-    /// A file has a content that Linux does not write.
+    /// A file has a content that Linux would not write.
     #[error(
         "{} reads {text:?}, but {expected} was expected; \
          if a container or emulator provides this file, correct it there, \
@@ -33,7 +33,7 @@ pub enum CpusError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// The part of its content that makes no sense, shortened if it is long.
+        /// The malformed part of the content, shortened if it is long.
         text: String,
         /// What Linux writes there.
         expected: String,
@@ -53,7 +53,7 @@ pub enum CpusError {
         /// The list that is missing.
         path: PathBuf,
     },
-    /// CPUs that were there when the host was made are not there any more.
+    /// CPUs that existed when the host was made do not exist any more.
     #[error("{}", gone_sentence(.0))]
     Gone(Vec<LeftOut>),
     /// The system did not tell the mask.
@@ -66,7 +66,7 @@ pub enum CpusError {
     Mask(rustix::io::Errno),
 }
 
-/// Which CPUs are gone, why, and what to do.
+/// A sentence with the CPUs that are gone, the reason, and advice.
 fn gone_sentence(gone: &[LeftOut]) -> String {
     let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
         let of_reason = gone.iter().filter(|gone| gone.why == wanted);

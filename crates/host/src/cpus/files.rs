@@ -28,11 +28,11 @@ impl Source {
     }
 }
 
-/// The content, or `None` if the file is missing, forbidden or empty, or its driver does not answer
+/// The content. `None` if the file is missing, forbidden or empty, or if its driver does not answer
 /// now ([`NO_ANSWER`]).
 ///
-/// Runtimes of containers mask a file by mounting `/dev/null` over it, which then reads as empty;
-/// the kernel's own files end in a newline even where they hold an empty list.
+/// Runtimes of containers hide a file by mounting `/dev/null` over it, which then reads as empty.
+/// The kernel's own files end in a newline even if they hold an empty list.
 pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -54,12 +54,12 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     list.ok_or_else(|| malformed(path, &text, LIST))
 }
 
-/// The names of a list of CPUs and of the map that says the same.
+/// The names of a list of CPUs, and of the map with the same content.
 pub type ListAndMap = (&'static str, &'static str);
 
-/// The CPUs of the first list in `folder` that is there and makes sense, or where a list does not,
-/// of its map: old kernels, and some drivers of new ones, write maps only. A group of the CPU `of`
-/// has that CPU.
+/// The CPUs of the first list in `folder` that exists and is well-formed. If a list is missing or
+/// malformed, its map is read, because old kernels, and some drivers of new ones, only write maps.
+/// A group of the CPU `of` must contain that CPU.
 pub fn cpus(
     folder: &Path,
     names: &[ListAndMap],
@@ -120,7 +120,7 @@ fn set_of(
     Ok(set.filter(has_it))
 }
 
-/// One number, or `None` if the file is hidden. `expected` says what it counts.
+/// One number, or `None` if the file is hidden. `expected` describes the number in an error.
 pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -143,7 +143,8 @@ pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
         .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
 }
 
-/// The number behind `name` in a file that has a line for each figure, if it has this one.
+/// The number after `name` in a file that has a line for each figure. `None` if it lacks this
+/// figure.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();
     let line = lines.find(|line| line.split_whitespace().next() == Some(name));
@@ -156,7 +157,7 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// The entries of a folder that are called `prefix` and a number, by ascending number; none if the
+/// The entries of a folder whose names are `prefix` and a number, by ascending number. Empty if the
 /// folder is hidden.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
@@ -168,7 +169,7 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
     Ok(found)
 }
 
-/// The entries of a folder, in any order; none if the folder is hidden.
+/// The entries of a folder, in any order. Empty if the folder is hidden.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),
@@ -184,10 +185,10 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
         .collect()
 }
 
-/// The error for `text`, which `path` has where `expected` should be.
+/// The error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The most characters of a content that an error shows: enough to recognise a line of any file
-    /// that is read here. Only lines of `mountinfo` may be longer and are cut.
+    /// The most characters of a content that an error shows. They are enough to recognise a line of
+    /// any file that is read here. Only lines of `mountinfo` may be longer, and are cut.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');
@@ -202,7 +203,7 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// Errors by which drivers say that there is no content: `no_turbo` returns `EAGAIN` if
+/// Errors with which drivers report that there is no content. `no_turbo` returns `EAGAIN` if
 /// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` while no governor is set for
 /// the CPU. The other errors mean that a device was removed or does not work.
 const NO_ANSWER: [i32; 6] = [

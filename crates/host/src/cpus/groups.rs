@@ -23,23 +23,23 @@ use super::error::CpusError;
 use super::files;
 use super::source::Source;
 
-/// The two generations of control groups; a computer may use both.
+/// The two generations of control groups. A computer may use both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// Each controller may have a hierarchy of its own.
+    /// Each controller may have its own hierarchy.
     V1,
-    /// One hierarchy for all controllers.
+    /// All controllers share one hierarchy.
     V2,
 }
 
-/// The controller that has CPUs and memory nodes. Before there were control groups, it was a file
-/// system of this name.
+/// The controller of CPUs and memory nodes. Before there were control groups, this was the name of
+/// a file system.
 pub const CPUSET: &str = "cpuset";
 
 /// A place where a hierarchy of groups is visible.
 struct Mount {
     version: Version,
-    /// The group that is seen at `at`.
+    /// The group at the top of the mount.
     group: PathBuf,
     at: PathBuf,
 }
@@ -60,7 +60,7 @@ pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBu
     Ok(folders)
 }
 
-/// The groups of this process that `controller` may limit; lines read `3:cpu,cpuacct:/group`, or
+/// The groups of this process that `controller` may limit. A line is `3:cpu,cpuacct:/group`, or
 /// `0::/group` in version 2.
 fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let path = source.path("proc/self/cgroup");
@@ -92,8 +92,8 @@ fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, 
     Ok(groups)
 }
 
-/// The mounts of such hierarchies; lines read `id parent major:minor ROOT MOUNT-POINT options [tag
-/// ...] - TYPE source SUPER-OPTIONS` (`proc_pid_mountinfo(5)`).
+/// The mounts of hierarchies that have `controller`. A line is `id parent major:minor ROOT
+/// MOUNT-POINT options [tag ...] - TYPE source SUPER-OPTIONS` (`proc_pid_mountinfo(5)`).
 fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let path = source.path("proc/self/mountinfo");
     let Some(text) = files::text(&path)? else {
@@ -122,8 +122,8 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     Ok(mounts)
 }
 
-/// The same by `proc/mounts`, where lines read `source MOUNT-POINT TYPE OPTIONS 0 0`: mounts that
-/// begin at the topmost group.
+/// Like [`mounts`], from `proc/mounts`, whose lines are `source MOUNT-POINT TYPE OPTIONS 0 0`.
+/// These mounts begin at the topmost group.
 fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let text = files::text(&source.path("proc/mounts"))?.unwrap_or_default();
     let mount = |line: &str| {
@@ -138,7 +138,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// Which generation of groups a file system shows, if `controller` may limit some of them.
+/// The generation of groups that a file system shows. `None` if `controller` limits none of them.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -149,7 +149,7 @@ fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Optio
     }
 }
 
-/// The folders of `group` and of all groups above it, as far as `mounts` show them.
+/// The folders of `group` and of all groups above it that `mounts` show.
 fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for mount in mounts.iter().filter(|mount| mount.version == version) {
@@ -159,8 +159,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // Namespaces can name the group in a way that does not fit the mount ("/../.."). What is
-    // mounted is then the best that can be known; a container sees its own group there.
+    // A namespace can give the group a name that does not fit the mount ("/../.."). Then the
+    // mounted group is the best guess. In a container it is the container's own group.
     if folders.is_empty() {
         folders.extend(
             mounts

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 /// One more than the highest number that is accepted. The kernel is built for at most 8192 CPUs and
-/// 1024 nodes; the bound keeps a damaged range from filling the memory.
+/// 1024 nodes. The limit prevents a damaged range from filling the memory.
 const END: u32 = 65536;
 
-/// Parses a list of CPUs as Linux writes them, such as `0-3,8,10-11`; an empty list is an empty
-/// set. `None` if it is malformed.
+/// Parses a list of CPUs as Linux writes them, such as `0-3,8,10-11`. An empty list is an empty
+/// set. `None` if the list is malformed.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let text = text.trim();
     let mut set = BTreeSet::new();
@@ -25,13 +25,13 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
-/// Parses a map such as `0000,0000000f`: words of 32 bits in hexadecimal digits, the highest first.
-/// `None` if it is malformed.
+/// Parses a map such as `0000,0000000f`, which has words of 32 bits in hexadecimal digits, the
+/// highest word first. `None` if the map is malformed.
 pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
     let mut set = BTreeSet::new();
     for (at, digits) in text.trim().rsplit(',').enumerate() {
         let first = u32::try_from(at).ok()? * u32::BITS;
-        // Digits only: `from_str_radix` alone would accept a plus sign.
+        // Only digits are allowed, because `from_str_radix` alone would accept a plus sign.
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let word = u32::from_str_radix(digits, 16).ok()?;
         if !plain || first >= END {
@@ -65,7 +65,7 @@ pub fn write_list(set: &BTreeSet<u32>) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Digits only: `parse` alone would accept a plus sign.
+/// Only digits are allowed, because `parse` alone would accept a plus sign.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|&number| plain && number < END)

@@ -13,27 +13,28 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The system's number of this node, as in `nodeN` and in `numactl`. Numbers may have gaps.
+    /// The number that the system gives the node, as in `nodeN` and in `numactl`. Numbers may have
+    /// gaps.
     pub os_index: u32,
-    /// How much memory the node has, in bytes; 0 for a node of CPUs only, `None` where that is
-    /// unknown.
+    /// The bytes of memory of the node. It is 0 for a node that has only CPUs, and `None` if it is
+    /// not known.
     pub bytes: Option<u64>,
-    /// Whether this process can have memory of the node: it has some that is not a GPU's, and the
-    /// process may use it.
+    /// Whether this process can have memory of the node. The node must have memory that is not a
+    /// GPU's, and the process must be allowed to use it.
     pub usable: bool,
-    /// How far the CPUs of this node are from the memory of each node, in the order of their
-    /// numbers; empty where that is unknown.
+    /// The distances from the CPUs of this node to the memory of each node, in the order of the
+    /// nodes' numbers. Empty if they are not known.
     ///
-    /// The unit is the firmware's (the SLIT table of ACPI): 10 is the node's own memory, 20 twice
-    /// as far.
+    /// The unit is that of the firmware (the SLIT table of ACPI): 10 is the distance to the node's
+    /// own memory, and 20 is twice as far.
     pub distances: Vec<u32>,
 }
 
-/// The nodes, and for CPUs which of them is theirs.
+/// The memory nodes, and the node of each CPU.
 pub struct Memory {
-    /// By ascending number; at least one.
+    /// The nodes by ascending number. There is at least one.
     pub nodes: Vec<Node>,
-    /// From the number of a CPU to an index in `nodes`.
+    /// The index in `nodes` for the number of a CPU.
     pub node_of_cpu: BTreeMap<u32, usize>,
 }
 
@@ -82,8 +83,8 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // The process has memory somewhere: files that leave none (made up by a container, or by an
-    // emulator) tell nothing about any node.
+    // Every process has memory on some node. So files that leave it none were made up by a
+    // container or an emulator, and say nothing about any node.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
@@ -106,22 +107,22 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     Ok(memory)
 }
 
-/// The nodes that have the memory of a GPU, which is there for the GPU's programs: the driver of
-/// NVIDIA says of each GPU `Node:      255`.
+/// The nodes with the memory of a GPU, which is for the programs of that GPU. The driver of NVIDIA
+/// reports for each GPU `Node:      255`.
 fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     let mut nodes = BTreeSet::new();
     for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
         let text = files::text(&gpu.join("numa_status"))?.unwrap_or_default();
         let mut lines = text.lines();
         let node = lines.find_map(|line| line.strip_prefix("Node:"));
-        // A GPU without a node has no number there.
+        // A GPU without a node has no number in this line.
         nodes.extend(node.and_then(|node| node.trim().parse::<u32>().ok()));
     }
     Ok(nodes)
 }
 
-/// The nodes whose memory the process may use, by the line `Mems_allowed_list:\t0-1` of
-/// `proc/self/status`; a cpuset limits it (`docker run --cpuset-mems`, a batch system).
+/// The nodes whose memory the process may use, from the line `Mems_allowed_list:\t0-1` of
+/// `proc/self/status`. A cpuset may limit them (`docker run --cpuset-mems`, or a batch system).
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
@@ -139,8 +140,8 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// The total of a `meminfo` file, which reads `Node 0 MemTotal:  4417740 kB` for a node and
-/// `MemTotal:  4417740 kB` for all.
+/// The total of a `meminfo` file. Its line is `Node 0 MemTotal:  4417740 kB` for a node, and
+/// `MemTotal:  4417740 kB` for the computer.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);
@@ -161,7 +162,7 @@ fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     }
 }
 
-/// One distance for each node that is online.
+/// The distances, one for each node that is online.
 fn distances(path: &Path, nodes: usize) -> Result<Option<Vec<u32>>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

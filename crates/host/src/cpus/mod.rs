@@ -1,6 +1,6 @@
-//! The CPUs that this process may use, and how they are related. Everything about the computer that
-//! does not change while a host exists is read here, once, from files of Linux.
-//! ([`conditions`](crate::conditions) reads what changes.)
+//! The CPUs that this process may use, and their relations. All facts about the computer that do
+//! not change while a host exists are read here, once, from files of Linux.
+//! ([`conditions`](crate::conditions) reads those that change.)
 //!
 //! ```text
 //!  mask of allowed CPUs ──────────────► may be used          (given)
@@ -16,22 +16,28 @@
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
 //!
-//! All paths are below the root of a [`Source`], so that tests read the trees of other computers.
-//! Such a tree has no mask: the CPUs that may be used there are those online that its cpuset has.
+//! All paths are below the root of a [`Source`], so that tests can read the trees of other
+//! computers. Such a tree has no mask. The CPUs that may be used there are the online ones that its
+//! cpuset contains.
 //!
-//! Containers, emulators and old kernels hide many of these files. A file that is missing, may not
-//! be read, is empty (the way container runtimes mask a file) or whose driver does not answer costs
-//! only what it would have told: without caches, a package is one Cell (or several, if it has
-//! several memory nodes); without `topology`, every CPU is a core; without nodes, memory is one
-//! node. Where a list is missing, the map beside it says the same (`core_cpus`, `shared_cpu_map`),
-//! and where the list of CPUs online is missing, the folders `cpuN`. A file that is there and makes
-//! no sense costs what it would have told, too, and [`Cpus::notes`] name it. Only the files that
-//! say which CPUs and memory may be used, and for how long, have to make sense:
-//! [`CpusError::Malformed`].
+//! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
+//! may not be read, if it is empty (the way container runtimes hide a file), or if its driver does
+//! not answer. A missing file costs only its own facts. Without caches, a package is one Cell, or
+//! several if it has several memory nodes. Without `topology`, every CPU is a core. Without nodes,
+//! memory is one node. If a list is missing, the map beside it has the same content (`core_cpus`,
+//! `shared_cpu_map`). If the list of online CPUs is missing, the folders `cpuN` replace it. A
+//! malformed file also costs only its own facts, and [`Cpus::notes`] name it. Only the files that
+//! tell which CPUs and memory may be used, and for how long, must be well-formed: otherwise reading
+//! returns [`CpusError::Malformed`].
 //!
 //! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
+
+// Rejected: hwloc by its Rust binding, as an optional feature. `hwlocality` is still an alpha
+// (1.0.0-alpha.13, 26 crates), and wants libhwloc on each computer, or a C compiler and the network
+// to build it. It would be a second way to read what has to be read without it, too, and does not
+// report quotas, clocks and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -62,24 +68,24 @@ use online::{ONLINE, folders};
 pub use quota::Quota;
 pub use source::{FSROOT, Source};
 
-/// The CPUs that a process may use, and what is around them.
+/// The CPUs that a process may use, with their caches and memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// The CPUs that may be used, by ascending `os_index`; at least one.
+    /// The CPUs that may be used, by ascending `os_index`. There is at least one.
     pub cpus: Vec<Cpu>,
-    /// The CPUs that the computer has beyond those, by ascending `os_index`.
+    /// The other CPUs of the computer, by ascending `os_index`.
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
-    /// All memory nodes that are online, by ascending `os_index`; at least one. Some may have no
-    /// memory, some no CPUs.
+    /// All memory nodes that are online, by ascending `os_index`. There is at least one. A node may
+    /// have no memory, or no CPUs.
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU that may be used.
     pub last_level_cache_bytes: Option<usize>,
     /// The name of the processor for users, such as "AMD EPYC 7763 64-Core Processor". If the
     /// kernel does not name the processor, the name of the computer.
     pub model_name: Option<String>,
-    /// Sentences for users about files that were odd and not necessary.
+    /// Sentences for users about files that were malformed and not necessary.
     pub notes: Vec<String>,
 }
 
@@ -88,14 +94,14 @@ pub struct Cpus {
 ///
 /// Reads about twenty small files for each CPU and changes nothing.
 ///
-/// If `allowed` contradicts the list of online CPUs, `allowed` is used: the kernel leaves offline
-/// CPUs out of the mask, while container file systems such as lxcfs invent that list.
+/// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel leaves offline
+/// CPUs out of the mask, while file systems of containers, such as lxcfs, make up that list.
 ///
 /// # Errors
 ///
-/// [`CpusError::Malformed`] for a file that Linux would not write so and that cannot be done
-/// without, [`CpusError::Read`] for one that the system fails to read, [`CpusError::NoneAllowed`]
-/// for an empty mask, [`CpusError::Unknown`] if there is neither a mask nor a list of CPUs.
+/// [`CpusError::Malformed`] for a necessary file that Linux would not write in this way,
+/// [`CpusError::Read`] for a file that the system fails to read, [`CpusError::NoneAllowed`] for an
+/// empty mask, and [`CpusError::Unknown`] if there is neither a mask nor a list of CPUs.
 pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, CpusError> {
     let mut notes = Notes::default();
     let online = online(source)?;
@@ -112,8 +118,8 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // `present`, not `possible`: virtual machines declare hundreds of CPUs possible that they never
-    // get.
+    // The list `present` is read, and not `possible`, because virtual machines declare hundreds of
+    // CPUs possible that they never get.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -165,11 +171,11 @@ fn within_cpuset(
     Ok(usable)
 }
 
-/// Checks that the CPUs in `used`, which were read before, can still be used by the calling thread.
+/// Checks that the calling thread can still use the CPUs in `used`, which were read before.
 ///
 /// # Errors
 ///
-/// [`CpusError::Gone`] if they cannot, and other errors as [`read`].
+/// [`CpusError::Gone`] if it cannot, and the other errors of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -200,12 +206,12 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 }
 
 impl Cpus {
-    /// The order in which SPEs take the CPUs, as indices in [`Cpus::cpus`]; each comes once.
+    /// The order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// One hardware thread of each core comes first: those of Cell 0, then of Cell 1, and so on.
-    /// The second threads of the cores come after all of these, again Cell by Cell: two SPEs share
-    /// a core only when every core has one. Within a Cell, more capable CPUs come first, equal ones
-    /// by memory node and then by `os_index`.
+    /// One hardware thread of each core comes first: those of Cell 0, then those of Cell 1, and so
+    /// on. The second threads of the cores come after all of these, again Cell by Cell. So two SPEs
+    /// share a core only if every core has an SPE. Within a Cell, more capable CPUs come first.
+    /// Equal CPUs are in the order of their memory nodes and then of `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -221,15 +227,16 @@ impl Cpus {
         order
     }
 
-    /// The memory nodes of which the process can have memory, as ascending indices in
-    /// [`Cpus::memory_nodes`]; at least one.
+    /// The memory nodes of which the process can have memory, as ascending indices into
+    /// [`Cpus::memory_nodes`]. There is at least one.
     pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
         let nodes = self.memory_nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
     }
 
-    /// The usable node whose memory is nearest to the CPUs of `node`: this one if it is usable, and
-    /// of several that are equally near the first. Both are indices in [`Cpus::memory_nodes`].
+    /// The usable node whose memory is nearest to the CPUs of `node`. This is `node` itself if it
+    /// is usable. If several nodes are equally near, it is the first. Both are indices into
+    /// [`Cpus::memory_nodes`].
     pub fn nearest_usable(&self, node: usize) -> usize {
         let from = &self.memory_nodes[node];
         if from.usable {
@@ -271,7 +278,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// The content of a file without white space and NULs around it, if there is any.
+/// The content of a file without white space and NULs around it. `None` if nothing is left.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

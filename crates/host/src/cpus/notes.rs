@@ -1,4 +1,4 @@
-//! Notes about files of a computer that were odd and not necessary.
+//! Notes about malformed files of a computer that were not necessary.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,17 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// About files that are odd in the same way: a sentence about the first, and how many they are.
+    /// For files that are malformed in the same way: a sentence about the first one, and their
+    /// number.
     files: BTreeMap<String, (String, usize)>,
 }
 
 impl Notes {
-    /// The value of a file, or `None` and a note if its content makes no sense.
+    /// The value of a file. If its content is malformed, `None`, and a note is added.
     ///
     /// # Errors
     ///
-    /// Those of the read that are not [`CpusError::Malformed`].
+    /// The errors of the read that are not [`CpusError::Malformed`].
     pub fn skip<T>(&mut self, read: Result<Option<T>, CpusError>) -> Result<Option<T>, CpusError> {
         read.or_else(|error| {
             let CpusError::Malformed { expected, .. } = &error else {
@@ -33,14 +34,14 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about a file, if it is the first that is odd in this way. The others are
-    /// only counted, because a large computer may have thousands.
+    /// Adds a sentence about a file if it is the first one that is malformed in this way. The
+    /// others are only counted, because a large computer may have thousands.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// All sentences: those about files, then the others.
+    /// All sentences: those about files, and then the others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

@@ -1,4 +1,4 @@
-//! Which CPUs there are, and which of them are online.
+//! The CPUs that exist, and those that are online.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use super::source::Source;
 /// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// The CPUs that are online, by their list; where there is none, those that their folders do not
-/// call offline. `None` if there is neither.
+/// The CPUs that are online, from their list. If there is no list, those whose folders do not state
+/// that they are offline. `None` if there is neither.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));
@@ -27,7 +27,7 @@ pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     Ok((!online.is_empty()).then_some(online))
 }
 
-/// The folder of each CPU that has one.
+/// The folder of each CPU that has a folder.
 pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
     let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
     Ok(folders.into_iter().collect())

@@ -1,4 +1,4 @@
-//! Limits on CPU time by control groups.
+//! Limits that control groups set on CPU time.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use super::files;
 use super::groups::{Version, folders};
 use super::source::Source;
 
-/// A limit on the CPU time of a group of processes: when it is used up, none of them runs until the
-/// period ends.
+/// A limit on the CPU time of a group of processes. When the time is used up, none of the processes
+/// runs until the period ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// CPU time that the group may use in each period, in microseconds, added over its CPUs.
+    /// The CPU time that the group may use in each period, in microseconds, added over its CPUs.
     pub microseconds: u64,
     /// The period, in microseconds; not 0.
     pub period_microseconds: u64,
@@ -21,16 +21,16 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// How many CPUs the group can keep busy all the time: rounded down, but at least 1.
+    /// The number of CPUs that the group can keep busy all the time, rounded down, but at least 1.
     ///
-    /// With more busy threads than that, all of them stop together for a part of each period.
+    /// If more threads than that are busy, all of them stop together for a part of each period.
     pub fn cpus_floor(&self) -> usize {
         usize::try_from(self.microseconds / self.period_microseconds)
             .unwrap_or(usize::MAX)
             .max(1)
     }
 
-    /// How many CPUs the group can keep busy all the time, for reports.
+    /// The number of CPUs that the group can keep busy all the time, for reports.
     pub fn cpus(&self) -> f64 {
         self.microseconds as f64 / self.period_microseconds as f64
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Quota {
     }
 }
 
-/// The tightest limit on this process.
+/// The tightest limit that applies to this process.
 pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     let mut tightest: Option<Quota> = None;
     for (version, folder) in folders(source, "cpu")? {
@@ -80,8 +80,8 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// `cpu.max` reads `150000 100000`, or `max 100000` without a limit; the topmost group has no such
-/// file.
+/// Reads `cpu.max`, which has `150000 100000`, or `max 100000` without a limit. The topmost group
+/// has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
     let Some(text) = files::text(&path)? else {
@@ -108,7 +108,7 @@ fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     }
 }
 
-/// `cpu.cfs_quota_us` reads `-1` without a limit.
+/// Reads `cpu.cfs_quota_us`, which has `-1` without a limit.
 fn quota_v1(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.cfs_quota_us");
     let limit: Option<i64> = files::number(&path, "a limit in microseconds, or -1,")?;

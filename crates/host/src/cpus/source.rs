@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::CpusError;
 
-/// The environment variable that names the tree of another computer to be used instead of this
-/// one's.
+/// The environment variable with the folder of another computer's tree, which is then read in place
+/// of this computer's files.
 pub const FSROOT: &str = "CELLWORKS_FSROOT";
 
 /// A source: the root of a file system that has Linux's `sys` and `proc`.
@@ -39,12 +39,12 @@ impl Source {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that the calling thread may use. `None` for another computer, where only the cpuset
-    /// in its tree sets limits.
+    /// The CPUs that the calling thread may use. `None` for another computer, on which only the
+    /// cpuset in its tree sets limits.
     ///
     /// # Errors
     ///
-    /// [`CpusError::Mask`] if the system does not tell.
+    /// [`CpusError::Mask`] if the system does not answer.
     pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
         self.is_this_computer().then(allowed_now).transpose()
     }
@@ -52,8 +52,8 @@ impl Source {
 
 /// Asks the system which CPUs the calling thread may use.
 ///
-/// Offline CPUs are not among them. A thread that was pinned sees only the CPU it was pinned to, so
-/// ask before pinning.
+/// Offline CPUs are not among them. A pinned thread sees only the CPU to which it is pinned, so
+/// call this before pinning.
 ///
 /// # Errors
 ///

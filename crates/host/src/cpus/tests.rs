@@ -1,4 +1,5 @@
-//! Other computers, and this one. The trees are what their kernels show, as far as it is read.
+//! Tests with the trees of other computers, and with this computer. The trees have those files of
+//! the real kernels that are read.
 
 pub(crate) mod machines;
 pub(crate) mod tree;
@@ -14,7 +15,7 @@ use super::source::allowed_now;
 use super::*;
 use tree::{Tree, map, set};
 
-/// One column of a computer's CPUs, in their order.
+/// One property of all CPUs, in their order.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
     cpus.cpus.iter().map(of).collect()
 }
@@ -44,7 +45,7 @@ fn message(tree: &Tree, allowed: Option<&str>) -> String {
     error.to_string().replace(tree.root(), "")
 }
 
-/// What was odd about a tree, with the folder of the tree left out.
+/// The notes about a tree, with the folder of the tree left out.
 fn notes(tree: &Tree, allowed: Option<&str>) -> Vec<String> {
     let notes = tree.try_read(allowed).unwrap().notes.into_iter();
     notes.map(|note| note.replace(tree.root(), "")).collect()
@@ -107,7 +108,7 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
 
 #[test]
 fn of_siblings_the_first_allowed_one_is_the_first() {
-    // Threads 28-30 belong to the cores of 0-2; of core 3 both threads are allowed.
+    // Threads 28 to 30 belong to the cores of 0 to 2. Of core 3 both threads are allowed.
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
     assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
@@ -163,7 +164,8 @@ fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
     assert_eq!(cpus.cpus[8].capacity, Some(1024));
     // 3.9 GHz of 5.2 GHz.
     assert_eq!(cpus.cpus[16].capacity, Some(768));
-    // Performance cores, the two with the highest turbo first; efficiency cores; second threads.
+    // The performance cores come first, with the two of the highest turbo at the front. Then come
+    // the efficiency cores, and then the second threads.
     let expected = [
         8, 10, 0, 2, 4, 6, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 9, 11, 1, 3, 5, 7, 13, 15,
     ];
@@ -250,7 +252,7 @@ fn within_a_cell_big_cores_come_before_little_ones() {
 
 #[test]
 fn caches_of_single_cores_make_no_cells() {
-    // An Altra tells of each core's own second level only.
+    // An Altra reports only the second level of each core.
     let cpus = machines::altra_twice().read("0-159");
     assert_eq!(cells(&cpus), ["0-79", "80-159"]);
     assert_eq!(column(&cpus, |cpu| cpu.core), (0..160).collect::<Vec<_>>());
@@ -278,7 +280,7 @@ fn four_threads_of_a_core_have_four_ranks_and_nodes_may_have_gaps() {
         column(&cpus, |cpu| cpu.memory_node),
         [[0; 8], [1; 8]].concat()
     );
-    // Node 8 has CPUs and no memory, node 255 memory of a GPU and no CPUs.
+    // Node 8 has CPUs and no memory. Node 255 has the memory of a GPU and no CPUs.
     assert_eq!(cpus.memory_nodes[1].bytes, Some(0));
     assert_eq!(cpus.memory_nodes[2].bytes, Some(16 << 30));
     assert_eq!(
@@ -307,7 +309,8 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     assert_eq!(cpus.memory_nodes[2], cxl);
 }
 
-/// The system's numbers of the nodes that can be used, and of the one for each node's CPUs.
+/// The numbers of the nodes that can be used, and the number of the usable node for each node's
+/// CPUs.
 fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
     let number = |at: usize| cpus.memory_nodes[at].os_index;
     let nodes = 0..cpus.memory_nodes.len();
@@ -327,7 +330,7 @@ fn a_node_without_memory_has_that_of_the_nearest() {
     tree.node(0, "0-13,28-41", 0, "10 21");
     tree.node(1, "14-27,42-55", 1, "21 10");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![1], vec![1, 1]));
-    // The second socket is nearer to the first than to the memory of the GPU.
+    // The second socket is nearer to the first one than to the memory of the GPU.
     let cpus = machines::power9_with_gpu_memory().read("0-15");
     assert_eq!(usable_nodes(&cpus), (vec![0, 255], vec![0, 0, 255]));
 }
@@ -344,7 +347,7 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
     status("0-1");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
-    // No process has no memory: such a list was made up.
+    // Every process has memory, so such a list was made up.
     status("7");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
     status("none");
@@ -371,7 +374,7 @@ fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
     let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline), (7, Offline)];
     assert_eq!(cpus.left_out, expected.map(|(cpu, why)| left_out(cpu, why)));
 
-    // The folders tell it, too.
+    // The folders of the CPUs have the same information.
     tree.remove("sys/devices/system/cpu/present");
     assert_eq!(tree.read("1-4").left_out.len(), 4);
     tree.remove("sys/devices/system/cpu/cpu7");
@@ -393,7 +396,7 @@ fn without_a_mask_every_cpu_online_is_used() {
 
 #[test]
 fn the_mask_is_believed_over_a_made_up_list_of_cpus_online() {
-    // lxcfs shows a container of two CPUs as if they were the first two.
+    // lxcfs shows a container of two CPUs as if they were CPUs 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(column(&tree.read("2,5"), |cpu| cpu.os_index), [2, 5]);
@@ -419,7 +422,7 @@ fn container() -> Tree {
     tree
 }
 
-/// Microseconds, period, and the file below the root.
+/// The microseconds, the period, and the file below the root.
 fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
     let quota = tree.read("2,5").quota?;
     let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
@@ -459,7 +462,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // 3 CPUs in a shorter period: fewer microseconds than the pod's, but more CPUs.
+    // 3 CPUs in a shorter period: fewer microseconds than those of the pod, but more CPUs.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -497,7 +500,7 @@ fn version_1_has_its_quota_in_two_files() {
     tree.write("sys/fs/cgroup/cpu time/a b/c/cpu.cfs_period_us", "100000\n");
     tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_quota_us", "600000\n");
     tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_period_us", "100000\n");
-    // Tighter, but not for this process: another group, and another hierarchy.
+    // These limits are tighter, but apply to another group and to another hierarchy.
     for elsewhere in ["cpu time/m", "cpuset/a b"] {
         let folder = format!("sys/fs/cgroup/{elsewhere}");
         tree.write(format!("{folder}/cpu.cfs_quota_us"), "1000\n");
@@ -530,7 +533,7 @@ fn a_mount_that_starts_above_the_group_shows_what_is_between() {
         "29 23 0:26 /kubepods /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
     );
     tree.write("sys/fs/cgroup/pod7/main/cpu.max", "70000 100000\n");
-    // Where the group would be if the mount started at the topmost one.
+    // The place of the group if the mount started at the topmost group.
     tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "1000 100000\n");
     let main = "/sys/fs/cgroup/pod7/main/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((70_000, 100_000, main)));
@@ -650,10 +653,10 @@ fn a_package_of_minus_one_is_unknown() {
 
 // ------------------------------------------------------------------------ computers of other kinds
 
-/// Nothing was odd.
+/// No notes.
 const NONE: [&str; 0] = [];
 
-/// Has each CPU of a tree say something in a file of its folder `topology`.
+/// Writes a file in the folder `topology` of each CPU of a tree.
 fn in_topology(tree: &Tree, cpus: std::ops::Range<u32>, file: &str, says: impl Fn(u32) -> String) {
     for cpu in cpus {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{file}");
@@ -682,7 +685,7 @@ fn maps_are_read_where_lists_are_missing_and_folders_where_the_list_of_cpus_onli
     let cpus = tree.try_read(None).unwrap();
     let cores = ["0-3", "4-7", "8-11", "12-14"];
     assert_eq!(groups(&cpus, |cpu| cpu.core), cores);
-    // No cache is shared by two cores.
+    // No two cores share a cache.
     assert_eq!(cells(&cpus), ["0-7", "8-14"]);
     assert_eq!(groups(&cpus, |cpu| cpu.package), ["0-7", "8-14"]);
     assert_eq!(groups(&cpus, |cpu| cpu.memory_node), ["0-7", "8-14"]);
@@ -720,7 +723,7 @@ fn a_package_is_known_by_its_cpus_where_numbers_are_missing_or_repeat() {
 
 #[test]
 fn siblings_with_numbers_of_their_own_are_cores() {
-    // A module of Bulldozer has two.
+    // A module of Bulldozer has two cores.
     let tree = machines::xeon_e5_2680_v4_twice();
     in_topology(&tree, 0..56, "core_id", |cpu| cpu.to_string());
     assert_eq!(groups(&tree.read("0-55"), |cpu| cpu.core).len(), 56);
@@ -736,7 +739,7 @@ fn the_memory_of_a_gpu_is_left_out() {
         format!("{gpus}/0035:04:00.0/numa_status"),
         "Node:      255\nStatus:    online\n",
     );
-    // One without memory that Linux has, and one that Linux does not show.
+    // Linux has a node without memory, and does not show another node.
     tree.write(
         format!("{gpus}/0035:05:00.0/numa_status"),
         "Node:      -1\n",
@@ -786,8 +789,8 @@ fn a_short_row_of_distances_is_no_row() {
 
 #[test]
 fn the_cpuset_of_a_tree_is_its_mask() {
-    // The group's name, the mounts, and where the files are. The last three lack what Linux has,
-    // as hwloc's trees do.
+    // The name of the group, the mounts, and the folder of the files. The last three lack files
+    // that Linux has, as hwloc's trees do.
     let v1 = ["cg/job/cpuset.cpus", "cg/job/cpuset.mems"];
     let v2 = [
         "cg/job/cpuset.cpus.effective",
@@ -832,15 +835,15 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
         assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
         assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
-        // A mask says more about the calling thread than a cpuset.
+        // A mask describes the calling thread more exactly than a cpuset.
         assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
-        // A group that says nothing has what the group above it has.
+        // A group without a list has that of the group above it.
         let above = cpus_file.replace("/job", "");
         tree.write(&above, "12-15\n");
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 2, "{line}");
         tree.write(cpus_file, "\n");
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 3, "{line}");
-        // Of the wrong computer.
+        // This list has CPUs that the computer does not have.
         tree.write(cpus_file, "60-61\n");
         let cpus = tree.try_read(None).unwrap();
         let note = "the cpuset has CPUs 60-61, of which none is online, so all that are online are \
@@ -904,7 +907,7 @@ fn a_list_and_a_map_that_differ_are_noted() {
          is believed; if a container or emulator provides them, correct them there"
     );
     assert_eq!(notes(&tree, None), [differ]);
-    // A list that lacks its own CPU is not believed, and the map is right.
+    // A list that lacks its own CPU is not used, and the map is right.
     tree.write(format!("{cache}/shared_cpu_list"), "0-1\n");
     tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
     assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
@@ -1053,7 +1056,7 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
     ];
     for (file, content, shown, expected) in cases {
         let tree = container();
-        // With a sibling, the numbers of cores are read.
+        // If a CPU has a sibling, the numbers of cores are read.
         tree.write(
             "sys/devices/system/cpu/cpu2/topology/core_cpus_list",
             "2-3\n",
@@ -1061,12 +1064,12 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
         assert_eq!(notes(&tree, Some("2,5")), [""; 0]);
         tree.write(file, content);
         let expected = format!("a file is not used: {}", malformed(file, shown, expected));
-        // What is missing then may be noted, too.
+        // Facts that are missing because of that may have notes, too.
         assert_eq!(notes(&tree, Some("2,5"))[0], expected);
     }
 }
 
-/// The message about a file that reads `shown`.
+/// The message about a malformed file with the content `shown`.
 fn malformed(file: &str, shown: &str, expected: &str) -> String {
     format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}")
 }
@@ -1257,7 +1260,7 @@ fn any_mask_has_an_order() {
         let in_order: BTreeSet<_> = order.iter().copied().collect();
         prop_assert_eq!((order.len(), in_order.len()), (allowed.len(), allowed.len()));
 
-        // Cores have numbers without gaps, and all have a turn before any has two.
+        // Cores have numbers without gaps. All cores have one SPE before any has two.
         let core = |at: usize| cpus.cpus[at].core;
         let cores: BTreeSet<_> = order.iter().copied().map(core).collect();
         prop_assert_eq!(cores.last().map(|last| last + 1), Some(cores.len()));
@@ -1277,7 +1280,7 @@ fn this_computer_agrees_with_what_others_say_about_it() {
         allowed.iter().copied().collect::<Vec<_>>()
     );
 
-    // The standard library counts the same mask and the same quota with its own code.
+    // The standard library reads the same mask and the same quota with its own code.
     let at_once = cpus
         .quota
         .as_ref()
@@ -1285,7 +1288,7 @@ fn this_computer_agrees_with_what_others_say_about_it() {
         .min(cpus.cpus.len());
     assert_eq!(at_once, available_parallelism().unwrap().get());
 
-    // `proc` has the mask too; there it may have offline CPUs.
+    // `proc` has the mask, too, but there it may contain offline CPUs.
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status
         .lines()

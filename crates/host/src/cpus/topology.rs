@@ -23,17 +23,17 @@ struct Facts {
     capacity: Option<u32>,
 }
 
-/// A package, known by its CPUs, because numbers are -1 on some architectures, and repeat on others
-/// (in each drawer of an s390).
+/// A package, identified by its CPUs. Its number does not identify it, because numbers are -1 on
+/// some architectures, and repeat on others (in each drawer of an s390).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// A package of which the kernel does not list the CPUs.
+    /// A package whose CPUs the kernel does not list.
     Number(u32),
 }
 
-/// A cache, known by its level and the CPUs that share it. (The kernel numbers caches too, but not
-/// on every architecture.)
+/// A cache, identified by its level and the CPUs that share it. (The kernel numbers caches, too,
+/// but not on every architecture.)
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cache {
     level: u32,
@@ -44,7 +44,7 @@ struct Cache {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Cache(Cache),
-    /// A Cell for which no cache is known.
+    /// The place of a CPU for which no cache is known.
     Site {
         package: usize,
         memory_node: usize,
@@ -123,7 +123,7 @@ fn read_one(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
     let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
-    // Kernels before 5.3 know the older names only.
+    // Kernels before 5.3 have only the older names.
     let core = group(&[
         ("core_cpus_list", "core_cpus"),
         ("thread_siblings_list", "thread_siblings"),
@@ -135,7 +135,7 @@ fn read_one(
     let package = match package {
         Some(cpus) => Package::Cpus(cpus),
         None => {
-            // -1 where the architecture has no such number.
+            // The number is -1 if the architecture has none.
             let number: Option<i32> = notes.skip(files::number(
                 &topology.join("physical_package_id"),
                 "the number of a package, or -1,",
@@ -157,8 +157,8 @@ fn read_one(
     })
 }
 
-/// The siblings of a CPU that are in its core. This differs from what Linux calls siblings on an
-/// AMD Bulldozer, of which two cores share so much that Linux calls their CPUs siblings. The cores
+/// The siblings of a CPU that are in its core. On an AMD Bulldozer they are not the same as the
+/// siblings of Linux: two cores share so much there that Linux calls their CPUs siblings. The cores
 /// have different numbers.
 fn without_other_cores(
     source: &Source,
@@ -215,7 +215,7 @@ pub fn last_level_cache_bytes(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
     let mut last = None;
     for (_, cache) in files::numbered(&folder, "index")? {
-        // A level that cannot be read was noted where Cells are read.
+        // A level that cannot be read has a note already, from the reading of Cells.
         let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
         let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
         last = last.max(level.zip(bytes));
@@ -223,8 +223,8 @@ pub fn last_level_cache_bytes(
     Ok(last.map(|(_, bytes)| bytes))
 }
 
-/// A note for each kind of group about which the files of its CPUs say different things, or that
-/// lies across groups of another kind. Each CPU is believed about itself.
+/// Adds a note for each kind of group whose files contradict each other, or that overlaps groups of
+/// another kind. The files of a CPU decide about that CPU.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
@@ -281,7 +281,7 @@ fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Note
     }
 }
 
-/// A note if there are nodes of CPUs, and some are of none.
+/// Adds a note if some CPUs are on nodes, and others are on none.
 fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes) {
     let is_of_none = |cpu: &&u32| !memory.node_of_cpu.contains_key(cpu);
     let without: BTreeSet<u32> = usable.iter().filter(is_of_none).copied().collect();
@@ -294,17 +294,17 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
     }
 }
 
-/// On a hybrid Intel processor, the highest clock of each CPU in 1024ths of the highest of all;
-/// otherwise empty.
+/// On a hybrid Intel processor, the highest clock of each CPU in 1024ths of the highest of all
+/// CPUs. Otherwise empty.
 ///
-/// Other processors have CPUs of different clocks too (chosen for the turbo), but those are of one
-/// kind.
+/// Other processors also have CPUs with different clocks (chosen for the turbo), but these CPUs are
+/// of one kind.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,
     notes: &mut Notes,
 ) -> Result<BTreeMap<u32, u32>, CpusError> {
-    // The kernel's counters for efficiency cores; only hybrid processors have them.
+    // These are the kernel's counters for efficiency cores. Only hybrid processors have them.
     if notes
         .skip(files::list(&source.path("sys/devices/cpu_atom/cpus")))?
         .is_none()
@@ -331,7 +331,7 @@ fn hybrid_clocks(
         .collect())
 }
 
-/// Gives things running numbers, from 0, in the order in which they are first seen.
+/// Gives values running numbers, from 0, in the order in which they are first seen.
 struct Numbering<T>(BTreeMap<T, usize>);
 
 impl<T> Default for Numbering<T> {

@@ -1,5 +1,5 @@
-//! The watchdog: notices when no OS thread of the process can ever run again, because a program
-//! blocks one by other means than its SPE.
+//! The watchdog notices when no OS thread of the process can ever run again, because a program has
+//! blocked one by other means than its SPE.
 //!
 //! ```text
 //!   every thread but this one     no    a thread may go on: nothing is said
@@ -14,11 +14,10 @@
 //!   a report, and the process is aborted
 //! ```
 //!
-//! [`standstill`] says what makes it certain. With a handler of Ctrl-C it never is, so a process
-//! that has one, such as the command `cellworks`, is only warned.
+//! [`standstill`] lists what makes it certain. It is never certain if there is a handler of Ctrl-C.
+//! So a process with such a handler, for example the command `cellworks`, only gets a warning.
 //!
-//! The watchdog is not needed for a deadlock within the runtime: the last thread awake notices that
-//! itself.
+//! A deadlock within the runtime does not need the watchdog: the last thread awake notices it.
 
 mod standstill;
 
@@ -32,10 +31,10 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// The time between two checks: the process must have been stuck that long.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The time between two checks. The process must have been stuck during this time.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The advice of the messages: what may block an OS thread, and what to use instead.
+/// The advice of the messages: what may block an OS thread, and what to use in its place.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -53,18 +52,18 @@ pub(crate) fn watch(run: &Arc<Run>) {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
         // If the thread cannot be started, a stuck process stays stuck, as it would without
         // Cellworks.
-        drop(thread.spawn(look_for_ever));
+        drop(thread.spawn(watch_for_ever));
     });
 }
 
-fn look_for_ever() {
-    // Always this computer: the tree of another one that the environment may name says nothing
-    // about this process.
+fn watch_for_ever() {
+    // The source is always this computer, because the tree of another one has no files about this
+    // process.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
     loop {
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_EVERY);
         let now = Standstill::read(&source);
         if let Some(standstill) = &now
             && now == before
@@ -73,7 +72,7 @@ fn look_for_ever() {
             && let Some(programs) = programs()
         {
             let doubts = standstill.doubts(&source);
-            // If no thread has run since, the doubts are still right.
+            // If no thread has run since, the doubts are still valid.
             if Standstill::read(&source) == now {
                 say(&message(&doubts, &programs));
                 if doubts.is_empty() {
@@ -95,8 +94,8 @@ fn programs() -> Option<Vec<String>> {
     (!live.is_empty()).then_some(programs)
 }
 
-/// The message about a process of which all threads wait: a warning if there are doubts, otherwise
-/// the reason why the process is aborted.
+/// The message about a process whose threads all wait. It is a warning if there are doubts, and
+/// otherwise the reason why the process is aborted.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(

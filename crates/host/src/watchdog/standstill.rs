@@ -1,4 +1,4 @@
-//! Whether any thread of this process can ever run again.
+//! Finds out whether any thread of this process can ever run again.
 //!
 //! A thread that waits for a futex goes on when another thread of the process wakes it, when
 //! another process or the kernel does, or when a handler of a signal runs on it. None of these can
@@ -19,16 +19,21 @@
 //! Two equal [`Standstill`]s show the first two. For each of the others that does not hold, or
 //! cannot be read, [`Standstill::doubts`] has a sentence.
 //!
-//! A thread that waits for anything else is taken for one that may go on: for input, for a child,
-//! for a signal (`sigwait`, `signalfd`), for one of several futexes (`futex_waitv`).
+//! A thread that waits for anything else may continue: for input, for a child, for a signal
+//! (`sigwait`, `signalfd`), or for one of several futexes (`futex_waitv`).
 //!
-//! Three things cannot be seen here, and are taken not to be there: a process that has the same
-//! address space and is no thread (`clone` with `CLONE_VM` alone; while `vfork` or `posix_spawn`
-//! has such a process, the caller waits in that call and not for a futex), an `io_uring` whose
-//! rings are not mapped (`IORING_SETUP_NO_MMAP`), and another process that sends the signal of a
-//! fault by `kill`.
+//! Three things cannot be seen here, and are assumed not to exist. The first is a process that
+//! shares the address space and is no thread (`clone` with `CLONE_VM` alone). While `vfork` or
+//! `posix_spawn` has such a process, the caller waits in that call and not for a futex. The second
+//! is an `io_uring` whose rings are not mapped (`IORING_SETUP_NO_MMAP`). The third is another
+//! process that sends the signal of a fault by `kill`.
 //!
-//! The formats are those of `proc(5)`, the operations those of `futex(2)`.
+//! The formats are those of `proc(5)`, and the operations those of `futex(2)`.
+
+// Rejected: aborting a process as soon as two looks show every thread in a wait for a futex.
+// `ctrlc` waits in this way for a handler, and a thread may wait in this way for another process.
+// Two threads that wake each other in turn may both be seen waiting, because threads are looked at
+// one after the other.
 
 use std::path::Path;
 
@@ -38,11 +43,11 @@ use crate::cpus::{Source, files};
 /// limit.
 ///
 /// If two values that are read one after the other are equal, then no thread ran from the end of
-/// the first reading to the beginning of the second. If a thread's `status` could not be read, this
-/// is not certain, which is a doubt.
+/// the first reading to the beginning of the second. This is not certain if a thread's `status`
+/// could not be read, which is a doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
-    /// By ascending number.
+    /// The waits of the threads, by ascending number of the thread.
     waits: Vec<Wait>,
 }
 
@@ -53,7 +58,7 @@ struct Wait {
     /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
     call: String,
     futex: Futex,
-    /// The function of the kernel that the thread waits in; `0` where the kernel does not tell.
+    /// The function of the kernel in which the thread waits. `0` if the kernel does not tell.
     function: Option<String>,
     status: Option<ThreadStatus>,
 }
@@ -62,30 +67,31 @@ struct Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Futex {
     address: u64,
-    /// What to do, such as `FUTEX_WAIT`, without its flags.
+    /// The operation, such as `FUTEX_WAIT`, without its flags.
     operation: i32,
-    /// Whether it says that only threads of this process can wake it.
+    /// Whether the call states that only threads of this process can wake it.
     is_private: bool,
 }
 
-/// What `status` says of one thread.
+/// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// How often the thread left its CPU: because it waited, and because another thread was to run.
+    /// The number of times that the thread left its CPU: because it waited, and because another
+    /// thread was to run.
     switches: [u64; 2],
-    /// The process that traces it, or 0.
+    /// The process that traces the thread, or 0.
     tracer: u64,
 }
 
 impl Standstill {
     /// Reads the states of all threads of this process but the calling one. `None` if one of them
-    /// may go on by itself, or if that cannot be seen.
+    /// may continue by itself, or if that cannot be seen.
     pub fn read(source: &Source) -> Option<Self> {
         let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls are read first, so that this ends as soon as one thread is seen to run.
+        // All calls are read first, so that this returns as soon as one thread is seen to run.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();
@@ -96,7 +102,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Whether the same threads wait by the same calls, though they may have run in between.
+    /// Whether the same threads wait in the same calls. They may have run in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -105,7 +111,8 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// Why a thread may go on after all, in a sentence each; none if that is impossible.
+    /// The reasons why a thread may continue after all, in sentences. Empty if no thread can
+    /// continue.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -129,7 +136,7 @@ impl Standstill {
         doubts
     }
 
-    /// The first thread's doubt of a kind: those of other threads would only repeat it.
+    /// The first doubt of a kind. The same doubt about other threads would only repeat it.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -147,7 +154,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// What else is to be known of a thread that was seen to wait; `None` if it no longer waits.
+    /// Reads the other facts about a thread that was seen to wait. `None` if it no longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -165,7 +172,7 @@ impl Wait {
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may be the file's own, which other processes map,
+        // A private page that is not writable may be a page of the file, which other processes map,
         // too.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
@@ -224,16 +231,16 @@ impl ThreadStatus {
     }
 }
 
-/// The content of `syscall` in a thread's folder, and the wait that it shows.
+/// The content of `syscall` in a thread's folder, and the futex of that call.
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
     Some((call, futex))
 }
 
-/// The wait that a thread is in by the content of its `syscall`, if it is one for a futex without a
-/// time limit: the number of the call, its six arguments, the stack pointer and the program
-/// counter, or `running`.
+/// The futex for which a thread waits without a time limit, from the content of its `syscall`. This
+/// is the number of the call, its six arguments, the stack pointer and the program counter, or
+/// `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,
@@ -251,7 +258,7 @@ fn endless_wait(call: &str) -> Option<Futex> {
     let [address, operation, _, time_limit, ..] = arguments?[..] else {
         return None;
     };
-    // The kernel takes the lower half.
+    // The kernel reads the lower half of the argument.
     let flagged = operation as i32;
     let operation = flagged & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     let waits =
@@ -263,8 +270,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// The doubt that a handler of a signal wakes a thread. Libc keeps the signals from 32 on, and
-/// below `first_real_time`, to itself: 32 and 33 in glibc, also 34 in musl.
+/// The doubt that a handler of a signal wakes a thread. Libc uses the signals from 32 to below
+/// `first_real_time` itself: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -299,12 +306,12 @@ struct Mapping<'a> {
     end: u64,
     is_writable: bool,
     is_shared: bool,
-    /// The file, or what the kernel calls it.
+    /// The file, or the name that the kernel gives the mapping.
     name: &'a str,
 }
 
 /// The lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052   /dev/zero
-/// (deleted)`; `None` if one is not of this form.
+/// (deleted)`. `None` if a line has another form.
 fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
     let mapping = |line| {
         let mut fields = str::splitn(line, 6, ' ');
@@ -330,12 +337,13 @@ fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
     })
 }
 
-/// The content of a file; `None` if it is not there, empty, or cannot be read.
+/// The content of a file. `None` if the file is missing or empty, or cannot be read.
 fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// The number behind `name` in a text that has a line for each figure, if it has this one.
+/// The number after `name` in a text that has a line for each figure. `None` if it lacks this
+/// figure.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

@@ -1,5 +1,8 @@
 //! How long inputs take with a number of threads.
 
+// Rejected: trials with 2 and 4 threads first. They take longest where there is most to wait for.
+// Rejected: a trial with 8 threads alone. Eight may be slower than one where 64 are not.
+
 use crate::time::{Span, Time};
 
 /// How many times are taken for a number of threads. The least one counts, because disturbances can

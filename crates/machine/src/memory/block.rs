@@ -24,6 +24,12 @@
 //!
 //! Either the store sees `watched`, or the reservation sees the store in flight and waits for it.
 
+// Rejected: a reservation that compares contents. A value that changes and changes back would not
+// be noticed, and pointer structures built on `putllc` rely on the opposite.
+// Rejected: a locked store for each line of every put. It would misreport what copying costs on
+// this computer: a locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
+// the caches 1.7 ns (16 KB in 217 ns).
+
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
 

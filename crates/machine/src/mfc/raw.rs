@@ -1,5 +1,8 @@
 //! Commands as programs give them: what six channel writes carry.
 
+// Rejected: `unsafe fn` for raw commands. Every caller would have to prove what a table look-up of
+// at most 3 ns (measured with the atomic operation behind it) can check.
+
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
 use super::opcode::Opcode;

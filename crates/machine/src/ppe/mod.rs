@@ -6,6 +6,10 @@
 //!   ppe::CellMachine   a machine that is a Cell: more methods of Ppe, by ppe::CellPpeCore
 //! ```
 
+// Rejected: an associated type for the Cell that an SPE may be (`Spe::as_cell`). The SPE, its PPE
+// and the machine would each name one, and a machine that is no Cell an uninhabited type with 60
+// methods. `Machine::on_cell` is one method and one trait.
+
 mod cell;
 pub(crate) mod core;
 

@@ -1,9 +1,9 @@
-//! Computers as their kernels describe them: numbers of CPUs, siblings and caches are those of the
-//! real ones, sizes of memory are round.
+//! Computers as their kernels describe them. The numbers of CPUs, siblings and caches are those of
+//! the real computers, and the sizes of memory are round.
 
 use super::tree::{Tree, map};
 
-/// KiB in a GiB: `meminfo` counts in KiB.
+/// The KiB in a GiB, because `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
 
 /// A tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under `key`.
@@ -33,7 +33,7 @@ pub fn one_cpu() -> Tree {
     tree
 }
 
-/// `cores` cores without SMT under one cache.
+/// A socket of `cores` cores without SMT under one cache.
 pub fn one_socket(cores: u32) -> Tree {
     let tree = online(cores, "model name", "A processor");
     let all = format!("0-{}", cores - 1);
@@ -45,7 +45,7 @@ pub fn one_socket(cores: u32) -> Tree {
     tree
 }
 
-/// 2 sockets of 14 cores, 2 threads each; second threads are numbered after all cores.
+/// 2 sockets of 14 cores with 2 threads each. The second threads are numbered after all first ones.
 pub fn xeon_e5_2680_v4_twice() -> Tree {
     let tree = online(
         56,
@@ -66,7 +66,7 @@ pub fn xeon_e5_2680_v4_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 8 chiplets (CCDs) of 8 cores, 2 threads each, one memory node a socket.
+/// 2 sockets of 8 chiplets (CCDs) of 8 cores with 2 threads each. Each socket has a memory node.
 pub fn epyc_7763_twice() -> Tree {
     let tree = online(256, "model name", "AMD EPYC 7763 64-Core Processor");
     for cpu in 0..256 {
@@ -86,12 +86,12 @@ pub fn epyc_7763_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 12 chiplets of 24 cores, one memory node a socket.
+/// 2 sockets of 12 chiplets of 24 cores. Each socket has a memory node.
 pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        // Thousands of files take seconds to write, so there are only those that matter.
+        // Thousands of files take seconds to write, so only the necessary ones are written.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");
@@ -99,8 +99,8 @@ pub fn hundreds_of_cpus() -> Tree {
     tree
 }
 
-/// 8 performance cores of 2 threads (0-15), 8 efficiency cores (16-23) in two clusters with a
-/// second level each; a kernel without `cpu_capacity`.
+/// 8 performance cores with 2 threads each (0-15), and 8 efficiency cores (16-23) in two clusters
+/// with a second level each. The kernel has no `cpu_capacity`.
 pub fn core_i9_12900k() -> Tree {
     let tree = online(24, "model name", "12th Gen Intel(R) Core(TM) i9-12900K");
     tree.write("sys/devices/cpu_core/cpus", "0-15\n");
@@ -131,7 +131,7 @@ pub fn core_i9_12900k() -> Tree {
     tree
 }
 
-/// One socket of 2 dies with a memory node each, of 2 core complexes each, of 4 cores each.
+/// One socket of 2 dies. Each die has a memory node and 2 core complexes of 4 cores.
 pub fn threadripper_2950x() -> Tree {
     let tree = online(
         32,
@@ -155,8 +155,8 @@ pub fn threadripper_2950x() -> Tree {
     tree
 }
 
-/// 4 efficiency cores (0-3) and 4 performance cores (4-7), a second level for each four, nothing
-/// behind it; no nodes, and the name is in the device tree.
+/// 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second level, which is
+/// the last one. There are no nodes, and the name is in the device tree.
 pub fn apple_m1() -> Tree {
     let tree = online(8, "CPU implementer", "0x61");
     for cpu in 0..8 {
@@ -180,7 +180,8 @@ pub fn apple_m1() -> Tree {
     tree
 }
 
-/// 2 sockets of 80 cores; the system-level cache behind the second level is not described.
+/// 2 sockets of 80 cores. The kernel does not describe the system-level cache behind the second
+/// level.
 pub fn altra_twice() -> Tree {
     let tree = online(160, "CPU implementer", "0x41");
     for cpu in 0..160 {
@@ -192,8 +193,8 @@ pub fn altra_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores of 4 threads; pairs of cores share their third level. The second socket has
-/// no memory of its own, and the memory of a GPU is node 255.
+/// 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third level. The second socket
+/// has no memory of its own, and the memory of a GPU is node 255.
 pub fn power9_with_gpu_memory() -> Tree {
     let tree = online(16, "cpu\t", "POWER9, altivec supported");
     for cpu in 0..16 {
@@ -212,8 +213,8 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree
 }
 
-/// 2 sockets of 4 cores, numbered in turn. Sub-NUMA clustering makes two memory nodes of each
-/// socket, over both of which its third level lies.
+/// 2 sockets of 4 cores, which are numbered in turn. Sub-NUMA clustering divides each socket into
+/// two memory nodes, and the third level of the socket spans both.
 pub fn sub_numa_clustering() -> Tree {
     let tree = online(8, "model name", "A processor in halves");
     let sockets = ["0,2,4,6", "1,3,5,7"];
@@ -229,8 +230,8 @@ pub fn sub_numa_clustering() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores of 4 threads, each core with a third level of its own, as a kernel of POWER
-/// describes them that writes maps only, and has no list of the CPUs online.
+/// 2 sockets of 2 cores with 4 threads each. Each core has its own third level. The kernel of POWER
+/// writes only maps, and has no list of the online CPUs.
 pub fn power7_by_maps() -> Tree {
     let tree = Tree::empty();
     tree.write("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER7\n");

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder that stands for `/` of some computer; removed when dropped.
+/// A folder that takes the place of `/` of a computer. It is removed when this value is dropped.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -15,15 +15,15 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // In memory, if possible: a tree has hundreds of files, which some disks write for
-            // seconds.
+            // The tree is in memory if possible, because it has hundreds of files, which some disks
+            // take seconds to write.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
         }
     }
 
-    /// The folder's name, to be cut from messages.
+    /// The name of the folder, which is cut from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -56,7 +56,7 @@ impl Tree {
         .unwrap();
     }
 
-    /// Gives a CPU a cache, after those that it has.
+    /// Adds a cache to those of a CPU.
     pub fn cache(&self, cpu: u32, level: u32, shared_by: &str) {
         let caches = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let next = fs::read_dir(self.folder.path().join(&caches)).map_or(0, Iterator::count);
@@ -80,7 +80,7 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // Data and instructions.
+        // The caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
@@ -105,7 +105,7 @@ impl Tree {
         self.write(format!("{folder}/meminfo"), &meminfo);
     }
 
-    /// Reads the tree with a mask that is written as a list; `None` is no mask.
+    /// Reads the tree with a mask in the notation of a list. `None` means without a mask.
     pub fn try_read(&self, allowed: Option<&str>) -> Result<Cpus, CpusError> {
         read(&self.source(), allowed.map(set).as_ref())
     }
@@ -119,7 +119,7 @@ pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
 }
 
-/// The map of a list, for 64 CPUs.
+/// The map with the content of a list, for 64 CPUs.
 pub fn map(list: &str) -> String {
     let bits = set(list)
         .into_iter()
