@@ -114,8 +114,8 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Keeps `bytes` bytes that cross no multiple of 4 GiB, of a mapping with twice as many, and
-    /// unmaps the rest.
+    /// Cuts a mapping of twice `bytes` bytes to `bytes` bytes that cross no multiple of 4 GiB.
+    /// Unmaps the rest.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };

@@ -30,7 +30,7 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: it is used only on cores that workers begin with it, and programs cannot reach it.
+// SAFETY: only workers use it, on cores that they have begun with it. Programs cannot reach it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up, so that no

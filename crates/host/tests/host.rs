@@ -1,4 +1,4 @@
-//! What is particular to the host: zero copies, strict local stores, OS threads, CPUs.
+//! Properties of the host alone: staging without copies, strict local stores, OS threads, and CPUs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -114,7 +114,7 @@ fn a_stream_that_found_no_room_goes_on_where_it_was() {
                 let all = CellSpe::local_store(spe).free_bytes();
                 let mut tiles = Spe::stream(spe, &data, 1_024);
                 let in_the_way = CellSpe::local_store(spe).reserve(all - 4_096, 16, "in the way");
-                // Room for the first tile, none for the second.
+                // The local store has room for the first tile, but not for the second.
                 assert!(tiles.next().is_err());
                 drop(in_the_way);
                 let mut sum = 0;
@@ -289,7 +289,7 @@ fn a_thread_outside_keeps_a_run_from_deadlock_until_it_waits_or_ends() {
             });
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    // Long enough for the others to sleep, mostly.
+                    // This is usually long enough for the other threads to fall asleep.
                     std::thread::sleep(std::time::Duration::from_millis(20));
                     if changes_something {
                         is_done.store(1, Ordering::Release);

@@ -1,8 +1,8 @@
-//! A cooperative thread that overflows a stack of a chosen size is named, with the size, and the
-//! process ends.
+//! If a cooperative thread overflows a stack of a chosen size, a report names the thread and the
+//! size, and the process ends.
 //!
-//! The program runs in a child process. The test has no harness, whose threads would print to the
-//! same standard error.
+//! The program runs in a child process. The test has no harness, because the threads of a harness
+//! would print to the same standard error.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -33,8 +33,8 @@ fn main() {
     println!("1 passed, 0 failed");
 }
 
-/// Deep enough for the chosen stack in every profile. That it was this one, and not one of the
-/// default size, the report says.
+/// Recurses so deep that the chosen stack overflows in every profile. The report has the size,
+/// which is not the default.
 fn overflow() {
     let host = Host::builder()
         .spes(1)

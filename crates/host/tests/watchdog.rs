@@ -1,8 +1,9 @@
-//! A program that blocks its OS thread for ever by means of `std` is named, and the process ends.
-//! Where that may not be for ever, the program is named once, and the process goes on.
+//! If a program blocks its OS thread for ever by means of `std`, a report names the program, and
+//! the process ends. If it is not certain that the thread is blocked for ever, a warning names the
+//! program once, and the process goes on.
 //!
-//! Each case runs in a child process. The test has no harness, because the harness's own threads
-//! wait with time limits, and so could always go on.
+//! Each case runs in a child process. The test has no harness, because the threads of a harness
+//! wait with time limits, so the watchdog would never see that all threads wait.
 
 #[path = "../../../tests/skipped.rs"]
 mod skipped;
@@ -24,10 +25,11 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::thread::futex;
 use skipped::skipped;
 
-/// A child that says nothing for this long has failed.
+/// A child that prints nothing during this time has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Several of the watchdog's looks, so that it would warn again or abort, if it did that.
+/// The time of several checks of the watchdog. If it warned again or aborted, it would do so within
+/// this time.
 const SEVERAL_LOOKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
@@ -86,7 +88,7 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// Why the watchdog cannot see here that every thread waits.
+/// The reason why the watchdog cannot see on this computer that every thread waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(
@@ -94,8 +96,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// What the watchdog lacks here, in every process, to be certain that none of its threads can go
-/// on.
+/// The facts that the watchdog cannot check on this computer in any process, and without which it
+/// is never certain.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {
@@ -124,7 +126,7 @@ fn proofs_are_missing() -> Option<String> {
     }
 }
 
-/// A child process, and what it has said on standard error.
+/// A child process, and the lines that it has printed on standard error.
 struct Started {
     child: Child,
     lines: Receiver<String>,
@@ -153,7 +155,7 @@ impl Started {
         }
     }
 
-    /// The next line; `None` once the child has closed its standard error.
+    /// The next line. `None` after the child has closed its standard error.
     fn line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => {
@@ -166,7 +168,7 @@ impl Started {
         }
     }
 
-    /// Reads on until a line begins so.
+    /// Reads lines until one begins with `start`.
     fn until(&mut self, start: &str) {
         while let Some(line) = self.line() {
             if line.starts_with(start) {
@@ -176,7 +178,7 @@ impl Started {
         panic!("the child ended after: {}", self.said);
     }
 
-    /// Reads to the end: how it ended, and all that it said.
+    /// Reads to the end. Returns how the child ended, and all lines.
     fn end(mut self) -> (ExitStatus, String) {
         while self.line().is_some() {}
         let status = self.child.wait().expect("the child has ended");
@@ -184,7 +186,7 @@ impl Started {
     }
 }
 
-/// A test that fails leaves no child behind that waits for ever.
+/// Kills the child, so that a test that fails leaves no child behind that waits for ever.
 impl Drop for Started {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -228,7 +230,8 @@ fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
     child.until(WARNING);
     thread::sleep(SEVERAL_LOOKS);
     let id = child.child.id() as libc::pid_t;
-    // SAFETY: `kill` touches no memory; the child was not waited for, so the id is still its own.
+    // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
+    // it.
     let sent = unsafe { libc::kill(id, libc::SIGINT) };
     assert_eq!(sent, 0);
     let why = "signal 2 has a handler, which can wake a thread";
@@ -238,7 +241,7 @@ fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
 fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     let file = tempfile::NamedTempFile::new().expect("there is room for a small file");
     file.as_file().set_len(4096).expect("the file can grow");
-    // As the kernel names the mapping.
+    // The path as the kernel shows it for the mapping.
     let path = file.path().canonicalize().expect("the file is there");
     let path = path.to_str().expect("the path is text");
     let mut child = Started::new(&["shared", path]);
@@ -260,7 +263,7 @@ fn shared_word(path: &Path) -> &'static AtomicU32 {
         .open(path)
         .expect("the file can be written");
     let (bytes, protection) = (4096, ProtFlags::READ | ProtFlags::WRITE);
-    // SAFETY: a new mapping at an address of the kernel's choice touches nothing.
+    // SAFETY: a new mapping at an address that the kernel chooses changes no other memory.
     let page = unsafe {
         mmap(
             std::ptr::null_mut(),
@@ -272,8 +275,8 @@ fn shared_word(path: &Path) -> &'static AtomicU32 {
         )
     };
     let page = page.expect("the file can be mapped");
-    // SAFETY: the page is aligned, holds a word, and stays mapped to the end of the process. The
-    // file is as long as the page. Both processes access the word by atomic operations alone.
+    // SAFETY: the page is aligned, has room for a word, and stays mapped until the process ends.
+    // The file is as long as the page. Both processes access the word by atomic operations only.
     unsafe { AtomicU32::from_ptr(page.cast()) }
 }
 
@@ -341,7 +344,7 @@ fn wait_for_another_process(path: &Path) {
     let word = shared_word(path);
     run(|_| {
         while word.load(Ordering::Acquire) == 0 {
-            // It may also return because the word has changed already.
+            // The call may also return because the word has changed already.
             let _ = futex::wait(word, futex::Flags::empty(), 0, None);
         }
     });

@@ -35,7 +35,7 @@ use words::{Recommendation, counted, listed, merge_alike, range};
 /// Times are medians. Blocks are compared by bandwidth, which tells more than a median if there are
 /// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their
 /// medians are disjoint, and neither interval is wider than the difference; they are equal if not
-/// even the ends of the intervals are 10 % apart. Otherwise nothing is recommendations about them. Numbers
+/// even the ends of the intervals are 10 % apart. Otherwise there is no advice about them. Numbers
 /// that are not above 0 are passed over.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
@@ -119,7 +119,7 @@ impl Run<'_> {
         )
     }
 
-    /// How many SPEs use the full bandwidth of main memory.
+    /// The number of SPEs that use the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -159,7 +159,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // It is also advice that more SPEs do not help.
+            // This is advice, too: more SPEs do not help.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -322,7 +322,7 @@ impl Run<'_> {
         }
     }
 
-    /// How much to work on at a time.
+    /// The number of bytes to work on at a time.
     fn tiles(&self) -> Option<String> {
         let latencies = self.findings_named("cache_latency_ns");
         let mut caches: Vec<(usize, f64)> = self

@@ -11,13 +11,13 @@ use crate::request::{Count, Iterations, Limits, Request};
 use crate::settings::Settings;
 
 /// The time for all rounds of a measurement together.
-const EACH: Span = Span::from_nanoseconds(100_000_000);
+const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 
 /// The largest total size of the private buffers of all SPEs, so that preparing them does not take
 /// longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks, as far as the machine has them.
+/// The sizes of blocks, of which the machine may not have all.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -37,7 +37,7 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory, as far as there is memory.
+/// The sizes of blocks that are copied from memory to memory, if there is memory for them.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -63,10 +63,10 @@ const TABLE_BYTES_MAX: usize = 256 << 20;
 /// A table that is seldom found in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// Numbers of chains: cores have 10 to 48 misses of their first cache under way.
+/// Numbers of chains. Cores have 10 to 48 misses of their first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// Numbers of SPEs that contend for a variable or for the memory, besides all.
+/// Numbers of SPEs that contend for a variable or for the memory. All SPEs come in addition.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
 /// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
@@ -114,7 +114,7 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
     let request = |function| Request {
-        iterations: Iterations::Within(EACH),
+        iterations: Iterations::Within(TIME_PER_MEASUREMENT),
         ..Request::new(function)
     };
     let mut requests = vec![request(Function::MkThread)];
@@ -158,7 +158,8 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     requests
 }
 
-/// Every size by one SPE and by all; some also with other memory modules, and between SPEs.
+/// Every size with one SPE and with all, and some sizes also with other memory modules and between
+/// SPEs.
 fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let all = topology.spes().len();
     let mut requests = Vec::new();
@@ -198,7 +199,7 @@ fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     first.into_iter().chain(last.filter(move |_| first != last))
 }
 
-/// One SPE; all SPEs on one buffer; all SPEs on private buffers.
+/// One SPE, all SPEs on one buffer, and all SPEs on private buffers.
 fn one_and_all(all: usize) -> Vec<Count> {
     let mut counts = vec![Count::Shared(1)];
     if all > 1 {
@@ -207,7 +208,7 @@ fn one_and_all(all: usize) -> Vec<Count> {
     counts
 }
 
-/// Mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0.
+/// Mailboxes and signals between an SPE of each Cell and the PPE, and between that SPE and SPE 0.
 fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for function in [Function::Mailbox, Function::Signal] {
@@ -223,7 +224,7 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
     requests
 }
 
-/// Lists of few long elements to many short ones.
+/// Lists, from those with few long elements to those with many short ones.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
         settings: Settings {
@@ -235,7 +236,8 @@ fn lists(request: &Request) -> impl Iterator<Item = Request> {
     })
 }
 
-/// All atomic operations by one SPE and by all; one of them also by numbers of SPEs between.
+/// All atomic operations with one SPE and with all, and one operation also with numbers of SPEs
+/// between these.
 fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let functions = Function::ALL
         .into_iter()

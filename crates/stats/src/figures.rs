@@ -16,7 +16,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// Nanoseconds with three figures, in a unit that suits.
+/// Nanoseconds with three figures, in the unit that fits.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::time(1_680_000.0), "1.68 ms");

@@ -8,13 +8,14 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// How many times as slow a table twice as large must be for a cache to end between the two. Misses
-/// of translation buffers make larger tables slower, too, but by less. For tables that are closer
-/// in size, a smaller ratio is enough: the one that amounts to this over a doubling.
+/// The factor by which the time of a table must exceed that of a table half as large, for a cache
+/// to end between the two. Misses of translation buffers make larger tables slower, too, but by
+/// less. For tables that are closer in size a smaller factor is enough, which multiplies up to this
+/// one over a doubling of the size.
 const STEP: f64 = 1.3;
 
-/// How many times as slow a node must be beyond the end of a cache. On the known machines each
-/// cache is at least twice as slow as the one before.
+/// The factor by which the time of a node must be longer beyond the end of a cache. On the known
+/// machines each cache is at least twice as slow as the one before.
 const STEP_IN_ALL: f64 = 1.6;
 
 /// A cache counts as holding a table if at most this part of its nodes is missed. With a table half
@@ -80,7 +81,7 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-/// The caches that show, and the memory beyond them if there are any.
+/// The caches that the curve of tables shows, and the memory beyond them if there are any.
 fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
@@ -189,7 +190,7 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// The smallest table that is beyond the last cache with all its nodes; `None` if no cache shows.
+/// The smallest table whose nodes are all beyond the last cache. `None` if no cache shows.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;
@@ -236,7 +237,7 @@ fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     times
 }
 
-/// The median of ascending times. There must be at least one.
+/// The median of times in ascending order. There must be at least one time.
 fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
@@ -263,7 +264,7 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-/// How many accesses to memory are under way at once; `what` is their unit.
+/// The number of accesses to memory that are under way at the same time. `what` is their unit.
 fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
@@ -292,7 +293,7 @@ fn to_a_tenth(number: f64) -> f64 {
 
 /// The lines that one SPE has in flight, from each memory module.
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
-    /// The bytes that DMA moves at a time: a line.
+    /// The bytes of a line, which DMA moves as a whole.
     const LINE_BYTES: usize = 128;
     let by_one = measurements.iter().filter(|m| {
         let p = &m.parameters;
@@ -356,7 +357,7 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-/// The result of each `wakeup`, under this name.
+/// The result of each `wakeup`, as findings with this name.
 fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
     let wake_ups = measurements.iter();
     let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);
@@ -403,7 +404,7 @@ mod tests {
     const KB: usize = 1 << 10;
     const MB: usize = 1 << 20;
 
-    /// 4 KB to 256 MB, two sizes to a doubling.
+    /// Sizes from 4 KB to 256 MB, two for each doubling.
     fn sizes() -> impl Iterator<Item = usize> {
         (12..28)
             .flat_map(|log2| [1 << log2, 3 << (log2 - 1)])

@@ -1,4 +1,4 @@
-//! `cellworks compare` as a process, of files that other runs of the command wrote.
+//! `cellworks compare` as a process, with files that other runs of the command have written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, list, run_as_ordinary_user, stats_on};
 use serde_json::{Value, json};
 
-/// A run of `mailbox`, another one, and one of `signal`, as JSON.
+/// Two runs of `mailbox` and one of `signal`, as JSON.
 struct Runs {
     a: PathBuf,
     b: PathBuf,
@@ -27,7 +27,7 @@ static RUNS: LazyLock<Runs> = LazyLock::new(|| {
     let measured = |name: &str, arguments: &str| {
         let run = stats_on(&tree, &format!("{arguments} --quiet --format json"));
         let mut report = run.json();
-        // Whether this computer is busy is not what these tests are about.
+        // These tests must not depend on whether this computer is busy.
         report["trust"] = json!({"trustworthy": true, "reasons": [], "kinds": []});
         let path = folder.join(name);
         fs::write(&path, report.to_string()).unwrap();
@@ -44,7 +44,8 @@ fn compare(a: &Path, b: &Path, flags: &[&str]) -> Run {
     Run::of(cellworks().arg("compare").arg(a).arg(b).args(flags))
 }
 
-/// Asserts what is said of a file with this text, in either place.
+/// Asserts that a file with this text is refused with this message, as the first and as the second
+/// file.
 #[track_caller]
 fn refused(text: &str, complaint: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +198,8 @@ fn several_runs_of_each_side() {
                 .args(flags),
         )
     };
-    // One run of each says that the second is slower, and several that runs are as far apart.
+    // With one run on each side, the second side is slower. With several runs, those of one side
+    // are as far apart as the two sides.
     let one = compare(&[&a], &[&b2], &["--threshold", "5%"]);
     assert_eq!(one.code, Some(4), "{}", one.err);
     let overlapping = compare(&[&a, &a2, &a3], &[&b, &b2, &b3], &["--threshold", "5%"]);
@@ -286,7 +288,7 @@ fn two_runs_in_every_form() {
     );
 }
 
-/// The JSON of the first run, whose median is 100 ns, with something changed.
+/// The JSON of the first run, whose median is 100 ns, with a change.
 fn edited(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let text = fs::read_to_string(&RUNS.a).unwrap();
     let mut report: Value = serde_json::from_str(&text).unwrap();
@@ -299,7 +301,7 @@ fn edited(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf
     path
 }
 
-/// A run whose median is this long, with an interval of so much to either side.
+/// A run with this median, and with an interval that extends this far to either side.
 fn taking(folder: &Path, p50: f64, to_either_side: Option<f64>) -> PathBuf {
     edited(folder, &format!("{p50:e}.json"), |report| {
         let mailbox = &mut report["measurements"][0];
@@ -341,7 +343,7 @@ fn a_second_run_that_is_slower_by_more_than_the_threshold() {
             )
         );
     }
-    // Intervals that overlap do not say which is slower.
+    // If intervals overlap, it is not known which run is slower.
     let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, Some(6.0)));
     let run = compare(&a, &b, &["--threshold", "5%"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -365,7 +367,7 @@ fn a_bandwidth_is_slower_where_it_is_less() {
     fs::write(&half, report.to_string()).unwrap();
     let slower = compare(&run, &half, &["--threshold", "50%"]);
     assert_eq!(slower.code, Some(4), "{}", slower.err);
-    // Of time, bandwidth and cycles per byte, the last has no slower side.
+    // Of time, bandwidth and cycles per byte, the last one is not judged.
     assert!(
         slower
             .err
@@ -514,7 +516,7 @@ fn a_run_on_standard_input_and_a_comparison_on_standard_output() {
     assert!(run.err.contains("/dev/stdin compared with"), "{}", run.err);
 }
 
-/// What `cellworks run` printed as JSON, in a file.
+/// A file with the JSON of a program of `cellworks run`.
 fn program(folder: &Path, name: &str, arguments: &str) -> PathBuf {
     let mut command = cellworks();
     command.arg("run").args(arguments.split_whitespace());
@@ -534,7 +536,8 @@ fn two_runs_of_a_program() {
     let compared = compare(&small, &again, &["--format", "json"]);
     assert_eq!((compared.code, compared.err.as_str()), (Some(0), ""));
     let report = compared.report();
-    // Three ways, one SPE and two, and time, bandwidth and cycles of each: the same on any day.
+    // The results are time, bandwidth and cycles for three ways and for one SPE and two. They are
+    // the same in each run.
     let ratios = list(&report, "results");
     assert_eq!(ratios.len(), 18);
     for ratio in ratios {
@@ -595,7 +598,7 @@ fn a_comparison_that_is_refused_leaves_no_page() {
     assert!(!path.exists());
 }
 
-/// A run whose reference took so long.
+/// A run whose reference has these times.
 fn with_reference(folder: &Path, name: &str, exchange_ns: f64, line_ns: f64) -> PathBuf {
     let state = |ns: f64| json!([{"ns": ns, "share": 1.0}]);
     edited(folder, name, |report| {
@@ -645,7 +648,7 @@ fn two_runs_in_different_states_of_the_computer() {
     );
 }
 
-/// Of which one side cannot be relied upon, for that reason.
+/// One side cannot be relied upon, and the message has the reason.
 #[test]
 fn a_run_in_two_states_is_compared_if_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();

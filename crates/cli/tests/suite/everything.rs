@@ -1,11 +1,12 @@
-//! `cellworks stats` without a function: everything, in less time than it takes, and on one CPU.
+//! `cellworks stats` without a function, which measures everything: in a short time, and on one
+//! CPU.
 
 use crate::common::{Run, list, stats, stats_command};
 use serde_json::Value;
 
 const SMALL: &str = "--budget 1s --quiet --format json";
 
-/// Why each thing was not measured.
+/// Each measurement that was not done, with the reason.
 fn reasons(report: &Value) -> Vec<(&str, &str)> {
     list(report, "not_measured")
         .iter()
@@ -32,7 +33,7 @@ fn what_there_was_no_time_for_is_named() {
         .iter()
         .all(|(what, why)| !what.is_empty() && !why.is_empty());
     assert!(named, "{left:?}");
-    // The table names them, too.
+    // The table has the same names.
     let table = stats("--budget 1s --quiet");
     assert_eq!(table.measured(), "");
     for text in ["Not complete", "Not measured", no_time] {
@@ -47,7 +48,8 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
 
     let on_one_cpu = |arguments: &str| {
         let mut command = stats_command(arguments);
-        // SAFETY: between fork and exec it only makes two system calls with a set on its own stack.
+        // SAFETY: between fork and exec this only makes two system calls with a set on its own
+        // stack.
         unsafe { command.pre_exec(keep_one_cpu) };
         Run::of(&mut command)
     };
@@ -89,13 +91,13 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
     assert!(run.err.contains(not_allowed), "{}", run.err);
 }
 
-/// Leaves the calling process one of the CPUs that it may use.
+/// Removes all but one of the CPUs that the calling process may use.
 #[cfg(target_os = "linux")]
 fn keep_one_cpu() -> std::io::Result<()> {
-    // SAFETY: a set of CPUs is made of integers, for which zero is a value.
+    // SAFETY: a set of CPUs consists of integers, for which zero is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of_val(&set);
-    // SAFETY: `set` is valid for writes and reads of its size, and each number is below it.
+    // SAFETY: `set` is valid for writes and reads of its size, and each number is below that size.
     let done = unsafe {
         libc::sched_getaffinity(0, size, &raw mut set);
         let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &set));

@@ -1,5 +1,5 @@
-//! Hostile inputs: a row for each, with the exit code and the words that the message must have. No
-//! row may end in a panic.
+//! Hostile inputs. Each has a row with the exit code and with words that the message must contain.
+//! No row may end in a panic.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use crate::common::{ORDINARY_USER, Run, cellworks, run_as_ordinary_user};
 /// The arguments of `cellworks`, the exit code, and parts of the message on standard error.
 type Row = (&'static str, i32, &'static [&'static str]);
 
-/// A folder with files that are no inputs of the commands of the rows.
+/// A folder with files that the commands of the rows cannot use.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
@@ -29,7 +29,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Asserts that each row ends with its exit code and has the parts of its message.
+/// Asserts that each row ends with its exit code, and that its message has the parts.
 #[track_caller]
 fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
     let folder = folder();
@@ -58,7 +58,7 @@ fn plain(words: &str) -> Command {
     command
 }
 
-/// The same, started by a shell after `before`, with `redirection` of standard output.
+/// The command of a row, started by a shell after `before`, with `redirection` of standard output.
 fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
     let plain = plain(words);
     let mut shell = Command::new("env");
@@ -69,7 +69,7 @@ fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
         "sh",
     ]);
     shell.arg(plain.get_program()).args(plain.get_args());
-    // So that the report of a panic would have a backtrace, for which `check` searches.
+    // With this variable a panic prints a backtrace, for which `check` searches.
     shell.env("RUST_BACKTRACE", "1");
     for (name, value) in plain.get_envs() {
         match value {
@@ -176,7 +176,7 @@ fn inputs_that_are_none() {
     ], plain);
 }
 
-/// Nothing is measured before they are refused.
+/// These are refused before anything is measured.
 #[rustfmt::skip]
 #[test]
 fn outputs_that_cannot_be_written() {
@@ -193,7 +193,7 @@ fn outputs_that_cannot_be_written() {
     ], plain);
 }
 
-/// Commands that print, each in a moment. A placement is explained on `graph.txt` and `costs.csv`.
+/// Commands that print within a moment. A placement is explained with `graph.txt` and `costs.csv`.
 const PRINTING: [&str; 13] = [
     "stats --machine ps3 -f mailbox -i 10 --quiet",
     "machine",
@@ -210,8 +210,8 @@ const PRINTING: [&str; 13] = [
     "--version",
 ];
 
-/// Commands that would take longer, or fail otherwise, if they did not ask for standard output
-/// before.
+/// Commands that check standard output first. Otherwise they would take longer, or fail for another
+/// reason.
 const ASKING_FIRST: [&str; 4] = [
     "stats",
     "reproduce --quiet",
@@ -228,7 +228,7 @@ fn a_closed_standard_output_is_an_error_before_anything_is_measured() {
         .map(|words| (*words, 1, parts))
         .collect();
     check(&rows, |words| by_shell("", ">&-", words));
-    // It prints nothing.
+    // This command prints nothing.
     let run = Run::of(&mut by_shell("", ">&-", "map exec 0 -- true"));
     assert!(!run.err.contains("closed"), "{}", run.err);
 }
@@ -240,7 +240,7 @@ fn a_full_disk_is_an_error() {
     check(&rows, |words| by_shell("", ">/dev/full", words));
 }
 
-/// 100 MB of address space are not enough for a run, and 512 MB not for all buffers.
+/// 100 MB of address space are too few for a run, and 512 MB for all buffers.
 #[rustfmt::skip]
 #[test]
 fn a_small_address_space_is_named() {
@@ -264,7 +264,7 @@ fn a_small_address_space_is_named() {
     });
 }
 
-/// As an ordinary user: root may have any number of threads.
+/// The command runs as an ordinary user, because root may have any number of threads.
 #[rustfmt::skip]
 #[test]
 fn a_computer_that_gives_no_more_threads() {
@@ -286,7 +286,7 @@ fn a_computer_that_gives_no_more_threads() {
     });
 }
 
-/// A quota for one CPU of two.
+/// A quota of one CPU on a computer of two.
 #[rustfmt::skip]
 #[test]
 fn a_quota_and_one_cpu_are_named_with_an_example_that_works() {

@@ -1,5 +1,5 @@
-//! What `cellworks stats` calls things: whether data is in a cache or in memory, what the library
-//! adds to an operation, what a start is, and who shares a CPU.
+//! The names in results of `cellworks stats`: whether data is in a cache or in memory, the cost of
+//! the library beside an operation, the kind of a start, and the SPEs that share a CPU.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ fn only(report: &Value) -> &Value {
     &measurements[0]
 }
 
-/// The text in which a line may have been broken anywhere between words.
+/// The text without its line breaks.
 fn in_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -48,7 +48,7 @@ fn what_fits_into_the_last_cache_is_called_a_cache_and_what_does_not_is_memory()
         let report = run("--format json").json();
         let measurement = only(&report);
         assert_eq!(measurement["lies_in"], lies_in, "{flags}");
-        // What scripts know it by stays.
+        // The names on which scripts rely do not change.
         assert_eq!(measurement["parameters"]["between"], "memory-spe");
         let table = run("");
         table.measured();
@@ -66,7 +66,7 @@ fn what_fits_into_the_last_cache_is_called_a_cache_and_what_does_not_is_memory()
         );
         assert!(run("--format csv").out.contains(",memory-spe,"));
     }
-    // Nothing is known of a cache whose size is not told.
+    // If the size of a cache is not reported, nothing is known about the data in it.
     let report = stats_on(&single(), "-f dmaget -i 3 -w 1 --quiet --format json").json();
     assert!(only(&report)["lies_in"].is_null());
 }
@@ -111,7 +111,8 @@ fn an_atomic_operation_stands_beside_the_instruction_of_the_processor() {
     let note = "bare: the median of the same by one instruction of the processor, without the library; the library \
                 adds the rest of the median.";
     assert!(in_a_line(&table.out).contains(note), "{}", table.out);
-    // A line is changed by a reservation, for which there is no instruction; and a copy is none.
+    // A line is changed with a reservation, for which there is no single instruction. A copy is no
+    // atomic operation.
     for flags in ["-f fetchadd -b 128", "-f copy"] {
         let report = stats(&format!("{flags} -i 100 --quiet --format json")).json();
         assert!(only(&report)["bare_ns"].is_null());
@@ -159,7 +160,7 @@ fn one_cpu_that_both_ends_of_an_exchange_have_is_said() {
         let table = run("");
         assert!(in_a_line(&table.out).contains(&said), "{}", table.out);
     }
-    // With two CPUs, SPE 0 has one of its own, and SPE 1 that of the PPE.
+    // With two CPUs, SPE 0 has its own CPU, and SPE 1 shares that of the PPE.
     let two_cpus = Shape {
         sockets: 1,
         cells: 1,

@@ -1,4 +1,4 @@
-//! `cellworks machine`: what a machine is made of.
+//! `cellworks machine`: the parts of a machine.
 
 use std::fs;
 
@@ -136,7 +136,7 @@ fn a_simulated_machine_is_drawn_with_its_elements() {
     run.refused("error: --cpus with qs20: a simulated machine has none of this computer's CPUs; leave one of them out\n");
 }
 
-/// A file of a command that did not know yet what was added to the JSON since.
+/// A file of an older command, which lacks fields that the JSON has now.
 #[test]
 fn files_of_older_commands_are_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn files_of_older_commands_are_read() {
     let run = Run::of(cellworks().arg("compare").args([&old, &new]));
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
     assert!(run.out.contains("1 measurement in both"), "{}", run.out);
-    // One of a later version is refused.
+    // A file of a later version is refused.
     report["schema_version"] = json!(2);
     fs::write(&old, report.to_string()).unwrap();
     let run = Run::of(cellworks().arg("compare").args([&old, &new]));

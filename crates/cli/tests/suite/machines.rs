@@ -12,7 +12,7 @@ fn machines(arguments: &[&str]) -> Run {
     Run::of(cellworks().arg("machines").args(arguments))
 }
 
-/// What it prints if nothing is wrong.
+/// The output of a command that ends well and prints no message.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = machines(arguments);
@@ -102,7 +102,7 @@ fn a_description_that_was_saved_and_edited_is_a_machine() {
     fs::write(&path, ps3.replace(usable, "[1, 3, 5]")).unwrap();
     let shown = printed(&[path.to_str().unwrap()]);
     assert!(shown.contains("\nspes = [1, 3, 5]\n"), "{shown}");
-    // What was shown is a description, too.
+    // The printed text is a description, too.
     fs::write(&path, &shown).unwrap();
     assert_eq!(printed(&[path.to_str().unwrap()]), shown);
 }
@@ -236,7 +236,7 @@ fn two_machines_are_compared_key_by_key() {
     );
 }
 
-/// What a researcher tries first: more SPEs on a ring than a Cell had.
+/// A researcher's first experiment: more SPEs on a ring than a Cell had.
 #[test]
 fn a_ring_of_twelve_spes_is_simulated() {
     let folder = tempfile::tempdir().unwrap();

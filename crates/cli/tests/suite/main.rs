@@ -1,6 +1,6 @@
-//! What the command does, as its users meet it.
+//! The behaviour of the command as users see it.
 //!
-//! One program for all of it: each program of tests is linked on its own.
+//! All tests are in one program, because each program of tests takes time to link.
 
 mod common;
 mod compare;

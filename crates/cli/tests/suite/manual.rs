@@ -36,7 +36,7 @@ const FLAGS: [&str; 18] = [
     "quiet",
 ];
 
-/// What a command prints that says nothing on standard error.
+/// The output of a command that prints no message on standard error.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = Run::of(cellworks().args(arguments));
@@ -56,7 +56,7 @@ fn completions_have_the_subcommands_and_flags() {
         for name in SUBCOMMANDS {
             assert!(script.contains(name), "{shell}: {name}");
         }
-        // Fish writes `-l html` for `--html`.
+        // Fish has `-l html` for `--html`.
         let dashes = if shell == "fish" { "-l " } else { "--" };
         for flag in FLAGS {
             assert!(
@@ -98,13 +98,13 @@ fn manual_pages_have_the_subcommands_and_flags() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    // What stands for the value of a flag is in the synopsis, too.
+    // The name of a flag's value is in the synopsis, too.
     assert!(page.contains("cellworks stats\\fR [OPTIONS]"), "{page}");
     let page = printed(&["man", "compare"]);
     assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
 }
 
-/// The words of a Cell are those of flags on every machine.
+/// The words of a Cell are in the help on every machine, because flags use them.
 #[test]
 fn the_help_of_stats_defines_its_words() {
     let help = printed(&["stats", "--help"]);
@@ -122,7 +122,7 @@ fn the_help_of_stats_defines_its_words() {
     }
 }
 
-/// The programs of `run`, as its page lists them.
+/// The programs of `run`, as its manual page lists them.
 fn programs() -> Vec<String> {
     let page = printed(&["man", "run"]);
     let listed = page.lines().filter_map(|line| {

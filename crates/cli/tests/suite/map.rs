@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::common::{Run, cellworks, has_ratio, list, skipped, stats_command};
 use serde_json::{Value, json};
 
-/// A file of the tests of the crate `mapping`.
+/// A file from the tests of the crate `mapping`.
 fn data(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mapping/tests/data");
     path.join(name).display().to_string()
@@ -19,7 +19,7 @@ fn solve(arguments: &[&str]) -> Run {
     Run::of(cellworks().args(["map", "solve"]).args(arguments))
 }
 
-/// What it prints that ends well and says nothing else.
+/// The output of a command that ends well and prints no message.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = solve(arguments);
@@ -35,7 +35,7 @@ pub(crate) fn result(report: &Value, name: &str) -> f64 {
         .unwrap()
 }
 
-/// Files with these names and texts in a folder of their own.
+/// A new folder that has files with these names and texts.
 pub(crate) fn files(of: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let paths = of.iter().map(|(name, text)| {
@@ -64,7 +64,7 @@ fn a_problem_of_qaplib_is_solved() {
         .collect();
     placement.sort_unstable();
     assert_eq!(placement, Vec::from_iter(0..12));
-    // Its places are no CPUs.
+    // The places are no CPUs.
     assert_eq!(report["binding"], json!(null));
 }
 
@@ -216,10 +216,10 @@ fn flags_that_make_no_sense() {
     );
 }
 
-/// Four tasks, two pairs of which communicate much.
+/// Four tasks. Tasks 0 and 2 communicate much, and so do tasks 1 and 3.
 const GRAPH: &str = "tasks 4\n0 2 100\n1 3 100 # bytes\n0 1 1\n";
 
-/// Four cores in two pairs that are near each other.
+/// Four cores. Cores 0 and 1 are near each other, and so are cores 2 and 3.
 const CORES: &str = ",,,\n10,,,\n50,50,,\n50,50,10,\n";
 
 #[test]
@@ -249,13 +249,13 @@ fn a_graph_is_placed_on_the_cores_of_a_table() {
     }
 }
 
-/// What `stats --matrix` prints of a simulated machine of six SPEs.
+/// The output of `stats --matrix` for a simulated machine of six SPEs.
 static MATRIX: LazyLock<Value> = LazyLock::new(|| {
     let mut stats = stats_command("--machine ps3 --matrix atomic --format json");
     Run::of(&mut stats).json()
 });
 
-/// The same as if it were of a computer whose CPUs have these numbers.
+/// The same matrix, as if it were that of a computer whose CPUs have these numbers.
 fn matrix_of_cpus(cpus: [u32; 6]) -> Value {
     let mut matrix = MATRIX.clone();
     matrix["machine"]["kind"] = json!("host");
@@ -263,7 +263,7 @@ fn matrix_of_cpus(cpus: [u32; 6]) -> Value {
     matrix
 }
 
-/// Places two tasks, of which the first sends 10 to the second, by a matrix.
+/// Places two tasks with the costs of a matrix. The first task sends 10 to the second.
 fn solve_on(matrix: &str, flags: &[&str]) -> (Run, String) {
     let (folder, paths) = files(&[("graph.txt", "0 1 10\n"), ("matrix.json", matrix)]);
     let [graph, costs] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
@@ -312,7 +312,7 @@ fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
     assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
 }
 
-/// Asserts what is said of a graph, a file with costs, or both; `{}` stands for their folder.
+/// Asserts the message about a graph, a file with costs, or both. `{}` is replaced by their folder.
 #[track_caller]
 fn refused(graph: &str, (name, costs): (&str, &str), message: &str) {
     let (folder, paths) = files(&[("graph.txt", graph), (name, costs)]);
@@ -440,7 +440,7 @@ fn allowed() -> Vec<usize> {
     all.filter(|cpu| cpus.is_set(*cpu)).collect()
 }
 
-/// Two of them, in descending order, if there are two.
+/// Two of these CPUs, in descending order, if there are two.
 #[track_caller]
 fn two_allowed() -> Option<[usize; 2]> {
     match allowed()[..] {
@@ -452,7 +452,7 @@ fn two_allowed() -> Option<[usize; 2]> {
     }
 }
 
-/// Runs `map exec` with no other variables of launchers and OpenMP in its environment than these.
+/// Runs `map exec` with these variables of launchers and OpenMP, and no others, in its environment.
 fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
     let mut exec = cellworks();
     for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
@@ -465,7 +465,7 @@ fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run 
     Run::of(exec.args(["map", "exec", placement, "--"]).args(command))
 }
 
-/// Prints where a process may run, and what OpenMP is told.
+/// A command that prints the CPUs of its process, and the variables of OpenMP.
 const SHOW: [&str; 3] = [
     "sh",
     "-c",
@@ -473,7 +473,7 @@ const SHOW: [&str; 3] = [
      echo ${OMP_NUM_THREADS-} ${OMP_PROC_BIND-} ${OMP_PLACES-}",
 ];
 
-/// What `SHOW` prints.
+/// The output of `SHOW`.
 #[track_caller]
 fn shown(placement: &str, environment: &[(&str, &str)]) -> String {
     let run = exec(placement, environment, &SHOW);
@@ -547,9 +547,9 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         is_bound(&[(rank, "0")], first);
         is_bound(&[(rank, "1")], second);
     }
-    // Slurm's PMI_RANK counts over all computers.
+    // Slurm's PMI_RANK counts the processes of all computers.
     is_bound(&[("PMI_RANK", "13"), ("SLURM_LOCALID", "1")], second);
-    // mpirun in a batch script of Slurm.
+    // A batch script of Slurm that starts mpirun.
     let of_both = [
         ("SLURM_JOB_ID", "7"),
         ("SLURM_LOCALID", "0"),
@@ -557,7 +557,7 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
     ];
     is_bound(&of_both, second);
-    // A batch script of Slurm, and a process that is alone: threads take the CPUs.
+    // In a batch script of Slurm, and in a single process, threads take the CPUs.
     for alone in [
         [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")],
         [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
@@ -584,7 +584,7 @@ fn mpirun_of_open_mpi_starts_ranks_on_the_cpus_of_their_tasks() {
     let show =
         "echo $OMPI_COMM_WORLD_LOCAL_RANK $(sed -n 's/Cpus_allowed_list:\t//p' /proc/self/status)";
     mpirun.args(["sh", "-c", show]);
-    // It asks root twice.
+    // mpirun refuses to run as root unless both variables are set.
     mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     mpirun.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     let run = Run::of(&mut mpirun);
@@ -643,9 +643,9 @@ fn a_command_that_does_not_exist_and_exit_codes_and_signals() {
         "error: no-such-command: No such file or directory (os error 2); name a program that can be started\n",
     );
     assert_eq!(exec(&only, &[], &["sh", "-c", "exit 7"]).code, Some(7));
-    // A signal ends the command, which has the process of `map exec`: the code is none.
+    // A signal ends the command, which runs in the process of `map exec`, so there is no exit code.
     assert_eq!(exec(&only, &[], &["sh", "-c", "kill -TERM $$"]).code, None);
-    // Rust ignores the signal of a closed pipe, and its children must not.
+    // Rust ignores the signal of a closed pipe, and the command must not inherit that.
     assert_eq!(exec(&only, &[], &["sh", "-c", "kill -PIPE $$"]).code, None);
 }
 
@@ -701,7 +701,7 @@ fn placements_that_are_none() {
     );
 }
 
-/// Latencies as XML of hwloc, from a table of cores.
+/// Latencies as XML of hwloc, made from a table of cores.
 fn hwloc_of_cores() -> String {
     let (_folder, paths) = files(&[("cores.csv", CORES)]);
     let run = Run::of(cellworks().args(["map", "hwloc"]).arg(&paths[0]));
@@ -714,7 +714,7 @@ fn latencies_go_through_xml_of_hwloc() {
     let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.xml", &hwloc_of_cores())]);
     let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
     let report = solve(&[graph, "--costs", cores, "--format", "json"]).json();
-    // In picoseconds.
+    // The cost is in picoseconds.
     assert_eq!(result(&report, "cost"), 2_050_000.0);
     assert_eq!(report["binding"]["cpu_list"], "0-3");
 }
@@ -764,7 +764,7 @@ fn what_is_no_xml_of_hwloc_and_what_has_no_cpus() {
     );
 }
 
-/// A pair of tasks, and CPUs 0 and 1: there costs more than back.
+/// A pair of tasks, and CPUs 0 and 1. A way costs more than the way back.
 fn a_pair() -> (tempfile::TempDir, [String; 2]) {
     let (folder, paths) = files(&[("pair.txt", "0 1 5\n"), ("costs.csv", "0,50\n40,0\n")]);
     (folder, [0, 1].map(|at| paths[at].display().to_string()))
@@ -786,7 +786,7 @@ fn a_command_decides_between_placements() {
         return;
     }
     let (folder, [graph, costs]) = a_pair();
-    // Each run leaves a line with its CPUs, and what an OpenMP program is told.
+    // Each run writes a line with its CPUs and the variables of OpenMP.
     let seen = folder.path().join("seen");
     let script = format!(
         "echo $(taskset -cp $$ | sed 's/.*: //') ${{OMP_PLACES:-unbound}} >> {}",
@@ -801,7 +801,7 @@ fn a_command_decides_between_placements() {
     assert_eq!(list(trials, "unbound_ns").len(), 10);
     let placements = list(trials, "placements");
     let cost = |placement: &Value| placement["cost"].as_f64().unwrap();
-    // The cheapest first.
+    // The cheapest placement comes first.
     assert_eq!(
         placements.iter().map(cost).collect::<Vec<_>>(),
         [200.0, 250.0]
@@ -821,7 +821,7 @@ fn a_command_decides_between_placements() {
 
     let seen = fs::read_to_string(seen).unwrap();
     let ends = |with: &str| seen.lines().filter(|line| line.ends_with(with)).count();
-    // One run without a binding shows that the command works.
+    // The first run, which is without a binding, shows that the command works.
     let ways = ["0,1 {0},{1}", "0,1 {1},{0}", "unbound"].map(ends);
     assert_eq!(ways, [10, 10, 11], "{seen}");
 }
@@ -875,7 +875,7 @@ fn a_pattern_takes_the_place_of_a_file() {
     assert_eq!(report["problem"]["file"], "the pattern pairs");
     assert_eq!(report["problem"]["tasks"], 4);
     assert_eq!(result(&report, "cost"), 4.0);
-    // Of three ways to pair the places one costs 4, and the others 36.
+    // There are three ways to pair the places. One costs 4, and the others 36.
     assert!((result(&report, "average") - 76.0 / 3.0).abs() < 1e-9);
     let table = printed(&["--pattern", "tree", "--tasks", "3", "--costs", &costs]);
     assert!(table.contains("the pattern tree on"), "{table}");

@@ -1,10 +1,10 @@
-//! What is said of arguments that are wrong, by kind: what would be right is in the message.
+//! Messages about wrong arguments, by kind. Each message has a right value.
 
 use std::fs;
 
 use crate::common::{Run, cellworks};
 
-/// Asserts what each of these command lines is refused with, in a folder with `files`.
+/// Asserts the message with which each of these command lines is refused, in a folder with `files`.
 #[track_caller]
 fn refused(files: &[(&str, &str)], cases: &[(&str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn refused(files: &[(&str, &str)], cases: &[(&str, &str)]) {
     }
 }
 
-/// What is said of a value that a flag cannot have.
+/// The message about a value that a flag cannot have.
 fn value(value: &str, flag: &str, why: &str) -> String {
     format!("invalid value '{value}' for '{flag}': {why}\n\nFor more information, try '--help'.")
 }
@@ -122,7 +122,7 @@ fn times_of_0_and_less() {
     }
 }
 
-/// Numbers are said as they were typed.
+/// Messages have numbers as the user has typed them.
 #[test]
 fn numbers_that_are_too_large() {
     let why = "more than 4294967295, the largest number that it can be; use less";

@@ -1,4 +1,4 @@
-//! `cellworks stats` on the topology of other computers, on whatever CPUs are here.
+//! `cellworks stats` with the topology of other computers, on the CPUs of this one.
 
 use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
@@ -19,7 +19,7 @@ const PAIR: Shape = Shape {
     threads: 1,
 };
 
-/// What the JSON says about the machine.
+/// The machine in the JSON.
 fn machine(tree: &Tree) -> Value {
     let run = stats_on(tree, "-f mailbox -n 1 -i 1 -w 0 --quiet --format json");
     run.json()["machine"].clone()
@@ -39,7 +39,7 @@ fn a_computer_of_576_cpus_has_as_many_spes_in_24_cells() {
     assert_eq!(machine["memory_modules"], 2);
     let cells = list(&machine, "cells");
     assert_eq!(cells.len(), 24);
-    // The second hardware threads come after the first ones of all cores.
+    // The second hardware threads come after the first threads of all cores.
     let expected = (12..24).chain(300..312).collect::<Vec<_>>();
     assert_eq!(spes_of(&machine, 1), expected);
     assert_eq!(cells[11]["nearest_memory_module"], 0);
@@ -84,7 +84,7 @@ fn that_the_computer_is_another_is_said() {
     assert!(err.contains(&expected), "{err}");
 }
 
-/// The times are those of this computer, and the name is that of another.
+/// The times are those of this computer, and the name is that of another one.
 #[test]
 fn what_is_measured_for_another_computer_is_never_trusted() {
     let tree = Tree::new(PAIR, "POWER7");
@@ -114,7 +114,7 @@ fn what_is_measured_for_another_computer_is_never_trusted() {
             "{}",
             shown.err
         );
-        // The table breaks lines.
+        // The table may break lines anywhere between words.
         let words: Vec<_> = shown.out.split_whitespace().collect();
         let table = words.join(" ");
         assert!(table.contains("Not trustworthy"), "{table}");
@@ -131,7 +131,7 @@ fn what_is_measured_for_another_computer_is_never_trusted() {
         let at = reasons.iter().position(|one| *one == reason).unwrap();
         assert_eq!(kinds[at], "foreign");
     }
-    // A comparison says so, too.
+    // A comparison has the same warning.
     let measured = [
         (
             "this.json",
@@ -161,7 +161,7 @@ fn what_is_measured_for_another_computer_is_never_trusted() {
     assert!(notes.clone().any(says_it), "{notes:?}");
 }
 
-/// Sub-NUMA clustering: a last-level cache lies over two memory nodes.
+/// With sub-NUMA clustering, a last-level cache spans two memory nodes.
 #[test]
 fn each_spe_has_the_memory_module_of_its_cpu() {
     let four = Shape { cores: 4, ..PAIR };
@@ -182,7 +182,7 @@ fn each_spe_has_the_memory_module_of_its_cpu() {
         machine["spe_memory_modules"],
         serde_json::json!([0, 0, 1, 1])
     );
-    // The rows of distances are too short: that is a warning, not the end.
+    // The lists of distances are too short. This is a warning, and the command goes on.
     let note = "sys/devices/system/node/node0/distance reads \"10\", but one distance for each node \
                 that is online, here 2,";
     let warnings = list(&report["environment"], "warnings").iter();
@@ -208,8 +208,8 @@ fn a_folder_without_a_computer_ends_the_command() {
     );
 }
 
-/// That it takes less than five minutes with the budget that it has by default is for the test
-/// `a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes` of cellworks-stats.
+/// The test `a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes` of cellworks-stats checks
+/// the time that such a matrix takes.
 #[test]
 fn a_matrix_of_576_spes_is_sampled_at_each_distance() {
     let tree = Tree::new(LARGE, "A large processor");
@@ -314,7 +314,7 @@ fn matrices_that_cannot_be() {
     stats_on(&Tree::new(single, "A single"), "--matrix atomic").refused(message);
 }
 
-/// The CPUs are those of another computer, so they can go away when the test says.
+/// The CPUs are those of a described computer, so the test can take them away.
 #[cfg(target_os = "linux")]
 #[test]
 fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
@@ -334,7 +334,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
         .stderr(program);
     let mut child = command.spawn().unwrap();
     drop(command);
-    // The second function that is measured, or a later one.
+    // This shows the second measured function, or a later one.
     let mut shown = read_until(&mut person, &["mailbox, ", "signal, ", "dmaget "]);
     tree.write("sys/devices/system/cpu/online", "0-1,3");
     shown += &read_all(person);
@@ -367,8 +367,8 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
     }
 }
 
-/// Which SPEs read, each with its Cell and its nearest memory module, and how many columns the
-/// memory matrix of a computer has; each cell was measured.
+/// The SPEs that read, each with its Cell and its nearest memory module, and the number of columns
+/// of a computer's memory matrix. Asserts that each cell was measured.
 #[track_caller]
 fn shape_of_the_memory_matrix(tree: &Tree) -> (Vec<[u64; 3]>, u64) {
     let run = stats_on(tree, "--matrix memory -b 64k --full --quiet --format json");
@@ -388,7 +388,7 @@ fn shape_of_the_memory_matrix(tree: &Tree) -> (Vec<[u64; 3]>, u64) {
         for cell in row {
             assert!(cell["latency_ns"].as_f64().unwrap() > 0.0, "{cell}");
             assert!(number(cell, "bandwidth_bytes_per_s") > 0, "{cell}");
-            // The memory is that of this computer, wherever it has it.
+            // The memory is that of this computer, at an unknown place.
             assert!(cell["verified"].is_null(), "{cell}");
         }
     }
@@ -427,7 +427,7 @@ fn nodes_under_one_last_level_cache_have_rows_of_their_own() {
     assert_eq!((of_one_cell, modules), (vec![[0, 0], [0, 1]], 2));
 }
 
-/// A pair of cores, with memory behind CXL that is node 1.
+/// A pair of cores, and memory behind CXL, which is node 1.
 fn with_cxl() -> Tree {
     let tree = Tree::new(PAIR, "A pair");
     let folder = "sys/devices/system/node/node1";
@@ -459,7 +459,7 @@ fn memory_without_cpus_has_a_column_and_no_row() {
         let words = |line: &str| line.split_whitespace().count();
         let at = at.unwrap_or_else(|| panic!("{}", run.out));
         assert!(lines[at].ends_with("node 0  node 1"), "{}", run.out);
-        // The row is called `node 0 (CPU 0)`, and has two numbers.
+        // The row is named `node 0 (CPU 0)`, and has two numbers.
         assert!(lines[at + 1].starts_with("node 0 (CPU "), "{}", run.out);
         assert_eq!(words(lines[at + 1]), 6, "{}", run.out);
     }

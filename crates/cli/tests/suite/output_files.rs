@@ -1,5 +1,5 @@
-//! The files that `--html`, `--json`, `--csv` and `--trace` name: what becomes of a file that is
-//! there, and what is written directly.
+//! The files that `--html`, `--json`, `--csv` and `--trace` name: when an existing file is kept or
+//! replaced, and which files are written directly.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};
@@ -19,17 +19,17 @@ const FLAGS: [&str; 4] = ["--html", "--json", "--csv", "--trace"];
 const WHERE: &str = "; name a file in a folder where you may write\n";
 const ROOM: &str = "; write it to a disk that has room\n";
 
-/// What is in a file before a run.
+/// The content of a file before a run.
 const OLD: &str = "from before";
 
-/// A short run of a simulated machine with a file.
+/// A short run of a simulated machine that writes a file.
 fn short(flag: &str, path: &Path) -> Command {
     let mut command = stats_command("--machine qs20 -f dmaget -i 3 -w 0 --quiet");
     command.arg(flag).arg(path);
     command
 }
 
-/// The same by a shell that does something before.
+/// The same run, started by a shell that runs commands before.
 fn short_after(shell: &str, flag: &str, path: &Path) -> Command {
     let short = short(flag, path);
     let mut command = Command::new("sh");
@@ -40,7 +40,7 @@ fn short_after(shell: &str, flag: &str, path: &Path) -> Command {
     command
 }
 
-/// A run of a simulated machine that does not come to its end by itself.
+/// A run of a simulated machine that does not end by itself.
 fn long(flag: &str, path: &Path) -> Command {
     let mut command = stats_command("--machine qs20 -f dmaget -n 16 -i 100m --quiet");
     command.arg(flag).arg(path);
@@ -48,7 +48,7 @@ fn long(flag: &str, path: &Path) -> Command {
     command
 }
 
-/// Asserts that the file is what the flag is for, all of it.
+/// Asserts that the file has all of the content for which the flag is.
 #[track_caller]
 fn is_whole(flag: &str, bytes: &[u8]) {
     match flag {
@@ -68,18 +68,18 @@ fn is_whole(flag: &str, bytes: &[u8]) {
     }
 }
 
-/// The trace of the short run, which is the same each time.
+/// The trace of the short run. It is the same in each run.
 fn a_trace() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     well(short("--trace", &path));
     let trace = fs::read(&path).unwrap();
-    // The first field of a trace is a packet: number 1, with its length.
+    // The first field of a trace is a packet, which has the number 1 and a length.
     assert_eq!(trace.first(), Some(&0x0A));
     trace
 }
 
-/// Runs what ends well and says nothing.
+/// Runs a command that ends well and prints no message.
 #[track_caller]
 fn well(mut command: Command) {
     let run = Run::of(&mut command);
@@ -87,7 +87,7 @@ fn well(mut command: Command) {
     assert!(run.out.contains("\ndmaget: "), "{}", run.out);
 }
 
-/// A folder with nothing but a file from before.
+/// A folder with a single file, which has the content `OLD`.
 fn folder_with_a_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -95,7 +95,7 @@ fn folder_with_a_file() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Asserts that the file is the one from before, and that nothing else is in its folder.
+/// Asserts that the file is unchanged, and that its folder has no other file.
 #[track_caller]
 fn is_as_before(folder: &TempDir) {
     assert_eq!(names_in(folder), ["file"]);
@@ -155,7 +155,7 @@ fn a_link_stays_and_its_target_is_replaced() {
         well(short(flag, &first));
         assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
         is_whole(flag, &fs::read(&path).unwrap());
-        // Now it leads nowhere.
+        // Now the link leads to no file.
         fs::remove_file(&path).unwrap();
         well(short(flag, &first));
         assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
@@ -219,8 +219,8 @@ fn a_folder_that_does_not_exist() {
     assert_eq!(names_in(&folder), [""; 0]);
 }
 
-/// A file is refused if its mode forbids writing, or if the mode of its folder does: it stays as it
-/// is.
+/// A file is refused if its mode forbids writing, or if the mode of its folder does. The file is
+/// not changed.
 #[test]
 fn what_a_user_may_not_write() {
     let (folder, path) = folder_with_a_file();
@@ -286,7 +286,7 @@ fn a_run_that_fails_keeps_the_last_trace() {
     );
     assert!(run.err.starts_with(&warning), "{}", run.err);
     is_as_before(&folder);
-    // That is so.
+    // With `-` the trace is on standard output, up to the point at which the run failed.
     let output = stats_command(limited)
         .args(["--trace", "-"])
         .output()
@@ -298,7 +298,7 @@ fn a_run_that_fails_keeps_the_last_trace() {
     assert!(!err.contains("--trace"), "{err}");
 }
 
-/// What a run has found that did not come to its end is written beside a file that is there.
+/// The result of an incomplete run is written beside an existing file.
 #[test]
 fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
     for (flag, of_the_run) in [
@@ -327,7 +327,7 @@ fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
         assert_eq!(names_in(&folder), ["file", "file.partial"]);
         let partial = fs::read(folder.path().join("file.partial")).unwrap();
         assert!(partial.starts_with(of_the_run));
-        // A file of which nothing can be lost is written.
+        // A file is written if it is empty or does not exist, because then nothing can be lost.
         for before in [Some(""), None] {
             fs::remove_file(&path).unwrap();
             if let Some(text) = before {
@@ -354,7 +354,7 @@ fn an_ending_stays_at_the_end() {
     assert_eq!(names_in(&folder), ["a.good.html", "a.good.partial.html"]);
 }
 
-/// Each command with a flag that names a file which it reads.
+/// All commands with a flag that names a file which the command reads.
 #[test]
 fn what_a_command_reads_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -442,7 +442,7 @@ fn ctrl_c_keeps_the_last_trace() {
     is_as_before(&folder);
 }
 
-/// The command can do nothing when it is killed. So the same holds where it panics or aborts.
+/// A killed command cannot clean up. So the same holds if it panics or aborts.
 #[test]
 fn a_command_that_is_killed_leaves_nothing_behind() {
     for flag in FLAGS {
@@ -455,7 +455,7 @@ fn a_command_that_is_killed_leaves_nothing_behind() {
     }
 }
 
-/// A limit of the size of files is met as a full disk is: writing fails.
+/// Writing fails at the limit of the size of files, as it does on a full disk.
 #[test]
 fn a_disk_without_room_keeps_the_last_file() {
     for flag in FLAGS {
@@ -488,7 +488,7 @@ fn a_device_is_written_directly() {
         assert!(run.out.contains("\ndmaget: "), "{}", run.out);
         well(short(flag, Path::new("/dev/null")));
     }
-    // Where standard output is the same device, the result is printed there all the same.
+    // If standard output is the same device, the result is printed there, too.
     let null = || Stdio::from(fs::File::options().write(true).open("/dev/null").unwrap());
     let output = short("--trace", Path::new("/dev/null"))
         .stdout(null())
@@ -529,7 +529,7 @@ fn a_fifo_is_written_directly() {
     }
 }
 
-/// Nothing is measured meanwhile, and the command does not wait for ever.
+/// Nothing is measured before the reader comes, and the command does not wait for ever.
 #[test]
 fn a_fifo_that_no_program_reads() {
     let folder = tempfile::tempdir().unwrap();
@@ -549,7 +549,7 @@ fn a_fifo_that_no_program_reads() {
     }
 }
 
-/// A file that the shell has opened by `3> file`.
+/// The file was opened by the shell with `3> file`.
 #[test]
 fn what_is_open_is_written_directly() {
     for flag in FLAGS {
@@ -561,7 +561,7 @@ fn what_is_open_is_written_directly() {
     }
 }
 
-/// Only the trace is there. The result goes to standard error.
+/// Standard output has only the trace. The result goes to standard error.
 #[test]
 fn a_trace_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -600,7 +600,7 @@ fn a_reader_that_has_seen_enough_of_a_trace_is_no_error() {
     assert_eq!(run.code, Some(0), "{}", run.err);
 }
 
-/// Only that is there. The result goes to standard error.
+/// Standard output has only that file. The result goes to standard error.
 #[test]
 fn a_result_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -635,7 +635,7 @@ fn one_run_is_written_in_every_form() {
     for flag in ["--html", "--json", "--csv"] {
         is_whole(flag, &fs::read(path(&flag[2..])).unwrap());
     }
-    // Samples are in JSON, wherever that is.
+    // Samples are in JSON, wherever the JSON is written.
     well({
         let mut command = short("--json", &path("json"));
         command.arg("--samples");

@@ -1,5 +1,5 @@
-//! `--html FILE`: what a page is of. `output_files.rs` has what it shares with other flags that
-//! name a file.
+//! `--html FILE`: the pages of different commands. `output_files.rs` has the tests of all flags
+//! that name a file.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn with_page(arguments: &str, path: &Path) -> Run {
     Run::of(stats_command(arguments).arg("--html").arg(path))
 }
 
-/// How a message begins about a page that cannot be.
+/// The start of the message about a page that cannot be written.
 fn cannot(path: &Path) -> String {
     format!("error: --html: {} cannot be written: ", path.display())
 }
@@ -25,7 +25,7 @@ fn a_page_in_a_folder_that_does_not_exist() {
     let path = folder.path().join("missing/page.html");
     let why = "No such file or directory (os error 2)";
     let message = format!("{}{why}{WHERE}", cannot(&path));
-    // Everything would take a minute, and print what was measured.
+    // Without the refusal, everything would be measured, which takes a minute, and printed.
     with_page("", &path).refused(&message);
     assert!(!folder.path().join("missing").exists());
     let mut compare = crate::common::cellworks();
@@ -59,9 +59,9 @@ fn a_page_for_which_there_is_no_place_any_more() {
          disk that has room\n",
         path.display()
     );
-    // The computer may be too busy for the result to be trusted, too.
+    // If the computer is busy, the message about trust comes before.
     assert!(err.ends_with(&message), "{err}");
-    // What was measured is not lost.
+    // The result is printed.
     assert!(out.contains("\nmailbox: "), "{out}");
 }
 
@@ -98,11 +98,11 @@ fn a_page_is_replaced_when_there_is_another_one() {
         "{page}"
     );
     assert!(page.trim_end().ends_with("</html>"), "{page}");
-    // What a person sees at the terminal is there, too.
+    // The terminal has the result, too.
     assert!(run.out.contains("\nmailbox: "), "{}", run.out);
 }
 
-/// A link that leads nowhere yet is a file that does not exist, not one that may go.
+/// A link that leads to no file is a file that does not exist yet. It is not removed.
 #[cfg(unix)]
 #[test]
 fn a_page_behind_a_link() {
@@ -119,7 +119,7 @@ fn a_page_behind_a_link() {
 fn wrong_arguments_leave_no_page_and_keep_the_one_that_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    // Some are noticed before the file is tried out, and some after.
+    // Some of these mistakes are found before the file is opened, and some after.
     for arguments in ["-b 1k", "-f dmaget -b 5", "--matrix mailbox -b 4"] {
         assert_eq!(with_page(arguments, &path).code, Some(2));
         assert!(!path.exists(), "{arguments}");

@@ -14,12 +14,12 @@ const ONE_CPU: Shape = Shape {
     threads: 1,
 };
 
-/// A computer with one CPU, so that nothing depends on how many are here.
+/// A computer with one CPU, so that nothing depends on the number of CPUs of this computer.
 fn single() -> Tree {
     Tree::new(ONE_CPU, "A single")
 }
 
-/// What has the share of huge pages.
+/// The measurement or cell that has the share of huge pages.
 fn measured(report: &Value) -> &Value {
     match &report["memory_matrix"] {
         Value::Null => &list(report, "measurements")[0],

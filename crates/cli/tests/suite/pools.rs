@@ -1,11 +1,11 @@
-//! The programs of `cellworks run` that are tasks of a pool, as a process.
+//! The programs of `cellworks run` that use a pool of tasks, as a process.
 
 use crate::common::list;
 use crate::common::program::{json, measured_here, printed, run};
 use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
-/// The results of a name: their values with the parameters.
+/// The results with this name: their values and parameters.
 fn named<'v>(report: &'v Value, name: &str) -> Vec<(f64, &'v Value)> {
     let results = list(report, "results").iter();
     let named = results.filter(|result| result["name"] == name);
@@ -45,7 +45,8 @@ fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
     );
     assert_eq!(list(&report, "results")[0]["unit"], "s");
     assert_eq!(times[0].1["dicing"], "off");
-    // The largest is not factored, so there is nothing to compare with the matrix.
+    // The largest matrix is not factored, so there is no result that could be compared with the
+    // matrix.
     assert_eq!(named(&report, "residual").len(), 4);
     assert_eq!(named(&report, "steps_simulated").len(), 2);
     let (speedup, of) = named(&report, "speedup")[5];
@@ -162,7 +163,7 @@ fn programs_that_draw_write_a_file_for_each_picture() {
     assert_eq!(files(&frames), ["0001.png", "0002.png"]);
     let drawn = std::fs::read(frames.join("0001.png")).unwrap();
     assert!(drawn.starts_with(b"\x89PNG"), "{drawn:?}");
-    // The set is drawn the same by any number of tasks, and the file of the same name is replaced.
+    // Any number of tasks draws the same set. The file of the same name is replaced.
     printed(&format!(
         "mandelbrot --machine ps3 --iterations 20 --tasks 3 --workers 6 --quiet --png {png}"
     ));

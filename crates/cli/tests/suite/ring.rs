@@ -8,7 +8,7 @@ use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, has_ratio, list, skipped};
 use serde_json::{Value, json};
 
-/// A ring that is simulated in a moment.
+/// A ring whose simulation takes a moment.
 const SMALL: &str = "--machine ps3 --packet 512 --tasks 4 --runs 2 --rounds 5";
 
 fn command(arguments: &str) -> std::process::Command {
@@ -38,7 +38,7 @@ fn values(report: &Value, name: &str) -> Vec<(String, f64)> {
     named.map(value).collect()
 }
 
-/// The only value of a result about all mappings.
+/// The value of a result that is about all mappings together. There must be exactly one.
 #[track_caller]
 fn value(report: &Value, name: &str) -> f64 {
     match values(report, name).as_slice() {
@@ -251,13 +251,13 @@ fn a_computer_with_too_few_cpus() {
     );
 }
 
-/// A file of results in a folder of its own.
+/// A file of results in a new folder.
 struct Results(tempfile::TempDir);
 
 impl Results {
     const FILE: &str = "ring.jsonl";
 
-    /// Of [`SMALL`], with lines for its first three mappings, as Ctrl-C leaves it.
+    /// The file of [`SMALL`] with the results of its first three mappings, as it is after Ctrl-C.
     fn of_three() -> (Self, Value) {
         let this = Self(tempfile::tempdir().unwrap());
         let whole = this.resumed(SMALL).json();
@@ -291,7 +291,7 @@ impl Results {
         Run::of(&mut self.command(flags))
     }
 
-    /// Asserts that the file is refused so, and is as before.
+    /// Asserts that the file is refused with this message, and is unchanged.
     #[track_caller]
     fn refused(&self, flags: &str, message: &str) {
         let before = self.text();
@@ -447,7 +447,7 @@ fn each_pattern_has_its_exchange() {
         assert_eq!(list(&report, "mappings").len(), 6);
         best.push(value(&report, "best"));
     }
-    // Of four tasks each has one partner, or three.
+    // In one graph each of the four tasks has one partner, and in the other three.
     assert!(best[0] < best[1], "{best:?}");
 }
 
@@ -468,7 +468,7 @@ fn a_graph_is_run_with_packets_of_its_volumes() {
     assert_eq!(report["program"], "chain.txt");
     assert_eq!(report["sweep"]["tasks"], 4);
     assert_eq!(list(&report, "mappings").len(), 6);
-    // The large packets alone take as long.
+    // The large packets alone take the same time.
     let pair = graph("pair.txt", "0 1 5\n");
     let [chain_ns, pair_ns] = [&report, &run(&pair, "16k")].map(|report| value(report, "best"));
     assert!(

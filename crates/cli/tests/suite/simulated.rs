@@ -1,7 +1,7 @@
 //! `cellworks stats --machine`: simulated machines as a process.
 //!
-//! Numbers of iterations are small, because tests are built without optimization. Nothing here
-//! says how long something should take on a Cell.
+//! The numbers of iterations are small, because tests are built without optimization. No test here
+//! asserts the time of an operation on a Cell.
 
 use std::fs;
 use std::path::Path;
@@ -14,14 +14,14 @@ fn qs20(arguments: &str) -> Run {
     stats(&format!("--machine qs20 {arguments}"))
 }
 
-/// What a run says that measured without any doubt or complaint.
+/// The output of a run that measured and printed no message.
 #[track_caller]
 fn measured(run: &Run) -> &str {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
     &run.out
 }
 
-/// Its JSON.
+/// The JSON of such a run.
 #[track_caller]
 fn json(arguments: &str) -> Value {
     let run = qs20(&format!("{arguments} --format json"));
@@ -37,7 +37,7 @@ fn only_measurement(report: &Value) -> &Value {
     measurement
 }
 
-/// One of the paper's example command lines (section 3.1), with as few iterations as `-i` says.
+/// One of the paper's example command lines (section 3.1), with the number of iterations in `-i`.
 #[track_caller]
 fn example(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -45,7 +45,7 @@ fn example(line: &str) {
         let at = words.iter().position(|word| *word == flag)?;
         Some(words[at + 1].parse::<u64>().unwrap())
     };
-    // Several SPEs put to one buffer in some of them.
+    // In some of the examples several SPEs put to one buffer, which is a hazard.
     let report = json(&format!("{line} --hazards off"));
     let measurement = only_measurement(&report);
     assert_eq!(
@@ -126,7 +126,7 @@ fn results_name_nothing_that_the_machine_does_not_have() {
         let names = results.map(|result| result["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
-    // No SPE sleeps, so none is woken; and any table is memory, as there are no caches.
+    // No SPE sleeps, so none is woken. There are no caches, so a table of any size is in memory.
     assert_eq!(results("-f wakeup"), ["word_one_way_ns"]);
     assert_eq!(
         results("-f chase -b 16k --hazards off"),
@@ -167,7 +167,7 @@ fn a_report_says_what_was_simulated() {
     assert!(measured(&csv).lines().count() == 2, "{}", csv.out);
 }
 
-/// Apart from the time at which the run ended.
+/// The results are the same but for the time at which the run ended.
 #[test]
 fn two_runs_say_the_same() {
     for arguments in [
@@ -266,7 +266,7 @@ fn puts_to_a_shared_buffer_are_a_hazard() {
     measured(&qs20(&puts.replace("-n 2", "-N 2")));
 }
 
-/// On a machine whose local stores hold 16 KB.
+/// The machine has local stores of 16 KB.
 #[test]
 fn what_does_not_fit_in_a_local_store_is_refused() {
     stats("--machine scc -f dmaget -b 16k").refused(
@@ -474,7 +474,7 @@ fn a_machine_whose_description_is_not_there() {
     }
 }
 
-/// What a limit leaves unmeasured is hundreds of things for one reason.
+/// If a limit prevents hundreds of measurements, the reason is printed once.
 #[test]
 fn a_limit_on_everything_is_said_in_few_lines() {
     let run = qs20("--limit 1us");
@@ -490,10 +490,10 @@ fn a_limit_on_everything_is_said_in_few_lines() {
     assert!(last.ends_with(" more: the run ended before"), "{last}");
 }
 
-/// One-way times between cores that a program measured by compare-and-swap.
+/// Files of one-way times between cores, which a program has measured by compare-and-swap.
 const MEASURED: [&str; 2] = ["apple-m1-pro.csv", "made-up"];
 
-/// A matrix of 6 cores with ways of 15 to 600 ns.
+/// A matrix of 6 cores with times of 15 to 600 ns.
 fn made_up() -> String {
     let rows = (0..6).map(|row| {
         let times = (0..6).map(|column| match column < row {

@@ -1,29 +1,29 @@
-//! `cellworks stats` as a process, on whatever computer this is.
+//! `cellworks stats` as a process, on any computer.
 //!
-//! What this computer has is asked once, of the command itself, so that the tests hold with one CPU
-//! and with many, with one NUMA node and with several.
+//! The command itself is asked once for the parts of this computer. So the tests pass with one CPU
+//! and with many, and with one NUMA node and with several.
 
 use std::sync::LazyLock;
 
 use crate::common::{list, skipped, stats, stats_command};
 use serde_json::Value;
 
-/// The JSON that the arguments give.
+/// The JSON of a run with these arguments.
 #[track_caller]
 fn json(arguments: &str) -> Value {
     stats(&format!("{arguments} --quiet --format json")).json()
 }
 
-/// Why there is nothing to see of SPEs together.
+/// The reason why nothing is measured between SPEs.
 const ONE_SPE: &str = "it takes two SPEs, and this computer has one CPU";
 
-/// What this computer has.
+/// The parts of this computer.
 struct Here {
     name: String,
-    /// What its first SPE is called.
+    /// The name of its first SPE.
     first: String,
     spes: usize,
-    /// How many SPEs each Cell has.
+    /// The number of SPEs of each Cell.
     cells: Vec<usize>,
     modules: usize,
 }
@@ -56,7 +56,7 @@ impl Here {
         }
     }
 
-    /// The errors that say that this computer has not so many SPEs, not this Cell, not this module.
+    /// The errors about a number of SPEs, a Cell, or a module that this computer does not have.
     fn too_many_spes(&self, flag: &str, asked: usize) -> String {
         format!(
             "error: {flag}: {asked} CPUs: {} has {}; use {}\n",
@@ -79,8 +79,9 @@ impl Here {
     }
 }
 
-/// One of the paper's example command lines, with fewer iterations: how many SPEs it names, by
-/// which flag, in which Cell and memory module, and whether between SPEs.
+/// One of the paper's example command lines with fewer iterations, and what its result must have:
+/// the number of SPEs and the flag with that number, the Cell, the memory module, and whether it is
+/// between SPEs.
 #[track_caller]
 fn example(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -161,7 +162,7 @@ fn the_papers_examples_of_atomic_operations() {
     example("-f fetchset -N 6 -t 2k -i 100 -c 1 -m 1 -b 128");
 }
 
-/// The paper's examples scaled to one SPE, one Cell and one module, which every computer has.
+/// The paper's examples for one SPE, one Cell and one module, which every computer has.
 #[test]
 fn every_function_prints_a_result_on_every_computer() {
     let functions = "mkthread mailbox signal dmaget dmaput dmaout dmalistget dmalistput fetchadd \
@@ -685,7 +686,7 @@ fn several_functions_are_measured_in_one_run() {
     let both = measured("-f signal -f mailbox -f signal -i 3 -n 2");
     let each = ["signal", "mailbox"].map(|function| measured(&format!("-f {function} -i 3 -n 2")));
     assert_eq!(both, each.concat());
-    // Each is steady after some rounds.
+    // Each becomes steady after some rounds.
     assert_eq!(measured("-f signal -f mailbox").len(), 2);
     refused(
         "--machine qs20 -f dmaget -f mailbox -b 2k",

@@ -1,4 +1,4 @@
-//! Sweeps that are divided over processes, kept in files and merged.
+//! Sweeps that are divided over processes, whose results are kept in files and merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::common::{Run, cellworks, list, skipped};
 
-/// Six runs, and conclusions that need several of them.
+/// Six runs. Some of their conclusions need several runs.
 const SWEEP: &str = "run knn --machine qs22 --spes 1-3 --points 60,90";
 
 fn run(folder: &TempDir, arguments: &str) -> Run {
@@ -22,7 +22,7 @@ fn command(folder: &TempDir) -> Command {
     command
 }
 
-/// The JSON of a whole sweep that ended well, without the block about this computer.
+/// The JSON of a complete sweep, without the part about this computer.
 #[track_caller]
 fn whole(run: &Run) -> Value {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -55,7 +55,7 @@ fn merged_shares_are_what_one_process_finds() {
     let folder = tempfile::tempdir().unwrap();
     let expected = whole(&run(&folder, &format!("{SWEEP} --format json")));
     two_shares(&folder);
-    // In any order.
+    // The files may be in any order.
     let merge = "merge run-knn.2-of-2.jsonl run-knn.1-of-2.jsonl";
     let merged = run(&folder, &format!("{merge} --format json"));
     assert_eq!(whole(&merged), expected);
@@ -137,7 +137,7 @@ fn the_environment_divides_a_sweep_of_several_steps() {
         "{}",
         share.err
     );
-    // One step is one task's.
+    // A sweep of one step is not divided. The task simulates it, and prints the result.
     let one = "run knn --machine qs22 --spes 1 --points 60";
     let alone = Run::of(command(&folder).args(one.split_whitespace()).envs(slurm));
     assert!(alone.out.contains("knn: block points"), "{}", alone.err);
@@ -177,7 +177,8 @@ fn a_run_goes_on_from_its_file() {
     assert_eq!(run(&folder, &kept).out, expected);
     let file = folder.path().join("all.jsonl");
     let text = fs::read_to_string(&file).unwrap();
-    // As if it had ended after three steps, of which the first has found something else.
+    // The file is that of a run that ended after three steps, with another result of the first
+    // step.
     let mut lines: Vec<String> = text.lines().take(4).map(str::to_owned).collect();
     let mut first: Value = serde_json::from_str(&lines[1]).unwrap();
     first["found"][0][1] = json!(12_345.0);
@@ -192,7 +193,7 @@ fn a_run_goes_on_from_its_file() {
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 7);
 }
 
-/// Asserts that files are refused with a message about one of them, and are as before.
+/// Asserts that files are refused with a message about one of them, and are unchanged.
 #[track_caller]
 fn refused(folder: &TempDir, arguments: &str, message: &str) {
     let before = contents(folder.path());

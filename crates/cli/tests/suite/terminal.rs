@@ -1,4 +1,4 @@
-//! What the command does to whoever reads its output: closed pipes, terminals, Ctrl-C.
+//! The command at a terminal: closed pipes, messages, the progress bar, and Ctrl-C.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -17,7 +17,7 @@ fn cellworks(arguments: &str) -> Command {
     command
 }
 
-/// `cellworks run` with these arguments, to be run.
+/// The command `cellworks run` with these arguments, before it is started.
 fn program(arguments: &str) -> Command {
     let mut command = crate::common::cellworks();
     command.arg("run").args(arguments.split_whitespace());
@@ -50,7 +50,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8(output.stderr).unwrap();
-    // The computer may be too busy for the result to be trusted, too.
+    // If the computer is busy, the message about trust comes before.
     assert!(
         err.ends_with(
             "error: the result could not be written: No space left on device (os error 28); print \
@@ -60,12 +60,12 @@ fn a_result_that_cannot_be_written_is_an_error() {
     );
 }
 
-/// There is nobody to warn then, and that is no reason not to measure.
+/// There is no reader of a warning, but the command measures all the same.
 #[test]
 fn warnings_that_cannot_be_written_change_nothing() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = cellworks("-f mailbox -i 10").stderr(full).output().unwrap();
-    // A busy computer makes it 3. A number that cannot be true would make it 1.
+    // On a busy computer the exit code is 3. For a number that cannot be true it would be 1.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("\nmailbox: "), "{out}");
@@ -87,12 +87,12 @@ fn ctrl_c_ends_it_with_130() {
     }
 }
 
-/// Runs a command on a terminal until one of `texts` was shown there, and presses Ctrl-C then.
-/// Returns the JSON, which says that it is not complete, and all that was shown.
+/// Runs a command on a terminal until the terminal has shown one of `texts`, and then presses
+/// Ctrl-C. Returns the JSON, which is marked as incomplete, and everything that was shown.
 #[track_caller]
 fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
     let (mut person, terminal) = terminal();
-    // A file, because nobody reads a pipe meanwhile.
+    // The JSON goes to a file, because a pipe would not be read during the run.
     let json = tempfile::NamedTempFile::new().unwrap();
     command.stdout(json.reopen().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
@@ -112,15 +112,15 @@ fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
     (report, shown)
 }
 
-/// Everything, interrupted when its first measurements are finished: all of them are printed and on
-/// the page, and what was not measured is named.
+/// The measurement of everything is interrupted after its first measurements. All finished ones are
+/// printed and on the page, and the others are named.
 #[test]
 fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("p.html");
     let mut command = cellworks("--format json --html");
     command.arg(&html);
-    // The third function that is measured, or a later one.
+    // This shows the third measured function, or a later one.
     let (report, shown) = interrupted(command, &["signal, ", "dmaget ", "dmaput "]);
     let measured = list(&report, "measurements");
     let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
@@ -144,7 +144,7 @@ fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     is_clean(&shown);
 }
 
-/// A program with hundreds of runs, interrupted after the first two: those that were finished are
+/// A program with hundreds of runs is interrupted after the first two. The finished runs are
 /// printed and on the page, and the others are named.
 #[test]
 fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
@@ -179,8 +179,8 @@ fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
     is_clean(&shown);
 }
 
-/// The fourth run computes for an hour, so Ctrl-C prints in its place what the first three have
-/// found.
+/// The fourth run computes for an hour, so the thread of Ctrl-C prints the results of the first
+/// three.
 #[test]
 fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     let command =
@@ -200,8 +200,8 @@ fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     is_clean(&shown);
 }
 
-/// Thousands of simulations, most of them for the curves of a page: those that were finished are in
-/// the report, and what could not be compared is named.
+/// Thousands of simulations, most of which are for the curves of a page, are interrupted. The
+/// finished ones are in the report, and the comparisons without a result are named.
 #[test]
 fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();
@@ -211,7 +211,7 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
         .args(["reproduce", "--format", "json", "--html"])
         .arg(&html);
     command.env("TERM", "xterm");
-    // Any number but 0 that the bar may show first.
+    // The bar may first show any number but 0.
     let (report, shown) = interrupted(command, &["1/", "2/", "3/", "4/", "5/", "6/", "7/"]);
     assert_eq!(report["trust"]["trustworthy"], true);
     let missing = list(&report, "results")
@@ -228,8 +228,8 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     is_clean(&shown);
 }
 
-/// A search for a placement shows the cost so far, and prints the best placement when it ends
-/// early.
+/// A search for a placement shows the present cost, and prints the best placement when it is
+/// interrupted.
 #[test]
 fn ctrl_c_in_a_search_keeps_the_best_placement() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn ctrl_c_in_a_search_keeps_the_best_placement() {
     is_clean(&shown);
 }
 
-/// A matrix of 2016 pairs has those that were measured before somebody pressed Ctrl-C.
+/// An interrupted matrix of 2016 pairs has the pairs that were measured before Ctrl-C.
 #[test]
 fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
     let shape = Shape {
@@ -269,7 +269,7 @@ fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
     let tree = Tree::new(shape, "A processor of 64 CPUs");
     let mut command = cellworks("--matrix mailbox --full --format json");
     command.env("CELLWORKS_FSROOT", tree.root());
-    // Once all pairs are counted, at least one was measured.
+    // When the bar shows the number of all pairs, at least one pair was measured.
     let (report, shown) = interrupted(command, &["/2016 "]);
     let matrix = &report["matrices"][0];
     let measured = matrix["pairs_measured"].as_u64().unwrap();
@@ -284,7 +284,7 @@ fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
     is_clean(&shown);
 }
 
-/// Asserts that the bar is gone and the cursor there.
+/// Asserts that the bar was removed and the cursor is visible.
 #[track_caller]
 fn is_clean(shown: &str) {
     let shown_again = shown.rfind("\x1b[?25h");

@@ -1,4 +1,4 @@
-//! What parts of a machine are called, which CPUs are used, and how results are laid out.
+//! The names of the parts of a machine, the CPUs that are used, and the layout of results.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const TWO_SOCKETS: Shape = Shape {
     threads: 1,
 };
 
-/// The words of a Cell in a text, but for names of values.
+/// The words of a Cell in a text. The names of values do not count.
 fn words_of_a_cell(text: &str) -> Vec<&str> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
     let of_a_cell = [
@@ -56,7 +56,7 @@ fn a_computer_has_the_words_of_computers_and_a_cell_those_of_a_cell() {
         [""; 0]
     );
     assert!(body.contains("main thread on CPU 1"), "{body}");
-    // Names are the same for all machines.
+    // The names in JSON are the same for all machines.
     let json = fs::read_to_string(json).unwrap();
     for name in [
         "\"spes\"",
@@ -91,7 +91,7 @@ fn cpus_can_be_chosen() {
     ] {
         assert!(run.out.contains(text), "{text}: {}", run.out);
     }
-    // An example keeps them.
+    // The example in an error keeps the chosen CPUs.
     stats_on(&tree, "--cpus 3 -f mailbox -n 2").refused(
         "error: -n: 2 CPUs: A processor has 1; use 1\n  example: cellworks stats --cpus 3 -f mailbox -n 1\n",
     );

@@ -1,4 +1,4 @@
-//! Private buffers or a shared one.
+//! Compares private buffers with a shared one.
 
 use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
@@ -11,7 +11,7 @@ pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths; otherwise they are times.
+    /// Whether the values are bandwidths. If not, they are times.
     are_rates: bool,
     /// How much better private buffers are.
     private_is: Compared,

@@ -6,8 +6,8 @@ use crate::figures::{plain, size, time};
 use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
-/// The best places for SPEs that exchange data: a sentence for each distance that is best for
-/// something, and one for what does not depend on the distance.
+/// A sentence for each distance at which something is fastest, and one for the primitives whose
+/// times do not depend on the distance.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -103,7 +103,7 @@ fn where_pairs_sit(class: &str) -> String {
     format!("{preposition} the same {place}")
 }
 
-/// The same in a sentence that named nearer pairs before.
+/// The name of a class of pairs within a sentence that has named nearer pairs before.
 fn where_others_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "to an SPE in the other Cell".to_owned();

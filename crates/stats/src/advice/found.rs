@@ -31,7 +31,7 @@ impl Run<'_> {
         self.all(function, holds).find_map(Value::time)
     }
 
-    /// An exchange of words with an SPE of a Cell.
+    /// The time of an exchange of words with an SPE of a Cell.
     pub fn exchange(&self, word: Function, between: Between, cell: usize) -> Option<Value> {
         let spes = if between == Between::SpeSpe { 2 } else { 1 };
         self.median(word, |p| {
@@ -50,8 +50,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The latency of main memory when no other SPE uses it, and its longest latency while other
-    /// SPEs copy it, with the number of those.
+    /// The latency of main memory while no other SPE uses it, and its longest latency while other
+    /// SPEs copy memory, with the number of these SPEs.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")

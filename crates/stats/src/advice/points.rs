@@ -7,10 +7,10 @@ use crate::report::Measurement;
 /// A bandwidth of at least this share of the best one is nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
-/// A time or a bandwidth, at a size in bytes or at a number of something.
+/// A size in bytes, or a number of something, with its time or bandwidth.
 pub(super) type Point = (usize, Value);
 
-/// The point with the least value; the first of several.
+/// The point with the least value. If there are several, the first one.
 ///
 /// # Panics
 ///
@@ -22,7 +22,7 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// The point with the greatest value; the first of several.
+/// The point with the greatest value. If there are several, the first one.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! How much to move at a time.
+//! Advice about the size of blocks.
 
 use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
 
@@ -10,7 +10,7 @@ use crate::figures::size;
 /// The most that one DMA command moves (section 3.1.4). Larger blocks take several.
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
-/// The sizes from which and up to which the bandwidth of one command is near the best.
+/// The sizes between which the bandwidth of one command is near the best.
 pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recommendation> {
     if sizes.len() < 2 {
         return None;

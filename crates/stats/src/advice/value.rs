@@ -12,7 +12,7 @@
 
 use crate::report::Measurement;
 
-/// Numbers that are less than this factor apart count as equal: it is not worth while to rearrange
+/// Numbers that are less than this factor apart count as equal. It is not worth while to rearrange
 /// a program for less, and two runs may differ by half of it.
 pub(super) const DIFFERS: f64 = 1.1;
 
@@ -20,7 +20,7 @@ pub(super) const DIFFERS: f64 = 1.1;
 /// Without an interval both ends are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
-    /// The number itself: finite and above 0.
+    /// The number itself, which is finite and above 0.
     pub is: f64,
     pub low: f64,
     pub high: f64,
@@ -40,7 +40,7 @@ pub(super) enum Compared {
 }
 
 impl Compared {
-    /// How many times the other it is, if it is more.
+    /// The ratio of this value to the other one, if it is greater.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -48,7 +48,7 @@ impl Compared {
         }
     }
 
-    /// How many times this one the other is, if this is less.
+    /// The ratio of the other value to this one, if this one is less.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),
@@ -57,11 +57,11 @@ impl Compared {
     }
 }
 
-/// How many times as good one way of doing something is as the other, if it clearly is better.
+/// The factor by which one way of doing something is better than another, if it clearly is.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
-    /// A number without an interval; `None` if it is not finite or not above 0.
+    /// A number without an interval. `None` if it is not finite or not above 0.
     pub fn exactly(is: f64) -> Option<Self> {
         (is.is_finite() && is > 0.0).then_some(Self {
             is,
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// Compares this value with another.
+    /// Compares this value with another one.
     pub fn beside(self, other: Self) -> Compared {
         if self.clearly_above(other) {
             Compared::More(self.is / other.is)
@@ -142,7 +142,8 @@ impl Value {
         high - low
     }
 
-    /// The ends of the interval, extended to the number itself: a bandwidth may lie outside.
+    /// The ends of the interval, extended to the number itself, because a bandwidth may lie outside
+    /// of its interval.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }

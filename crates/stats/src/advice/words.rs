@@ -1,4 +1,4 @@
-//! Sentences about several things at once.
+//! Puts several facts into one sentence.
 
 use super::value::{Compared, Gain};
 use crate::figures::size;
@@ -14,8 +14,8 @@ pub(super) struct Recommendation {
     pub figures: String,
 }
 
-/// A sentence for each piece of advice, with all operations that it is for: if it is the same for
-/// gets and for puts, there is one sentence.
+/// A sentence for each recommendation. Recommendations that are alike for gets and for puts share
+/// one sentence.
 pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     let mut groups: Vec<Vec<Recommendation>> = Vec::new();
     for one in all {
@@ -41,7 +41,7 @@ pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// A range of times. If both are written alike, it is one time.
+/// A range of times. If both ends have the same text, it is one time.
 pub(super) fn range(from: String, to: &str) -> String {
     if from == to {
         from
@@ -50,8 +50,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// The size at which one way of doing something gains most over another one: its index, how many
-/// times as good it is there, and in words all the sizes at which it is better.
+/// The size at which one way of doing something gains most over another one: its index, the factor,
+/// and a text with all sizes at which it is better.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains
@@ -66,12 +66,13 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// The places at which something is known to be true, in words. If it is known to be false nowhere
-/// between the first and the last, these two are enough; otherwise each is named.
+/// A text with the places at which a statement is known to be true. If it is known to be false at
+/// no place between the first and the last, the text has only these two. Otherwise it has each
+/// place.
 ///
 /// # Panics
 ///
-/// If it is true nowhere.
+/// If the statement is true at no place.
 fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))
@@ -86,7 +87,7 @@ fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// Names with commas, and `and` before the last.
+/// The names with commas, and `and` before the last one.
 pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -95,7 +96,7 @@ pub(super) fn listed(names: &[String]) -> String {
     }
 }
 
-/// `1 SPE`, `2 SPEs`.
+/// A number with a noun: `1 SPE`, `2 SPEs`.
 pub(super) fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),

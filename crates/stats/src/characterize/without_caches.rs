@@ -6,13 +6,13 @@ use cellworks_machine::{CellId, ModuleId, Topology};
 use crate::request::{Count, Request};
 use crate::settings::Settings;
 
-/// Numbers of SPEs in the paper's figures.
+/// The numbers of SPEs in the paper's figures.
 const SPES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// The sizes of blocks, up to what one DMA command moves.
+/// The sizes of blocks, up to the largest that one DMA command moves.
 const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
-/// The sizes of blocks that are copied from memory to memory: less than a tile, and many tiles.
+/// The sizes of blocks that are copied from memory to memory, from less than a tile to many tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
 /// The size of the table of pointers. There are no caches, so every size has the same latency. The
@@ -29,7 +29,7 @@ pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Every size by one SPE, and the largest by several.
+/// Every size with one SPE, and the largest size also with several.
 pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     let by_one = COPY_BYTES.map(|bytes| request.with_block(bytes));
     let by_several = numbers(all).skip(1).map(|spes| Request {

@@ -71,8 +71,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The loops of each SPE, and the balance of each variable: what all operations wrote minus what
-/// they read.
+/// The loops of each SPE, and the balance of each variable, which is the sum of all that operations
+/// wrote minus all that they read.
 fn loops_and_balances(
     results: Vec<(Vec<TimedLoop>, u32)>,
     layout: Layout,
@@ -92,7 +92,8 @@ fn loops_and_balances(
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// The loops of the same SPEs on variables at the same places, by the processor's own instructions.
+/// The loops of the same SPEs on variables at the same offsets, with the processor's own
+/// instructions.
 fn bare<M: CellMachine>(
     machine: &M,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! `copy`: a block of main memory to another place in main memory. The paper does not have it. Half
-//! of a copy is moving blocks in by DMA, and the other half moving them out.
+//! `copy`: copies a block of main memory to another place in main memory. The paper does not have
+//! it. Half of a copy moves blocks in by DMA, and the other half moves them out.
 //!
 //! ```text
 //!   source  ── stream ──►  a tile to read   ─┐

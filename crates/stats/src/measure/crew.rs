@@ -35,18 +35,18 @@ const WAKE_UP_NS: u64 = 50_000;
 /// wake. This is an estimate: an SPE that gets its words later starts at once.
 const SEND_NS: u64 = 5_000;
 
-/// The length of a warm-up if the user gave none.
+/// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
 /// A round takes this part of the time for all rounds. The rounds that an interval needs fit into
 /// half of the time, and the other half is for more rounds if those do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit; the last visit may have more. Three visits together have the rounds
-/// that an interval needs.
+/// The rounds of each visit but the last one, which may have more. Three visits together have the
+/// rounds that an interval needs.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which limits the memory for their samples. There can be more only if rounds get
+/// The most rounds, which limits the memory for their samples. It is only reached if rounds become
 /// ever shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
@@ -211,7 +211,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         crew.dismiss()
     }
 
-    /// An error if a program has failed; then the crew needs no more words.
+    /// An error if a program has failed. Then the crew gets no more words.
     pub fn check(&self) -> Result<(), Stopped> {
         match self.members.iter().any(|member| member.failed) {
             true => Err(Stopped),

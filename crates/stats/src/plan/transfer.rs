@@ -25,7 +25,7 @@ pub(crate) struct TransferTask {
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
 /// All elements of a list must be between two multiples of 4 GiB, because they share the upper half
-/// of their effective addresses. Memory of less than 4 GiB is allocated that way.
+/// of their effective addresses. A machine allocates memory of less than 4 GiB in this way.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;

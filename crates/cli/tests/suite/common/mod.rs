@@ -1,10 +1,10 @@
-//! What the tests of the command share.
+//! Helpers that all tests of the command share.
 //!
-//! Tests run side by side, and beside whatever else this computer does, so the command may rightly
-//! find that its measurement was disturbed, or its numbers are uncertain. [`Run::measured`] and
-//! [`Run::json`] take that as an answer, if it is said as it should be; so tests whose subject is
-//! not trust hold on a busy computer, too. A number that cannot be true ends the command with
-//! another exit code and message, and so fails them.
+//! Tests run in parallel, and other programs may run on the computer. So the command may be right
+//! that its measurement was disturbed, or that its numbers are uncertain. [`Run::measured`] and
+//! [`Run::json`] accept this if the command reports it as it should. So tests of other subjects
+//! also pass on a busy computer. A number that cannot be true ends the command with another exit
+//! code and message, and so fails them.
 
 pub mod program;
 #[path = "../../../../../tests/skipped.rs"]
@@ -26,20 +26,20 @@ use serde_json::Value;
 pub use skipped::skipped;
 use tree::Tree;
 
-/// What stands before the reasons why numbers cannot be trusted.
+/// The line before the reasons why numbers cannot be trusted.
 const DOUBT: &str = "error: measured, but not trustworthy:\n";
 
-/// The variable that names the files of another computer.
+/// The variable with the folder of another computer's files.
 const FSROOT: &str = "CELLWORKS_FSROOT";
 
-/// What is said of numbers of this computer that stand under the name of another one.
+/// The message about numbers of this computer in a report that has the name of another one.
 const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSROOT to measure this \
                        computer, or measure on the other one";
 
-/// The command, with no wish about colours in its environment.
+/// The command, without variables for colours in its environment.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
-    // The tests may be a task of a cluster themselves.
+    // The tests may run as a task of a cluster, whose variables the command would read.
     for name in [
         "SLURM_ARRAY_TASK_ID",
         "SLURM_STEP_ID",
@@ -57,7 +57,7 @@ pub fn cellworks() -> Command {
     command
 }
 
-/// `cellworks stats` with these arguments, to be run.
+/// The command `cellworks stats` with these arguments, before it is started.
 pub fn stats_command(arguments: &str) -> Command {
     let mut command = cellworks();
     command.arg("stats").args(arguments.split_whitespace());
@@ -74,12 +74,12 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
     Run::of(stats_command(arguments).env(FSROOT, tree.root()))
 }
 
-/// The user `nobody` on most systems, who may do nothing special.
+/// The number of the user `nobody` on most systems, which has no privileges.
 pub const ORDINARY_USER: u32 = 65_534;
 
-/// Has the command run as a user whom the modes of files bind, which root is not: the folder and
-/// its files become that user's. False where that is not possible; then it has said so, as
-/// [`skipped`] does.
+/// Lets the command run as a user without privileges, to whom the folder and its files then belong.
+/// The modes of files do not bind root. Returns false if that is not possible. Then it has printed
+/// that, as [`skipped`] does.
 #[track_caller]
 pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let closed = tempfile::tempdir().unwrap();
@@ -106,13 +106,13 @@ pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     is_possible
 }
 
-/// What a run of the command left behind.
+/// The result of a run of the command.
 #[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
-    /// Whether the machine was one that is described in files.
+    /// Whether the machine was described in files.
     pub is_foreign: bool,
 }
 
@@ -126,7 +126,7 @@ impl Run {
         }
     }
 
-    /// Why the numbers cannot be trusted, if that is what the command ended with.
+    /// The reasons why the numbers cannot be trusted, if the command ended with them.
     fn doubts(&self) -> Option<Vec<&str>> {
         let (_, reasons) = self.err.split_once(DOUBT)?;
         Some(
@@ -137,8 +137,8 @@ impl Run {
         )
     }
 
-    /// Asserts that it measured what it could: exit code 0, or 3 if it says that and why the
-    /// numbers cannot be trusted. Returns what else it said.
+    /// Asserts that the command measured: its exit code is 0, or it is 3 and the message has the
+    /// reasons why the numbers cannot be trusted. Returns the rest of the messages.
     #[track_caller]
     pub fn measured(&self) -> &str {
         let doubts = self.doubts();
@@ -149,7 +149,7 @@ impl Run {
         self.err.split(DOUBT).next().unwrap()
     }
 
-    /// Asserts that it measured, and that its JSON says the same about trust as its exit code.
+    /// Asserts that the command measured, and that its JSON and its exit code agree about trust.
     #[track_caller]
     pub fn json(&self) -> Value {
         self.measured();
@@ -172,8 +172,8 @@ impl Run {
         report
     }
 
-    /// The JSON that it printed, however it ended. All JSON has to agree with the published schema,
-    /// and to have no field that is not in it.
+    /// The JSON that the command printed, however it ended. The JSON must fit the published schema,
+    /// and have no field that is not in the schema.
     #[track_caller]
     pub fn report(&self) -> Value {
         static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
@@ -190,7 +190,7 @@ impl Run {
         report
     }
 
-    /// Asserts that it was refused before anything was measured.
+    /// Asserts that the command was refused before anything was measured.
     #[track_caller]
     pub fn refused(&self, message: &str) {
         assert_eq!(

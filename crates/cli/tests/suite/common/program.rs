@@ -1,4 +1,4 @@
-//! Running programs by `cellworks run`.
+//! Runs programs with `cellworks run`.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub fn run(arguments: &str) -> Run {
     Run::of(&mut command)
 }
 
-/// What a run on a simulated machine prints.
+/// The output of a run on a simulated machine.
 #[track_caller]
 pub fn printed(arguments: &str) -> String {
     let run = run(arguments);
@@ -19,7 +19,7 @@ pub fn printed(arguments: &str) -> String {
     run.out
 }
 
-/// The same as JSON, which fits the schema.
+/// The same run with JSON, which fits the schema.
 #[track_caller]
 pub fn json(arguments: &str) -> Value {
     let object = serde_json::from_str(&printed(&format!("{arguments} --format json"))).unwrap();
@@ -36,7 +36,7 @@ pub fn json(arguments: &str) -> Value {
 #[track_caller]
 pub fn measured_here(arguments: &str) -> String {
     let run = run(&format!("{arguments} --format csv --quiet"));
-    // What else runs here meanwhile may spoil the times, but not the results.
+    // Other programs may disturb the times, but not the results.
     assert_eq!(run.measured(), "");
     assert!(
         run.out.starts_with("program,name,value,unit,"),

@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Waits until the process handles SIGINT: bit 1 of the mask of caught signals.
+/// Waits until the process has a handler of SIGINT, which is bit 1 of the mask of caught signals.
 pub fn wait_for_handler(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
     let patience = Instant::now() + Duration::from_secs(60);
@@ -25,18 +25,19 @@ pub fn wait_for_handler(child: &Child) {
 }
 
 pub fn interrupt(child: &Child) {
-    // SAFETY: `kill` touches no memory; the child was not waited for, so the id is still its own.
+    // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
+    // it.
     let sent = unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     assert_eq!(sent, 0);
 }
 
-/// A new terminal: the end that a person sits at, and the end that a program has.
+/// A new terminal: the end for a person, and the end for a program.
 pub fn terminal() -> (File, OwnedFd) {
-    // It does not know its size.
+    // The terminal does not know its size.
     terminal_of(0)
 }
 
-/// As [`terminal`], with this number of columns.
+/// Like [`terminal`], with this number of columns.
 pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut person, mut program) = (-1, -1);
     let (name, settings) = (std::ptr::null_mut(), std::ptr::null());
@@ -47,28 +48,30 @@ pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
         ws_ypixel: 0,
     };
     let size = &raw const size;
-    // SAFETY: both descriptors are valid for writes, the size for reads, and null asks for the
-    // defaults of the rest.
+    // SAFETY: both descriptors are valid for writes, and the size for reads. Null requests the
+    // defaults of the other settings.
     let made = unsafe { libc::openpty(&raw mut person, &raw mut program, name, settings, size) };
     assert_eq!(made, 0);
-    // SAFETY: `openpty` made both descriptors, and nobody else has them.
+    // SAFETY: `openpty` made both descriptors, and no other code has them.
     unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(program)) }
 }
 
-/// Everything that arrives until nobody has the program's end any more.
+/// Everything that arrives until no process has the program's end open.
 pub fn read_all(mut person: File) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
-    // A terminal without a program's end reads as an error, EIO, on Linux.
+    // On Linux, reading fails with EIO when no process has the program's end open.
     while let Ok(count @ 1..) = person.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..count]);
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads until one of `texts` was shown; returns all that was. Fails if the program ends before.
+/// Reads until the terminal has shown one of `texts`. Returns everything that it has shown. Fails
+/// if the program ends before.
 ///
-/// A bar is not drawn each time that it changes, so one text of many may never be seen.
+/// Several texts are given, because a progress bar is not drawn at each change, so one of them may
+/// never be shown.
 #[track_caller]
 pub fn read_until(person: &mut File, texts: &[&str]) -> String {
     let mut shown = String::new();

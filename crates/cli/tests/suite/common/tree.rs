@@ -5,17 +5,17 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// What a computer is made of.
+/// The parts of a computer.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    /// Sockets, each with a memory node of its own.
+    /// The sockets, each of which has a memory node.
     pub sockets: u32,
-    /// Cells of each socket: groups of cores with a common third-level cache.
+    /// The Cells of each socket, which are groups of cores with a common third-level cache.
     pub cells: u32,
-    /// Cores of each Cell.
+    /// The cores of each Cell.
     pub cores: u32,
-    /// Hardware threads of each core. As Linux numbers them, all first ones come before all second
-    /// ones.
+    /// The hardware threads of each core. In the numbers of Linux, all first threads come before
+    /// all second ones.
     pub threads: u32,
 }
 
@@ -28,7 +28,7 @@ impl Shape {
         self.sockets * self.cells * self.cores
     }
 
-    /// The CPUs of `count` cores from core `first` on, as a list.
+    /// A list of the CPUs of `count` cores from core `first` on.
     fn cpus_of(self, first: u32, count: u32) -> String {
         let of_thread = |thread: u32| {
             let from = first + thread * self.all_cores();
@@ -42,13 +42,14 @@ impl Shape {
     }
 }
 
-/// A folder that stands for `/` of another computer; removed when dropped.
+/// A folder that takes the place of `/` of another computer. It is removed when this value is
+/// dropped.
 pub struct Tree {
     folder: TempDir,
 }
 
 impl Tree {
-    /// A computer of this shape whose processor is called `name`.
+    /// A computer of this shape with a processor of this name.
     pub fn new(shape: Shape, name: &str) -> Self {
         let tree = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -86,12 +87,12 @@ impl Tree {
         tree
     }
 
-    /// The folder, to be given in `CELLWORKS_FSROOT`.
+    /// The folder, as the value of `CELLWORKS_FSROOT`.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes a line into a file, which is made if it is not there.
+    /// Writes a line to a file, which is created if it does not exist.
     pub fn write(&self, path: &str, line: &str) {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
