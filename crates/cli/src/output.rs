@@ -27,7 +27,7 @@ pub(crate) enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,
-    /// A trace is written to standard output.
+    /// Standard error, because a trace is written to standard output.
     ToStandardError,
 }
 

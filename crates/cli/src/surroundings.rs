@@ -121,8 +121,8 @@ impl Surroundings {
         }
     }
 
-    /// Adds the memory that is left to a message about a size that [`limits`](Self::limits) forbids
-    /// and [`LIMITS`] allows.
+    /// Adds the memory that is left to a message about a size. The message is for a size that
+    /// [`LIMITS`] allow, but that the present [`limits`](Self::limits) forbid.
     pub fn with_memory_left(&self, message: String) -> String {
         match &self.before.memory_left {
             Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),

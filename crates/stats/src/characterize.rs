@@ -69,47 +69,49 @@ const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 /// Numbers of SPEs that contend for a variable or for the memory. All SPEs come in addition.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
-/// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it:
+/// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it.
 ///
-/// - starting a program on one SPE, and on all, and where there is an operating system creating one
-///   of its threads;
-/// - mailboxes and signals between one SPE of each Cell and the PPE, and between it and SPE 0;
-/// - DMA blocks and lists, as below;
-/// - atomic operations by one SPE, by all on one variable, and by all on private variables;
-///   `fetchadd` on one variable also by numbers of SPEs between one and all, as a curve;
+/// On every machine:
+///
+/// - starting a program on one SPE and on all, and, if there is an operating system, creating one of
+///   its threads;
+/// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE 0;
+/// - atomic operations by one SPE, by all on one variable, and by all on private variables, and
+///   `fetchadd` on one variable also by numbers of SPEs between one and all, for a curve;
 /// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
-/// - copies and chases, as below.
+/// - DMA blocks and lists, copies, and chases, as below.
 ///
-/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), what shows them:
+/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), measurements that
+/// show the caches:
 ///
-/// - DMA blocks of 16 bytes to 64 MB, as far as `limits` allow, by one SPE of Cell 0, by all on one
+/// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all on one
 ///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB
 ///   also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an
 ///   SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, as far as there is memory; and of blocks of one size by
-///   the same numbers of SPEs, as a curve: the largest power of two up to 64 MB of which all SPEs
-///   together have room for two each;
-/// - chasing pointers through tables of 4 KB to 256 MB, where caches show as steps; with 1 to 48
-///   chains through a table of 128 MB, which shows how many misses are under way at once; and
-///   through the same table while all other SPEs load the memory.
+/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of one size of
+///   block by the same numbers of SPEs, for a curve. That size is the largest power of two up to 64
+///   MB of which all SPEs together have room for two blocks each;
+/// - chasing pointers through tables of 4 KB to 256 MB, whose times show each cache as a step; with
+///   1 to 48 chains through a table of 128 MB, which shows how many misses are under way at once;
+///   and through the same table while all other SPEs load the memory.
 ///
-/// On a machine without, the curves of the paper, and what else an SPE with a local store has to
-/// show:
+/// On a machine without caches, the curves of the paper, and further ones for an SPE with a local
+/// store:
 ///
 /// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
 ///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
 ///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
-/// - copies of 1 KB to 64 KB by one SPE, and of the largest by several;
-/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and while all other SPEs load
-///   the memory.
+/// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
+/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and with one chain while all
+///   other SPEs load the memory.
 ///
-/// What the machine has no room for, such as blocks of 16 KB in local stores of 16 KB, is left out.
-/// It is 100 to 300 measurements. The rounds of each may take 0.1 s, and end before that when they
-/// agree; a warm-up and preparing the memory come on top. Where there is less time, plans take
-/// another one ([`Plan::set_span`](crate::Plan::set_span)). On a simulated Cell blade they take
-/// some tens of millions of bus packets.
+/// A measurement for which the machine has no room is left out, such as that of blocks of 16 KB in
+/// local stores of 16 KB. There are 100 to 300 measurements. The rounds of each may take 0.1 s, and
+/// end earlier when they agree. The warm-up and the preparation of the memory take further time. If
+/// there is less time, [`Plan::set_span`](crate::Plan::set_span) changes that of a plan. On a
+/// simulated Cell blade all measurements take some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;

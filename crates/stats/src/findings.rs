@@ -8,10 +8,10 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// The factor by which the time of a table must exceed that of a table half as large, for a cache
-/// to end between the two. Misses of translation buffers make larger tables slower, too, but by
-/// less. For tables that are closer in size a smaller factor is enough, which multiplies up to this
-/// one over a doubling of the size.
+/// The least factor between the times of two tables, one of which is twice as large, for a cache to
+/// end between them. Misses of translation buffers make larger tables slower, too, but by less. Two
+/// tables that are closer in size need a smaller factor, such that the product of these factors
+/// over a doubling is this one.
 const STEP: f64 = 1.3;
 
 /// The factor by which the time of a node must be longer beyond the end of a cache. On the known

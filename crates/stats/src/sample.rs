@@ -92,7 +92,7 @@ pub(crate) struct TimedLoop {
     pub start: Time,
     pub end: Time,
     pub iterations: u32,
-    /// From the start to the end, less the readings of the clock.
+    /// The time from the start to the end, less that of reading the clock.
     operating: Span,
     /// The time of one iteration, in each batch.
     samples: Vec<Span>,

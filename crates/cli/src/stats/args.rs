@@ -85,13 +85,13 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
-    /// The number of operations of each SPE [default: those of about 0.2 s; on a simulated machine,
+    /// The number of operations of each SPE [default: as many as take about 0.2 s; on a simulated machine,
     /// until the times are steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 
-    /// The number of operations before that, which are not measured [default: those of 10 ms; on a
-    /// simulated machine 16 or fewer]
+    /// The number of operations of the warm-up, which are not measured [default: as many as take 10
+    /// ms; on a simulated machine 16 or fewer]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
     pub warm_up: Option<u64>,
 
@@ -180,7 +180,7 @@ impl FromArgMatches for SettingsArgs {
     }
 }
 
-/// The number of a setting. Its limits depend on the setting.
+/// A parser for the value of a setting.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let number = match setting.is_size {
         true => size(text)?,

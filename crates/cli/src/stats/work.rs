@@ -116,7 +116,7 @@ impl Work {
                 Err(error) if error.flag == "--budget" => {
                     no_time.push(request.function.to_string())
                 }
-                // The list of impossible measurements has this matrix.
+                // This matrix is in the list of impossible measurements.
                 Err(error) if error.flag == "--matrix" => {}
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }

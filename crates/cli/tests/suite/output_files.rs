@@ -48,7 +48,7 @@ fn long(flag: &str, path: &Path) -> Command {
     command
 }
 
-/// Asserts that the file has all of the content for which the flag is.
+/// Asserts that the file is complete, and has the format of the flag.
 #[track_caller]
 fn is_whole(flag: &str, bytes: &[u8]) {
     match flag {

@@ -54,8 +54,7 @@ impl Clock {
 /// The next step of a clock that did not move during thousands of readings.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
-    // The time from one step to the next. The first step comes too early, because the wait begins
-    // between two steps.
+    // The time is taken from one step to the next, because `start` lies between two steps.
     let next = |from: Instant| {
         (0..READINGS_OF_ONE_TIME_MAX)
             .map(|_| Instant::now())

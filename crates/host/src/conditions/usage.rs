@@ -246,7 +246,7 @@ pub(super) struct Reading {
     pub(super) at_ns: u64,
     /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
-    /// The hardware threads of the core of each CPU that the host uses.
+    /// For each CPU that the host uses, the hardware threads of its core.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
     /// The time that threads pinned to each CPU used, in nanoseconds.
     pub(super) own_ns: BTreeMap<u32, u64>,

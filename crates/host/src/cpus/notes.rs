@@ -1,4 +1,4 @@
-//! Notes about malformed files of a computer that were not necessary.
+//! Notes about files of a computer that are malformed, but not necessary.
 
 use std::collections::BTreeMap;
 

@@ -141,7 +141,7 @@ fn a_thread_that_ran_between_two_looks_is_no_standstill() {
     process.thread_status(5, 4, 0);
     let after = process.look().unwrap();
     assert_ne!(before, after);
-    // But a warning about the first state is also one about the second.
+    // But both are the same state for a warning, so it is printed once.
     assert!(before.waits_like(&after));
     process.call(6, SEMAPHORE);
     assert!(!before.waits_like(&process.look().unwrap()));

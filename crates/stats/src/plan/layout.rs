@@ -209,7 +209,7 @@ pub(super) fn check_multiple(
     )))
 }
 
-/// How much an SPE stages at a time: as much as it may, and at most `max`.
+/// The bytes that an SPE stages at a time: the largest view that may be staged, and at most `max`.
 pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
     let most = limits.staging_bytes_max.unwrap_or(max).min(max);
     (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES

@@ -34,7 +34,7 @@ impl Rounds {
         }
     }
 
-    /// Does rounds of exchanges for `span`. One way is half of an exchange.
+    /// Does rounds of exchanges for `span`. The time of one way is half of that of an exchange.
     pub fn exchanges(
         &mut self,
         now: impl Fn() -> Time,
