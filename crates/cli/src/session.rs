@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   the run:   update, update ... ───── conclude(Done) ──┐
-//!                  │                                     ├─► the first call reports the results
+//!                  │                                     ├─► the first reports the results
 //!   Ctrl-C:    ask the run to stop ── a second later ────┘
 //!              again: the process ends at once
 //! ```

@@ -85,8 +85,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'N', value_name = "SPES", value_parser = count)]
     pub private: Option<u64>,
 
-    /// The number of operations of each SPE [default: as many as take about 0.2 s; on a simulated machine,
-    /// until the times are steady]
+    /// The number of operations of each SPE [default: as many as take about 0.2 s; on a simulated
+    /// machine, until the times are steady]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
     pub iterations: Option<u64>,
 

@@ -126,8 +126,8 @@ fn bare<M: CellMachine>(
 }
 
 /// The program of an SPE that changes a variable by the instruction for it. Each instruction has a
-/// separate loop. The value that was read is used, because otherwise a shorter instruction would
-/// do.
+/// separate loop. The loop uses the value that the instruction returns, because otherwise the
+/// compiler could choose a shorter instruction that returns none.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,

@@ -6,10 +6,10 @@ use cellworks_machine::{Distance, SpeId, Topology};
 
 use crate::shuffle::shuffle;
 
-/// The number of pairs at each distance that come first: enough for a median that one unusual pair
-/// does not move.
+/// The number of pairs at each distance with which the order begins. It is enough for a median that
+/// one unusual pair does not move.
 const PER_DISTANCE: usize = 9;
-/// The number of pairs of each combination of memory modules and distance that come next.
+/// The number of pairs of each combination of memory modules and distance that follow.
 const PER_COMBINATION: usize = 3;
 
 /// The pairs of a machine, each once.

@@ -42,8 +42,8 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // Twice the shortest length, so that a round that is faster than the one before counts as
-        // well.
+        // A round has at least twice the shortest length of a batch. So it is long enough even if
+        // it is faster than the round before.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
