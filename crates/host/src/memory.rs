@@ -316,7 +316,7 @@ Rss:                1024 kB
     }
 
     #[test]
-    fn small_pages_are_small_whatever_the_system_prefers() {
+    fn small_pages_are_small_for_every_setting_of_the_system() {
         let pages = Pages::of_size(16 << 20, None, false).unwrap();
         for page in (0..pages.bytes).step_by(PAGE_BYTES) {
             // SAFETY: a byte of a mapping of ours.
@@ -364,7 +364,7 @@ Rss:                1024 kB
     }
 
     #[test]
-    fn what_is_cut_off_is_given_back_and_the_rest_can_be_used() {
+    fn the_rest_of_a_cut_mapping_is_unmapped() {
         let twice = Pages::map(8 << 30).unwrap();
         let cut = twice.cut(4 << 30);
         assert_eq!((cut.bytes, cut.to_multiple_of_4_gib()), (4 << 30, 1 << 32));

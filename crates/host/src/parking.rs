@@ -274,7 +274,7 @@ mod models {
     }
 
     #[test]
-    fn one_of_those_who_wait_for_each_other_notices() {
+    fn one_of_the_threads_that_wait_for_each_other_notices() {
         loom::model(|| {
             let parking = parking(2);
             let cancelled = Arc::new(AtomicBool::new(false));

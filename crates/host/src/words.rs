@@ -282,7 +282,7 @@ mod models {
     }
 
     #[test]
-    fn who_sleeps_until_there_is_room_is_woken() {
+    fn a_writer_that_sleeps_until_there_is_room_is_woken() {
         use crate::parking::{Parking, Woken};
         loom::model(|| {
             let parking = Arc::new(Parking::new(1));

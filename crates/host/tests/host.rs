@@ -34,7 +34,7 @@ fn staging_is_the_memory_itself_unless_the_host_is_strict() {
 }
 
 #[test]
-fn a_strict_local_store_refuses_what_does_not_fit_and_says_who_holds_it() {
+fn a_strict_local_store_refuses_data_that_does_not_fit_and_names_the_holders() {
     let small = vec![0_u8; 100_000];
     let large = vec![0_f32; 50_000];
     let (text, line) = strict(256 * 1024)
@@ -226,7 +226,7 @@ fn hosts_run_side_by_side() {
 }
 
 #[test]
-fn what_no_host_has_is_refused() {
+fn numbers_that_no_host_has_are_refused() {
     let text =
         |builder: cellworks_host::HostBuilder| builder.build().map(drop).unwrap_err().to_string();
     for spes in [0, 4_097] {

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The time of several checks of the watchdog. If it warned again or aborted, it would do so within
 /// this time.
-const SEVERAL_LOOKS: Duration = Duration::from_secs(4);
+const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
 const WARNING: &str = "cellworks: warning: every OS thread of this process waits";
@@ -40,7 +40,7 @@ fn main() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["lock"] => lock_held_across_a_yield(),
-        ["receive"] => receive_that_nobody_answers(),
+        ["receive"] => receive_without_a_sender(),
         ["standard-error"] => lock_of_standard_error_held_while_stuck(),
         ["sleep"] => sleep_that_ends(),
         ["interrupt"] => idle_until_ctrl_c(),
@@ -64,7 +64,7 @@ fn parent() {
 
     let stuck = [
         ("lock", "lock_held_across_a_yield"),
-        ("receive", "receive_that_nobody_answers"),
+        ("receive", "receive_without_a_sender"),
         ("standard-error", "lock_of_standard_error_held_while_stuck"),
     ];
     let warned = ["interrupt", "shared"];
@@ -109,7 +109,7 @@ fn proofs_are_missing() -> Option<String> {
         thread::park();
     });
     let id = told.recv().unwrap().as_raw_nonzero();
-    let until = Instant::now() + SEVERAL_LOOKS;
+    let until = Instant::now() + SEVERAL_CHECKS;
     let path = format!("/proc/self/task/{id}/wchan");
     let mut function = std::fs::read_to_string(&path);
     while !matches!(&function, Ok(name) if name.contains("futex")) && Instant::now() < until {
@@ -228,7 +228,7 @@ fn a_program_that_sleeps_is_left_alone() {
 fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
     let mut child = Started::new(&["interrupt"]);
     child.until(WARNING);
-    thread::sleep(SEVERAL_LOOKS);
+    thread::sleep(SEVERAL_CHECKS);
     let id = child.child.id() as libc::pid_t;
     // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
     // it.
@@ -246,7 +246,7 @@ fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     let path = path.to_str().expect("the path is text");
     let mut child = Started::new(&["shared", path]);
     child.until(WARNING);
-    thread::sleep(SEVERAL_LOOKS);
+    thread::sleep(SEVERAL_CHECKS);
     let word = shared_word(file.path());
     word.store(1, Ordering::Release);
     let woken = futex::wake(word, futex::Flags::empty(), 1).expect("the word can be a futex");
@@ -307,7 +307,7 @@ fn lock_held_across_a_yield() {
     });
 }
 
-fn receive_that_nobody_answers() {
+fn receive_without_a_sender() {
     let (sender, receiver) = channel::<u32>();
     run(move |_| {
         let _ = receiver.recv();
@@ -325,7 +325,7 @@ fn lock_of_standard_error_held_while_stuck() {
 }
 
 fn sleep_that_ends() {
-    run(|_| thread::sleep(SEVERAL_LOOKS));
+    run(|_| thread::sleep(SEVERAL_CHECKS));
 }
 
 fn idle_until_ctrl_c() {

@@ -402,7 +402,7 @@ impl Run<'_> {
         let words: Vec<String> = from_the_ppe.into_iter().chain(from_an_spe).collect();
         (!words.is_empty()).then(|| {
             format!(
-                "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and \
+                "Let SPEs wait for words, and do not poll: an SPE waits in hardware and needs no wake-up. It \
                  has {}.",
                 listed(&words)
             )

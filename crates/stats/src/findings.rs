@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_two_levels_says_what_they_are() {
+    fn a_curve_with_two_levels_has_both() {
         let times = [
             (4, 1.0),
             (8, 1.0),
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_about_memory_by_tables_that_caches_hold() {
+    fn tables_in_caches_give_no_findings_about_memory() {
         let of_memory = |measurements: &[Measurement]| {
             let mut found = findings(measurements, Capabilities::default());
             found.retain(|finding| {
@@ -719,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_threads_sleep_decides_what_a_wake_up_is_called_whatever_else_the_machine_does() {
+    fn the_name_of_a_wake_up_depends_only_on_whether_threads_sleep() {
         let names = |has_caches, sleeps| {
             let capabilities = Capabilities {
                 has_caches,

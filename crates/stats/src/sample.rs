@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_all_there_is() {
+    fn a_single_sample_is_every_percentile() {
         let loops = [vec![TimedLoop::made_up(5, &[40])]];
         assert_eq!(
             latency(&loops, 4),

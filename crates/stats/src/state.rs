@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_state_is_no_two() {
+    fn times_of_one_state_are_not_split() {
         for times in [
             around(136.0, 0.02, 200),
             // A broad peak, from half to one and a half.

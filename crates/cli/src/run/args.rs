@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_depends_on_the_machine() {
+    fn missing_parameters_depend_on_the_machine() {
         let yields = |on| asked::<Switch>("--threads 1", on)[0].yields;
         assert_eq!(
             [Kind::ThisComputer, Kind::Simulated].map(yields),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_says_what_would_be_one() {
+    fn a_wrong_list_gets_an_example_of_a_right_one() {
         let refused = |text: &str| counts(text).unwrap_err();
         assert_eq!(refused("8-4"), "8-4 is a range from more to less; use 4-8");
         assert_eq!(

@@ -46,7 +46,7 @@ mod tests {
     use crate::surroundings::LIMITS;
 
     #[test]
-    fn where_spe_0_is_alone_in_its_cell_the_example_leaves_the_cell_open() {
+    fn the_example_names_no_cell_if_spe_0_is_alone_in_its_cell() {
         let site = |cell| SpeSite {
             cell: CellId::new(cell),
             core: None,

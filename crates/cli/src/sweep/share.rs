@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_which_share() {
+    fn the_share_comes_from_the_environment() {
         assert_eq!(of(&[]), Ok(None));
         let open_mpi = [("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4")];
         assert_eq!(of(&open_mpi), Ok(Some("3/4".to_owned())));

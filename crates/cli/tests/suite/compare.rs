@@ -388,7 +388,7 @@ fn a_threshold_that_is_none() {
 }
 
 #[test]
-fn a_threshold_says_what_it_does_not_judge() {
+fn a_threshold_names_figures_that_it_does_not_judge() {
     let folder = tempfile::tempdir().unwrap();
     let more = edited(folder.path(), "more.json", |report| {
         let mut second = report["measurements"][0].clone();

@@ -20,7 +20,7 @@ fn reasons(report: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn what_there_was_no_time_for_is_named() {
+fn measurements_without_time_are_named() {
     let run = stats(SMALL);
     assert_eq!(run.measured(), "");
     let report = run.json();

@@ -60,7 +60,7 @@ fn two_mappings_to_a_cell_differ_in_the_links_that_they_load() {
 }
 
 #[test]
-fn what_solve_found_is_compared_with_a_list() {
+fn the_result_of_solve_is_compared_with_a_list() {
     let (folder, paths) = files(&[
         ("graph.txt", "0 1 100\n1 2 1\n"),
         ("cores.csv", "0,9,1\n9,0,9\n1,9,0\n"),

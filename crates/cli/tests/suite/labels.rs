@@ -31,7 +31,7 @@ fn single() -> Tree {
 }
 
 #[test]
-fn what_fits_into_the_last_cache_is_called_a_cache_and_what_does_not_is_memory() {
+fn data_that_fits_into_the_last_cache_is_named_cache_and_larger_data_memory() {
     let tree = single();
     let cache = "sys/devices/system/cpu/cpu0/cache/index3";
     tree.write(&format!("{cache}/size"), "4096K");
@@ -146,7 +146,7 @@ fn a_start_is_on_a_waiting_worker_and_a_thread_is_measured_as_well() {
 }
 
 #[test]
-fn one_cpu_that_both_ends_of_an_exchange_have_is_said() {
+fn a_cpu_that_both_ends_of_an_exchange_share_is_reported() {
     let tree = single();
     for function in ["mailbox", "signal", "wakeup"] {
         let run =

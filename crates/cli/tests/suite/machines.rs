@@ -125,7 +125,7 @@ fn a_measured_matrix_is_shown_as_a_description() {
 }
 
 #[test]
-fn a_machine_that_nobody_knows() {
+fn an_unknown_machine() {
     machines(&["qs21"]).refused(
         "error: no machine is called `qs21`; did you mean `qs20`? built in: ps3, qs20, qs22, scc; or name a \
          file that ends in .toml or .csv\n",
@@ -182,7 +182,7 @@ fn a_description_has_one_format() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_description_is_said_at_once() {
+fn all_errors_of_a_description_are_reported_together() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
     let text = crate::common::Run::of(crate::common::cellworks().args(["machines", "ps3"])).out;

@@ -516,7 +516,7 @@ fn a_command_runs_on_the_cpus_of_a_placement() {
 }
 
 #[test]
-fn what_the_user_tells_openmp_stays() {
+fn variables_of_openmp_that_are_set_are_kept() {
     let only = allowed()[0];
     let set = [("OMP_PLACES", "cores"), ("OMP_NUM_THREADS", "3")];
     assert_eq!(
@@ -735,7 +735,7 @@ fn lstopo_reads_the_xml() {
 }
 
 #[test]
-fn what_is_no_xml_of_hwloc_and_what_has_no_cpus() {
+fn wrong_xml_of_hwloc_and_xml_without_cpus() {
     refused(
         "0 1\n",
         ("machine.xml", "<topology version=\"2.0\">\n<object>\n"),

@@ -27,7 +27,7 @@ fn value(value: &str, flag: &str, why: &str) -> String {
 }
 
 #[test]
-fn lists_say_their_syntax() {
+fn errors_of_lists_have_the_syntax() {
     const LIST: &str = "a list has values and ranges with commas between, such as 1,2,4-8";
     let counts = format!(
         "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k; {LIST}"

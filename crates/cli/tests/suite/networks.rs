@@ -272,7 +272,7 @@ fn bad_input_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn stacks_that_do_not_fit_fail_the_run_and_say_where() {
+fn stacks_that_do_not_fit_fail_the_run_and_name_the_spe() {
     let run = run("commstime --machine qs22 --spes 2 --threads 100");
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(

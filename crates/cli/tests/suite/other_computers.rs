@@ -86,7 +86,7 @@ fn that_the_computer_is_another_is_said() {
 
 /// The times are those of this computer, and the name is that of another one.
 #[test]
-fn what_is_measured_for_another_computer_is_never_trusted() {
+fn measurements_for_another_computer_are_never_trusted() {
     let tree = Tree::new(PAIR, "POWER7");
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);

@@ -222,7 +222,7 @@ fn a_folder_that_does_not_exist() {
 /// A file is refused if its mode forbids writing, or if the mode of its folder does. The file is
 /// not changed.
 #[test]
-fn what_a_user_may_not_write() {
+fn a_file_that_the_user_may_not_write() {
     let (folder, path) = folder_with_a_file();
     let modes = [
         ("folder", 0o555, 0o644),
@@ -356,7 +356,7 @@ fn an_ending_stays_at_the_end() {
 
 /// All commands with a flag that names a file which the command reads.
 #[test]
-fn what_a_command_reads_is_not_replaced() {
+fn an_input_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -551,7 +551,7 @@ fn a_fifo_that_no_program_reads() {
 
 /// The file was opened by the shell with `3> file`.
 #[test]
-fn what_is_open_is_written_directly() {
+fn an_open_file_is_written_directly() {
     for flag in FLAGS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

@@ -28,7 +28,7 @@ fn measured(report: &Value) -> &Value {
 }
 
 #[test]
-fn the_pages_behind_a_figure_are_said_beside_it() {
+fn the_pages_of_a_figure_are_shown_beside_it() {
     let tree = single();
     let enabled = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let has_huge = enabled.is_ok_and(|text| !text.contains("[never]"));
@@ -96,7 +96,7 @@ fn pages_that_cannot_be() {
 }
 
 #[test]
-fn a_system_without_huge_pages_says_what_to_do() {
+fn a_system_without_huge_pages_gives_advice() {
     let tree = single();
     tree.write(
         "sys/kernel/mm/transparent_hugepage/enabled",

@@ -33,7 +33,7 @@ fn a_table_of_published_and_simulated_numbers() {
 }
 
 #[test]
-fn json_agrees_with_the_schema_and_says_what_is_kept_back() {
+fn json_agrees_with_the_schema_and_names_numbers_kept_back() {
     let run = reproduce(&["cellmt", "--format", "json"]);
     let report = run.json();
     assert_eq!(report["command"], "reproduce");
@@ -81,7 +81,7 @@ fn the_page_is_one_file_that_loads_nothing() {
 }
 
 #[test]
-fn a_paper_that_nobody_knows() {
+fn an_unknown_paper() {
     reproduce(&["cellstat"]).refused(
         "error: invalid value 'cellstat' for '[PAPER]'\n  [possible values: cellstats, task-mapping, \
          cellmt, cell-csp, jack-rabbit, others]\n\n  tip: a similar value exists: 'cellstats'\n\nFor more \

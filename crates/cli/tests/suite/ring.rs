@@ -48,7 +48,7 @@ fn value(report: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn every_mapping_has_its_times_and_what_they_say_follows_from_them() {
+fn results_follow_from_the_times_of_every_mapping() {
     let report = ring_json(&format!("{SMALL} --mapping [0213],0321"));
     assert_eq!(report["command"], "map ring");
     assert_eq!(report["complete"], true);

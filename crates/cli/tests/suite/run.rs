@@ -205,7 +205,7 @@ fn bad_input_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_run_past_its_limit_fails_and_says_who_was_running() {
+fn a_run_past_its_limit_fails_and_names_the_running_programs() {
     let run = run(&format!("aes {SMALL} --buffering single --limit 1us"));
     assert_eq!(run.code, Some(1));
     for text in [

@@ -140,7 +140,7 @@ fn results_name_nothing_that_the_machine_does_not_have() {
 }
 
 #[test]
-fn a_report_says_what_was_simulated() {
+fn a_report_has_the_simulated_machine() {
     let report = json("-f mailbox");
     let machine = &report["machine"];
     assert_eq!(machine["kind"], "simulated");
@@ -169,7 +169,7 @@ fn a_report_says_what_was_simulated() {
 
 /// The results are the same but for the time at which the run ended.
 #[test]
-fn two_runs_say_the_same() {
+fn two_runs_have_the_same_results() {
     for arguments in [
         "-f fetchadd -n 5 --samples --counters",
         "-f dmaput -N 3 -b 4k --seed 7",
@@ -268,7 +268,7 @@ fn puts_to_a_shared_buffer_are_a_hazard() {
 
 /// The machine has local stores of 16 KB.
 #[test]
-fn what_does_not_fit_in_a_local_store_is_refused() {
+fn sizes_that_do_not_fit_in_a_local_store_are_refused() {
     stats("--machine scc -f dmaget -b 16k").refused(
         "error: -b: a block of 16384 bytes: here a block has at most 16128 bytes; use 16128\n  \
          example: cellworks stats --machine scc -f dmaget -b 1k\n",
@@ -277,7 +277,7 @@ fn what_does_not_fit_in_a_local_store_is_refused() {
 }
 
 #[test]
-fn what_was_there_stays_if_nothing_can_be_measured() {
+fn an_existing_file_stays_if_nothing_can_be_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     fs::write(&path, "from before").unwrap();
@@ -287,7 +287,7 @@ fn what_was_there_stays_if_nothing_can_be_measured() {
 }
 
 #[test]
-fn a_limit_ends_a_run_and_says_who_was_running() {
+fn a_limit_ends_a_run_and_names_the_running_programs() {
     let run = qs20("-f dmaget -n 2 -i 1m --limit 20ms");
     assert_eq!(run.code, Some(1), "{}", run.err);
     let begin = "error: dmaget 1 KB, ";
@@ -476,7 +476,7 @@ fn a_machine_whose_description_is_not_there() {
 
 /// If a limit prevents hundreds of measurements, the reason is printed once.
 #[test]
-fn a_limit_on_everything_is_said_in_few_lines() {
+fn a_limit_on_everything_is_reported_in_few_lines() {
     let run = qs20("--limit 1us");
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(

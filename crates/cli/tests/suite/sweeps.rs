@@ -93,7 +93,7 @@ fn shares_of_a_reproduction_are_merged() {
 }
 
 #[test]
-fn a_share_says_where_its_results_are() {
+fn a_share_names_the_file_of_its_results() {
     let folder = tempfile::tempdir().unwrap();
     let share = run(&folder, &format!("{SWEEP} --share 2/2"));
     assert_eq!(
@@ -104,7 +104,7 @@ fn a_share_says_where_its_results_are() {
 }
 
 #[test]
-fn what_no_file_has_is_named() {
+fn steps_that_no_file_has_are_named() {
     let folder = tempfile::tempdir().unwrap();
     two_shares(&folder);
     let merged = run(&folder, "merge run-knn.1-of-2.jsonl --format json");

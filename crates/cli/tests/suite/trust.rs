@@ -229,7 +229,7 @@ fn a_computer_that_changes_during_the_run_is_refused_with_both_states() {
 }
 
 #[test]
-fn a_run_says_what_its_reference_took() {
+fn a_run_has_the_times_of_its_reference() {
     let report = stats("-f fetchadd --quiet --format json").json();
     let reference = &report["reference"];
     if allowed().len() < 2 {

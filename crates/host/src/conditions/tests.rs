@@ -59,7 +59,7 @@ fn computer() -> Tree {
 }
 
 #[test]
-fn everything_that_a_computer_tells_is_read() {
+fn all_files_of_a_computer_are_read() {
     let tree = computer();
     let conditions = host(&tree).conditions().unwrap();
     // The quota allows for two CPUs.
@@ -89,7 +89,7 @@ fn everything_that_a_computer_tells_is_read() {
 }
 
 #[test]
-fn a_computer_that_tells_nothing_has_no_state() {
+fn a_computer_without_files_has_no_state() {
     let tree = Tree::empty();
     tree.write("sys/devices/system/cpu/online", "0\n");
     let conditions = host(&tree).conditions().unwrap();
@@ -105,7 +105,7 @@ fn a_computer_that_tells_nothing_has_no_state() {
 }
 
 #[test]
-fn governors_and_clocks_that_say_nothing_are_not_known() {
+fn empty_files_of_governors_and_clocks_give_no_value() {
     let tree = computer();
     for cpu in 0..2 {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq");
@@ -160,7 +160,7 @@ fn cpus_beyond_the_most_that_a_host_uses_are_left_out() {
 }
 
 #[test]
-fn a_driver_that_does_not_answer_tells_nothing() {
+fn a_driver_that_does_not_answer_gives_no_value() {
     let tree = computer();
     let folder = "sys/devices/system/cpu/cpu0/cpufreq";
     for file in ["scaling_governor", "cpuinfo_max_freq"] {
@@ -291,7 +291,7 @@ fn quiet() -> Conditions {
 }
 
 #[test]
-fn each_warning_says_what_is_wrong_and_what_to_do() {
+fn each_warning_has_the_problem_and_advice() {
     assert_eq!(quiet().warnings(), [""; 0]);
     let warning = |conditions: Conditions| {
         let [warning] = conditions.warnings().try_into().unwrap();
@@ -360,7 +360,7 @@ fn each_warning_says_what_is_wrong_and_what_to_do() {
 }
 
 #[test]
-fn what_cannot_be_told_is_warned_of_with_the_cause() {
+fn unknown_usage_is_a_warning_with_its_cause() {
     let causes = [
         (UsageUnknown::TooShort, "less than 100 ms were watched"),
         (
@@ -503,7 +503,7 @@ fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
 }
 
 #[test]
-fn what_the_process_did_without_a_cpu_of_its_own_excuses_every_cpu() {
+fn time_of_the_process_on_unknown_cpus_is_subtracted_from_every_cpu() {
     let [before, mut after] = second(&[(0, 600, 0, 0), (1, 450, 0, 0)]);
     after.own_ns = [(0, 300 * MS), (1, 350 * MS)].into();
     // The process used 150 ms more than its threads on the CPUs.
@@ -514,7 +514,7 @@ fn what_the_process_did_without_a_cpu_of_its_own_excuses_every_cpu() {
 }
 
 #[test]
-fn where_threads_are_not_pinned_the_sum_tells() {
+fn the_sum_is_used_if_threads_are_not_pinned() {
     let [before, mut after] = second(&[(0, 900, 0, 0), (1, 900, 0, 0)]);
     after.process_ns = 1_000 * MS;
     let usage = before.usage_until(&after).unwrap();
@@ -557,7 +557,7 @@ fn daemons_and_interrupts_do_not_disturb() {
 }
 
 #[test]
-fn of_hundreds_of_cpus_one_that_is_disturbed_is_found() {
+fn one_disturbed_cpu_of_hundreds_is_found() {
     let mut cpus: Vec<_> = (0..576).map(|cpu| (cpu, 5, 0, 0)).collect();
     cpus[300].1 = 480;
     let [before, after] = second(&cpus);
@@ -604,7 +604,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
     assert_eq!(siblings, [&sibling(4, 0, 0.8), &sibling(5, 1, 0.3)]);
     assert_eq!(
         usage.by_others, 0.0,
-        "nobody took time of the measured CPUs"
+        "no other program used the measured CPUs"
     );
     assert_eq!(
         usage.disturbances(),
@@ -1069,7 +1069,7 @@ fn memory_of_this_computer_is_at_home_on_no_module_of_another() {
 }
 
 #[test]
-fn what_is_not_a_computer_is_refused_with_what_it_lacks() {
+fn a_folder_without_a_computer_is_refused_with_what_it_lacks() {
     let tree = Tree::empty();
     tree.write("file", "");
     let refused = |root: &str| {

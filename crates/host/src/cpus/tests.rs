@@ -107,7 +107,7 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
 }
 
 #[test]
-fn of_siblings_the_first_allowed_one_is_the_first() {
+fn the_first_allowed_sibling_has_rank_0() {
     // Threads 28 to 30 belong to the cores of 0 to 2. Of core 3 both threads are allowed.
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
@@ -395,7 +395,7 @@ fn without_a_mask_every_cpu_online_is_used() {
 }
 
 #[test]
-fn the_mask_is_believed_over_a_made_up_list_of_cpus_online() {
+fn the_mask_wins_over_a_made_up_list_of_online_cpus() {
     // lxcfs shows a container of two CPUs as if they were CPUs 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-1\n");
@@ -756,7 +756,7 @@ fn the_memory_of_a_gpu_is_left_out() {
 }
 
 #[test]
-fn what_follows_a_nul_is_not_used() {
+fn text_after_a_nul_is_not_used() {
     let tree = machines::xeon_e5_2680_v4_twice();
     let node = "sys/devices/system/node/node1";
     tree.write(format!("{node}/cpulist"), "14-27,42-55\n\0 rest");
@@ -1142,7 +1142,7 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason() {
 }
 
 #[test]
-fn what_drivers_say_in_place_of_a_content_is_no_content() {
+fn errors_of_drivers_mean_that_there_is_no_content() {
     let is_hidden = |number| files::is_hidden(&io::Error::from_raw_os_error(number));
     for number in [
         libc::ENOENT,
@@ -1272,7 +1272,7 @@ fn any_mask_has_an_order() {
 // ----------------------------------------------------------------------------------- this computer
 
 #[test]
-fn this_computer_agrees_with_what_others_say_about_it() {
+fn this_computer_agrees_with_other_sources_about_it() {
     let allowed = allowed_now().unwrap();
     let cpus = read(&Source::this_computer(), Some(&allowed)).unwrap();
     assert_eq!(

@@ -3,7 +3,7 @@
 //!
 //! A sentence has the names of its values in braces. `{first}` and `{second}` are the two times,
 //! and `{ratio}` is how many times as long the longer one is. The comparison sets values with other
-//! names by [`Sides::tell`].
+//! names by [`Sides::with`].
 
 use cellworks_machine::SpeId;
 
@@ -33,22 +33,22 @@ pub(super) struct Comparison {
 struct Sides {
     first: Value,
     second: Value,
-    told: Vec<(&'static str, String)>,
+    values: Vec<(&'static str, String)>,
 }
 
 impl Sides {
     fn of(first: Value, second: Value) -> Self {
-        let told = vec![("first", time(first.is)), ("second", time(second.is))];
+        let values = vec![("first", time(first.is)), ("second", time(second.is))];
         Self {
             first,
             second,
-            told,
+            values,
         }
     }
 
     /// Adds a value with this name for the sentences.
-    fn tell(mut self, name: &'static str, what: impl ToString) -> Self {
-        self.told.push((name, what.to_string()));
+    fn with(mut self, name: &'static str, what: impl ToString) -> Self {
+        self.values.push((name, what.to_string()));
         self
     }
 
@@ -70,8 +70,8 @@ impl Comparison {
         let fill = |text: String, (name, what): &(&str, String)| {
             text.replace(&format!("{{{name}}}"), what)
         };
-        let told = sides.tell("ratio", plain(ratio)).told;
-        (!sentence.is_empty()).then(|| told.iter().fold(sentence.to_owned(), fill))
+        let values = sides.with("ratio", plain(ratio)).values;
+        (!sentence.is_empty()).then(|| values.iter().fold(sentence.to_owned(), fill))
     }
 }
 
@@ -105,7 +105,7 @@ const START_OR_SEND: Comparison = Comparison {
                 .into_iter()
                 .find_map(|word| Some((word, run.exchange(word, Between::PpeSpe, cell)?)))
         })?;
-        Some(Sides::of(start, exchange).tell("word", word))
+        Some(Sides::of(start, exchange).with("word", word))
     },
     longer: "Starting a program on an SPE costs {first}, {ratio} times as long as a {word} exchange with the PPE \
              ({second}): start programs once, keep them until the end, and send them their tasks.",
@@ -140,12 +140,12 @@ const MAILBOX_OR_SIGNAL: Comparison = Comparison {
 };
 
 const MAILBOX_OR_SIGNAL_OF_PPE: Comparison = Comparison {
-    sides: |run| Some(mailbox_and_signal(run, Between::PpeSpe)?.tell("whom", "the PPE and an SPE")),
+    sides: |run| Some(mailbox_and_signal(run, Between::PpeSpe)?.with("whom", "the PPE and an SPE")),
     ..MAILBOX_OR_SIGNAL
 };
 
 const MAILBOX_OR_SIGNAL_OF_SPES: Comparison = Comparison {
-    sides: |run| Some(mailbox_and_signal(run, Between::SpeSpe)?.tell("whom", "two SPEs")),
+    sides: |run| Some(mailbox_and_signal(run, Between::SpeSpe)?.with("whom", "two SPEs")),
     ..MAILBOX_OR_SIGNAL
 };
 
@@ -164,7 +164,7 @@ const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
             run.cells().find_map(|cell| {
                 let direct = run.exchange(word, Between::SpeSpe, cell)?;
                 let through = run.exchange(word, Between::PpeSpe, cell)?.times(2.0);
-                Some(Sides::of(through, direct).tell("word", word))
+                Some(Sides::of(through, direct).with("word", word))
             })
         })
     },
@@ -181,12 +181,12 @@ const CELLS_FROM_PPE: Comparison = Comparison {
         let (word, cells) = by_cell(run, Between::PpeSpe)?;
         let ((near, short), (far, long)) = (least(&cells), most(&cells));
         let times = range(time(short.is), &time(long.is));
-        let sides = Sides::of(long, short).tell("word", word);
+        let sides = Sides::of(long, short).with("word", word);
         Some(
             sides
-                .tell("near", near)
-                .tell("far", far)
-                .tell("times", times),
+                .with("near", near)
+                .with("far", far)
+                .with("times", times),
         )
     },
     longer: "Give what talks to the PPE most to SPEs of Cell {near}: by {word} an exchange with the PPE takes \
@@ -209,8 +209,8 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             cells.into_iter().partition(|(cell, _)| *cell == home);
         let (_, inside) = *inside.first()?;
         let (far, across) = most(&across);
-        let sides = Sides::of(across, inside).tell("word", word);
-        Some(sides.tell("home", home).tell("far", far))
+        let sides = Sides::of(across, inside).with("word", word);
+        Some(sides.with("home", home).with("far", far))
     },
     longer: "Keep SPEs that talk to each other in one Cell: by {word} an exchange takes {second} within Cell \
              {home}, and {first} between Cells {home} and {far}, {ratio} times as long.",
@@ -245,7 +245,7 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
         };
         let one = chase(1).or_else(|| Some(run.memory_latency()?.0))?;
         let each = like(chase(chains as u32), one.is / finding.value)?;
-        Some(Sides::of(one, each).tell("chains", chains))
+        Some(Sides::of(one, each).with("chains", chains))
     },
     longer: "Keep up to {chains} accesses to main memory under way on each SPE, for instance by following as many \
              independent chains of pointers: one ends every {second} then, and one after the other they take \
@@ -264,7 +264,7 @@ const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
             1 => "another SPE copies".to_owned(),
             _ => format!("{spes} others copy"),
         };
-        Some(Sides::of(loaded, idle).tell("others", others))
+        Some(Sides::of(loaded, idle).with("others", others))
     },
     longer: "Ask for data at least {first} before they are needed: so long main memory takes while {others}, \
              {ratio} times as long as the {second} of an idle machine.",
@@ -292,7 +292,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
             _ => String::new(),
         };
         let work = time(10.0 * sides.first.is);
-        Some(sides.tell("how", how).tell("work", work))
+        Some(sides.with("how", how).with("work", work))
     },
     longer: "Let {spes} SPEs that share a variable work at least {work} between two operations on it, so that these \
              take less than 10 % of their time: {function} takes {second} with one SPE and {first} with {spes}, \
@@ -313,8 +313,8 @@ const SHARED_OR_PRIVATE: Comparison = Comparison {
                 && (q.spes, q.settings.block_bytes, q.cell, q.module)
                     == (p.spes, p.settings.block_bytes, p.cell, p.module)
         })?;
-        let shared_or_private = Sides::of(sides.first, private).tell("spes", p.spes);
-        Some(shared_or_private.tell("function", variable.function))
+        let shared_or_private = Sides::of(sides.first, private).with("spes", p.spes);
+        Some(shared_or_private.with("function", variable.function))
     },
     longer: "Where SPEs do little else, give each a variable of its own and combine them at the end: {function} by \
              {spes} SPEs takes {second} on private variables and {first} on a shared one, {ratio} times as long.",
@@ -339,8 +339,8 @@ fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measure
     let (one, alone) = run
         .all(function, of_one)
         .find_map(|one| Some((one, Value::time(one)?)))?;
-    let sides = Sides::of(Value::time(shared)?, alone).tell("function", function);
-    Some((shared, one, sides.tell("spes", p.spes)))
+    let sides = Sides::of(Value::time(shared)?, alone).with("function", function);
+    Some((shared, one, sides.with("spes", p.spes)))
 }
 
 /// Sleep or spin.
@@ -357,7 +357,7 @@ const WAKE_UP_OR_SPIN: Comparison = Comparison {
                 let wake_up = like(measured, finding.value)?;
                 WORDS.into_iter().find_map(|word| {
                     let exchange = run.exchange(word, between, cell)?;
-                    Some(Sides::of(wake_up, exchange).tell("word", word))
+                    Some(Sides::of(wake_up, exchange).with("word", word))
                 })
             })
     },

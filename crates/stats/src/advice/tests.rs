@@ -186,7 +186,7 @@ fn blade() -> Vec<Measurement> {
 }
 
 #[test]
-fn a_cell_blade_is_told_what_the_paper_recommends() {
+fn a_cell_blade_gets_the_advice_of_the_paper() {
     let advice = advise(&machine(&[8, 8]), &blade(), &[], &[]);
     let told: Vec<(&str, &str)> = advice
         .iter()
@@ -272,7 +272,7 @@ fn nothing_measured_is_no_advice() {
 }
 
 #[test]
-fn one_function_alone_is_compared_with_nothing() {
+fn a_single_function_gives_no_comparison() {
     for m in blade() {
         let told = on_one_cell(std::slice::from_ref(&m));
         assert!(told.is_empty(), "{told:?} from {m:?} alone");
@@ -280,7 +280,7 @@ fn one_function_alone_is_compared_with_nothing() {
 }
 
 #[test]
-fn a_machine_with_one_spe_is_told_nothing_about_others() {
+fn a_machine_with_one_spe_gets_no_advice_about_several() {
     use Between::PpeSpe;
     let measurements = [
         took(Function::MkThread, parameters(1, PpeSpe), 450.0),
@@ -322,7 +322,7 @@ fn the_ppe_passes_words_on_where_that_is_faster() {
 }
 
 #[test]
-fn where_cells_are_equally_near_it_says_so() {
+fn equally_near_cells_are_reported_as_such() {
     use Between::{PpeSpe, SpeSpe};
     let measurements = [
         exchange(Function::Signal, PpeSpe, 0, 150.0),
@@ -342,7 +342,7 @@ fn where_cells_are_equally_near_it_says_so() {
 }
 
 #[test]
-fn matrices_say_where_neighbours_sit() {
+fn matrices_give_the_places_of_neighbours() {
     let matrices = [
         matrix(
             Primitive::Mailbox,
@@ -523,7 +523,7 @@ fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
 }
 
 #[test]
-fn buffers_that_cannot_be_told_apart_are_not_called_equal() {
+fn buffers_with_unclear_differences_are_not_called_equal() {
     let unsure = pair(64 << 20, 5e6, 1e7).map(|put| within(put, 4e6, 2e7));
     assert!(on_one_cell(&unsure).is_empty());
     // The same holds together with sizes at which they are equal.
@@ -588,7 +588,7 @@ fn lists_may_be_free_or_cost_from_the_first_element() {
 }
 
 #[test]
-fn what_holds_for_lists_of_gets_and_of_puts_is_said_once() {
+fn advice_for_lists_of_gets_and_of_puts_is_one_sentence() {
     let as_put = |m: &Measurement| Measurement {
         function: match m.function {
             Function::DmaListGet => Function::DmaListPut,
@@ -666,7 +666,7 @@ fn an_os_thread_is_set_beside_a_start_on_a_waiting_worker() {
 }
 
 #[test]
-fn what_memory_answers_says_what_to_ask_for_and_when() {
+fn the_latency_of_memory_gives_advice_on_requests() {
     let latency = |loading_spes: usize, ns| {
         finding(
             "memory_latency_ns",
@@ -827,7 +827,7 @@ fn waiting_sleeps_or_spins() {
 }
 
 #[test]
-fn where_spes_wait_in_hardware_nobody_is_woken() {
+fn spes_that_wait_in_hardware_need_no_wake_up() {
     let exchanges = [exchange(Function::Mailbox, Between::PpeSpe, 0, 744.0)];
     let word = |between: &str, cell: usize, ns| {
         let parameters = json!({"between": between, "cell": cell, "spes": 1});
@@ -843,14 +843,14 @@ fn where_spes_wait_in_hardware_nobody_is_woken() {
     assert_eq!(
         told(&all),
         [
-            "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and has \
+            "Let SPEs wait for words, and do not poll: an SPE waits in hardware and needs no wake-up. It has \
              one from the PPE after 310 ns and one from another SPE after 79.4 ns."
         ]
     );
     assert_eq!(
         told(&all[1..2]),
         [
-            "Let SPEs wait for words, and do not poll: an SPE waits in hardware, so nobody has to wake it, and has \
+            "Let SPEs wait for words, and do not poll: an SPE waits in hardware and needs no wake-up. It has \
              one from another SPE after 79.4 ns."
         ]
     );
@@ -941,7 +941,7 @@ fn a_start_is_called_short_only_if_it_is() {
 }
 
 #[test]
-fn classes_of_pairs_that_overlap_are_not_told_apart() {
+fn overlapping_classes_of_pairs_are_not_distinguished() {
     let of_far_pairs = |min_ns, max_ns| {
         let mut matrix = matrix(
             Primitive::Atomic,
@@ -1085,7 +1085,7 @@ fn every_topic_is_silent_where_intervals_hide_the_difference() {
 }
 
 #[test]
-fn a_machine_of_many_cells_is_told_how_far_the_farthest_is() {
+fn a_machine_of_many_cells_gets_the_farthest_distance() {
     let mut measurements: Vec<Measurement> = (0..8)
         .flat_map(|cell| {
             let far = cell as f64;

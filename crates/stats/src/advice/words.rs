@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_for_both_is_said_once() {
+    fn advice_for_gets_and_puts_is_one_sentence() {
         let recommendation = |what, after: &str, figures: &str| Recommendation {
             before: "Make ".to_owned(),
             what,

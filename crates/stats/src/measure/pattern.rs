@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_filled_verifies_and_one_wrong_byte_is_named() {
+    fn filled_bytes_verify_and_a_wrong_byte_is_named() {
         let pattern = Pattern::of_buffer(2);
         let mut memory = vec![0; 3 * WINDOW_BYTES + 16];
         let bytes = memory.len();

@@ -56,7 +56,7 @@ fn said(
 }
 
 #[test]
-fn one_state_needs_no_word() {
+fn one_state_gives_no_reason() {
     let measurements = [
         exchange_of(Function::Mailbox, 0, 136.0),
         exchange_of(Function::Signal, 1, 86.0),

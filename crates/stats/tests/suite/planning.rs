@@ -42,7 +42,7 @@ fn halves() -> Topology {
 }
 
 #[test]
-fn what_spes_use_is_in_the_module_that_is_nearest_to_the_first_of_them() {
+fn data_is_in_the_module_nearest_to_the_first_spe() {
     let module_of = |machine: &Topology, line: &str| {
         let plan = request(line).plan(machine, &CELL).unwrap();
         plan.parameters().module.unwrap()
@@ -177,7 +177,7 @@ fn spes_beyond_the_cell_come_from_the_others_in_order() {
 }
 
 #[test]
-fn a_plan_says_what_it_decided() {
+fn a_plan_has_the_chosen_parameters() {
     let plan = planned("-f dmalistget -N 6 -l 16 -b 64 -c 1");
     let expected = Parameters {
         spes: 6,
@@ -547,7 +547,7 @@ fn room_is_a_matter_of_one_buffer_or_of_all() {
 }
 
 #[test]
-fn small_machines_say_what_they_have() {
+fn errors_name_the_parts_of_small_machines() {
     assert_eq!(
         refusal("-f mailbox -c 1", &single(2)),
         "Cell 1: a small machine has only Cell 0; use 0"

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_time_has_no_median() {
+    fn an_exchange_without_time_has_no_median() {
         assert_eq!(of_ns(&[0, 40, 0]).median(), None);
         assert_eq!(of_ns(&[]).median(), None);
     }

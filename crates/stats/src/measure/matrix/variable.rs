@@ -38,7 +38,7 @@ pub(super) struct Swaps;
 
 /// The number of reads or swaps between two yields. It is so large that the yield takes little time
 /// beside them, and so small that another SPE of the same OS thread gets its turn soon.
-const LOOKS_PER_YIELD: u32 = 16;
+const POLLS_PER_YIELD: u32 = 16;
 
 /// The two sides on one line, which holds 0 at the start.
 trait Line<S: CellSpe> {
@@ -92,7 +92,7 @@ fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
 #[inline]
 fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32, SpeError> {
     loop {
-        for _ in 0..LOOKS_PER_YIELD {
+        for _ in 0..POLLS_PER_YIELD {
             let word = spe.load_word(ea)?;
             if word != known {
                 return Ok(word);
@@ -150,7 +150,7 @@ impl<S: CellSpe> Line<S> for Reads {
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
     loop {
-        for _ in 0..LOOKS_PER_YIELD {
+        for _ in 0..POLLS_PER_YIELD {
             let found = spe.fetch_update(ea, AtomicOp::CompareAndSwap { expected, new })?;
             if found.wrapping_add(1) != expected {
                 return Ok(found);
