@@ -96,8 +96,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// The facts that the watchdog cannot check on this computer in any process, and without which it
-/// is never certain.
+/// The reason why the watchdog can never be certain on this computer, if there is one. Then it only
+/// warns.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {

@@ -28,39 +28,40 @@ const MISSED_MAX: f64 = 0.55;
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Quantities that follow from several measurements, such as those of
-/// [`characterize`](crate::characterize), on a machine with these capabilities. What cannot be said
-/// from these measurements is left out.
+/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity is left
+/// out if its measurements are missing.
 ///
-/// On a machine that has caches and sleeps:
-///
-/// | name | unit | parameters | from |
-/// |---|---|---|---|
-/// | `cache_bytes` | bytes | `level` | `chase` by one chain, by size of table: the largest that a cache holds, but for misses of up to 55 %; level 1 is the smallest cache that shows |
-/// | `cache_latency_ns` | ns | `level` | the median of the tables that only this cache holds |
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` by one chain, idle and for each number of loading SPEs, through the largest table beyond the caches for which there is a load, or the largest of all if there is none |
-/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` by one chain and by several through the largest such table, if it is beyond the caches: the latency of a miss divided by the shortest time for one, rounded to a tenth, which as a ratio of times may be a little more than `chains`, and the fewest chains that come within 5 % of that |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy`, for each number of SPEs that copied blocks of one size: the size of which there are most numbers, and of such sizes the largest |
-/// | `wake_up_ns` | ns | `between`, `cell`, `spes` | each `wakeup` |
-///
-/// Without caches any table is memory, and an access to it is a DMA command. `memory_latency_ns` is
-/// as above, of the largest table, and instead of the other findings on caches and misses there
-/// are:
+/// On a machine that has caches, and whose threads sleep:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
-/// | `commands_in_flight` | commands | `table_bytes`, `chains` | as `misses_in_flight`, with the latency of a get |
-/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE: by Little's law the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth; for each memory module |
+/// | `cache_bytes` | bytes | `level` | `chase` with one chain, by size of table: the largest table that a cache holds, with misses of up to 55 %. Level 1 is the smallest cache that shows. |
+/// | `cache_latency_ns` | ns | `level` | The median of the tables that only this cache holds. |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load, or the largest of all if none was. |
+/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that has both, if it is beyond the caches. The value is the latency of a miss divided by the shortest time for one, rounded to a tenth. It is a ratio of times, so it may be a little more than `chains`, which is the fewest chains that come within 5 % of that shortest time. |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one with the most numbers of SPEs. If there are several such sizes, it is the largest. |
+/// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
-/// Where no thread sleeps, none is woken, and `wake_up_ns` is called `word_one_way_ns`: from
-/// writing a word until the SPE that waits for it has it.
+/// On a machine without caches any table is in memory, and an access to it is a DMA command.
+/// `memory_latency_ns` is as above, with the largest table. The other findings about caches and
+/// misses are replaced by these:
 ///
-/// All times are medians. Cache sizes are those that a program sees: what others keep in a shared
-/// cache, or a hypervisor withholds, is missing, and so is a cache that is less than 1.6 times as
-/// slow as the one before. A cache shows if at least two tables fit into it that do not fit into
-/// the one before, and two do not fit into it.
+/// | name | unit | parameters | from |
+/// |---|---|---|---|
+/// | `commands_in_flight` | commands | `table_bytes`, `chains` | As `misses_in_flight`, with the latency of a get. |
+/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE, for each memory module. By Little's law it is the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth. |
 ///
-/// A table is beyond the caches if caches show, and its time is that of the tables which none of
-/// them holds any part of. A cache that holds more than the largest table looks like memory.
+/// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`. It is the time
+/// from writing a word until the SPE that waits for it has it.
+///
+/// All times are medians. The size of a cache is the one that a program sees: the parts that other
+/// programs use, or that a hypervisor withholds, are not in it. A cache is not found if it is less
+/// than 1.6 times as slow as the one before. To be found, it must hold at least two tables that the
+/// one before does not hold, and there must be two tables that it does not hold.
+///
+/// A table is beyond the caches if a cache was found, and if the time of the table is that of tables
+/// of which no cache holds any part. A cache that holds more than the largest table looks like
+/// memory.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {

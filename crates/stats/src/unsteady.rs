@@ -12,8 +12,8 @@ use crate::report::{Between, Matrix, Measurement, Reference, State};
 const DISAGREE: f64 = 2.0;
 
 /// What to do about numbers of two states.
-const WHAT_TO_DO: &str = "numbers of both states are mixed in this run; measure again, and if it stays so, on CPUs that \
-                          stay where they are: of a computer of its own, or virtual CPUs that are pinned to cores";
+const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
+                          on a computer without virtual CPUs, or on virtual CPUs that are pinned to cores";
 
 /// The reasons why the numbers of a run are not of one state of the computer, in sentences with
 /// what to do about it. A reference may have changed, the samples of an exchange may have two
@@ -47,11 +47,11 @@ fn changed(reference: &Reference) -> Option<String> {
     };
     let exchange = of("a reference exchange", &reference.exchange);
     let line = of("a reference cache line", &reference.line);
-    let said: Vec<String> = exchange.into_iter().chain(line).collect();
-    (!said.is_empty()).then(|| {
+    let states: Vec<String> = exchange.into_iter().chain(line).collect();
+    (!states.is_empty()).then(|| {
         format!(
             "the computer was in two states during the run: {}; {WHAT_TO_DO}",
-            said.join(", and ")
+            states.join(", and ")
         )
     })
 }

@@ -210,8 +210,8 @@ fn a_computer_that_changes_during_the_run_is_refused_with_both_states() {
                 && line.contains(" took ")
                 && line.contains(" % and ")
                 && line.ends_with(
-                    "numbers of both states are mixed in this run; measure again, and if it stays so, on CPUs \
-                     that stay where they are: of a computer of its own, or virtual CPUs that are pinned to cores",
+                    "this run mixes numbers of both states; measure again, and if the message comes again, measure \
+                     on a computer without virtual CPUs, or on virtual CPUs that are pinned to cores",
                 )
         };
         assert!(run.err.lines().any(is_reason), "{}", run.err);

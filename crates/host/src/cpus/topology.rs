@@ -224,7 +224,7 @@ pub fn last_level_cache_bytes(
 }
 
 /// Adds a note for each kind of group whose files contradict each other, or that overlaps groups of
-/// another kind. The files of a CPU decide about that CPU.
+/// another kind. For each CPU, its own files are used.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
