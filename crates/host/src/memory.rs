@@ -218,7 +218,7 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
     // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
-    // pointer, through which it does not go, and writes one status.
+    // address, whose memory it does not access, and writes one status.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,

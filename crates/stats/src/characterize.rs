@@ -89,9 +89,9 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an
 ///   SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of one size of
-///   block by the same numbers of SPEs, for a curve. That size is the largest power of two up to 64
-///   MB of which all SPEs together have room for two blocks each;
+/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of blocks of one
+///   size by numbers of SPEs between one and all, for a curve. That size is the largest power of two
+///   up to 64 MB for which each SPE has room for two blocks;
 /// - chasing pointers through tables of 4 KB to 256 MB, whose times show each cache as a step; with
 ///   1 to 48 chains through a table of 128 MB, which shows how many misses are under way at once;
 ///   and through the same table while all other SPEs load the memory.

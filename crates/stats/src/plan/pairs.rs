@@ -23,7 +23,7 @@ const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 /// The time for a pair if there are so few that the user hardly waits for all of them.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// The time for all pairs for which a user hardly waits.
+/// A time for all pairs together that is short for a user.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// The shortest time for a pair before pairs are left out: enough for some dozens of rounds, and to
