@@ -104,7 +104,7 @@ pub use workers::{OnOff, Scheduler, Workers};
 /// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is
 /// as it stands.
 pub trait Program:
-    Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
+    Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
     /// What the command calls it.
     const NAME: &'static str;

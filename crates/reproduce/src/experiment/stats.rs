@@ -1,7 +1,8 @@
 //! Measurements of `cellworks stats`, with the number of iterations that a simulated machine needs.
 
-use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
-use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
+use cellworks_machine::{CellId, LOCAL_STORE_BYTES, ModuleId, Topology};
+use cellworks_runner::Runner;
+use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings};
 use serde::Deserialize;
 
 use super::outcome::{Outcome, failed};
@@ -135,12 +136,9 @@ impl Stats {
         }
     }
 
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
-        let plan = self
-            .request()
-            .plan(machine.topology(), &LIMITS)
-            .map_err(failed)?;
-        let measurement = measure(machine, &plan).map_err(failed)?;
+    pub(super) fn run(&self, machine: &dyn Runner, topology: &Topology) -> Result<Outcome, String> {
+        let plan = self.request().plan(topology, &LIMITS).map_err(failed)?;
+        let measurement = machine.measure(&plan).map_err(failed)?;
         Ok(Outcome {
             ns: measurement.latency_ns.mean,
             bytes_per_s: measurement.bandwidth_bytes_per_s.map(|bytes| bytes as f64),

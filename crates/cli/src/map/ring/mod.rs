@@ -7,11 +7,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cellworks_machine::{CellId, CellMachine, Machine, Topology};
+use cellworks_machine::{CellId, Machine, Topology};
 use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
 use cellworks_mapping::read::edges;
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
+use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use clap::{Args, ValueEnum};
@@ -308,9 +309,9 @@ impl Job for OneByOne<'_> {
         HazardWatch::Off
     }
 
-    fn run<M: CellMachine>(
+    fn run(
         plan: SweepPlan,
-        machine: &M,
+        machine: &dyn Runner,
         session: &Session<Found>,
         _: &mut dyn FnMut(&str),
     ) -> End {
@@ -321,7 +322,8 @@ impl Job for OneByOne<'_> {
             }
             session.progress().at(step, plan.steps());
             let runs = plan.runs(step);
-            let times: Result<Vec<f64>, String> = runs.iter().map(|run| run.run(machine)).collect();
+            let times: Result<Vec<f64>, String> =
+                runs.iter().map(|run| machine.exchange(run)).collect();
             match times {
                 Ok(runs_ns) => session.update(|found| found.ran(step, runs_ns)),
                 Err(why) => return End::Failed(why),
