@@ -35,6 +35,8 @@ pub struct Setting {
     pub name: &'static str,
     /// The flag that sets it, such as `-k`.
     pub flag: &'static str,
+    /// A value of the flag that functions take.
+    pub example: &'static str,
     /// What stands for its value in the help of its flag.
     pub value_name: &'static str,
     /// The help of its flag.
@@ -94,6 +96,7 @@ impl Setting {
         Self {
             name: "block_bytes",
             flag: "-b",
+            example: "16k",
             value_name: "SIZE",
             help: "Bytes in a block, in an element of a list, in a variable, or in the table of `chase` \
                    [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for \
@@ -117,6 +120,7 @@ impl Setting {
         Self {
             name: "list_elements",
             flag: "-l",
+            example: "16",
             value_name: "ELEMENTS",
             help: "Elements of a list [default: 16]",
             is_size: false,
@@ -139,6 +143,7 @@ impl Setting {
         Self {
             name: "stride_bytes",
             flag: "-t",
+            example: "16k",
             value_name: "STRIDE",
             help: "Bytes from the start of one private buffer to the start of the next [default: the next \
                    multiple of 128 that holds a buffer]",
@@ -155,6 +160,7 @@ impl Setting {
         Self {
             name: "chains",
             flag: "-k",
+            example: "8",
             value_name: "CHAINS",
             help: "Chains of pointers that `chase` follows at once [default: 1]",
             is_size: false,
@@ -182,6 +188,7 @@ impl Setting {
         Self {
             name: "loading_spes",
             flag: "--load",
+            example: "1",
             value_name: "SPES",
             help: "SPEs that copy memory while `chase` runs [default: 0]",
             is_size: false,
@@ -210,6 +217,7 @@ impl Setting {
         Self {
             name: "page_bytes",
             flag: "--pages",
+            example: "4k",
             value_name: "BYTES",
             help: "Pages of the buffers, of the table of `chase` or of the blocks of `--matrix memory`: 4k, or 2m for \
                    transparent huge pages [default: what the system gives]",

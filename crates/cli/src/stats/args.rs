@@ -10,7 +10,7 @@ use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Se
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, above_0, count, first_given, size, span};
+use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
 use crate::machine::Kind;
 
 /// How long everything takes at the most.
@@ -78,21 +78,21 @@ pub(crate) struct StatsArgs {
     pub functions: Vec<Function>,
 
     /// How many SPEs, all on one buffer [default: 1, or 2 with -s]
-    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'n', value_name = "SPES", value_parser = such_as("2", count))]
     pub shared: Option<u64>,
 
     /// How many SPEs, each on a buffer of its own
-    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'N', value_name = "SPES", value_parser = such_as("2", count))]
     pub private: Option<u64>,
 
     /// How often each SPE does it [default: as often as takes about 0.2 s; on a simulated machine,
     /// until it is steady]
-    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = such_as("10k", count))]
     pub iterations: Option<u64>,
 
     /// How often before that, without measuring [default: until 10 ms have passed; on a simulated
     /// machine 16 times or less]
-    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = such_as("10k", count))]
     pub warm_up: Option<u64>,
 
     #[command(flatten)]
@@ -183,8 +183,8 @@ impl FromArgMatches for SettingsArgs {
 /// The number of a setting. Some of them have less room than others.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let number = match setting.is_size {
-        true => size(text)?,
-        false => count(text)?,
+        true => such_as(setting.example, size)(text)?,
+        false => such_as(setting.example, count)(text)?,
     };
     let mut settings = Settings::default();
     (setting.set)(&mut settings, Some(clamp(number)));

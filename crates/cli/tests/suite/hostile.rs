@@ -90,7 +90,7 @@ fn arguments() {
         ("stats --cpus 1..2", 2, &["--cpus <CPUS>", "numbers and ranges with commas", "2,5 or 0-3"]),
         ("stats --cpus 65000", 2, &["--cpus", "65000", "this process may use"]),
         ("map solve graph.txt --costs costs.csv --fix 0:1", 2, &["--fix", "0:1", "such as 0=3"]),
-        ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "whole numbers"]),
+        ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "such as 0,5"]),
         ("map exec x -- true", 2, &["x", "no list of CPUs, such as 6,4,2 or 0-3"]),
         ("run lu --machine ps3 --workers 1 --share 1,2", 2, &["--share", "1,2", "such as 3/64"]),
         ("reproduce cellstats --share 3/2", 2, &["3/2", "the last is 2/2"]),

@@ -630,24 +630,28 @@ fn an_exchange_between_spes_takes_two() {
 #[test]
 fn values_that_are_no_values() {
     let more = "\n\nFor more information, try '--help'.\n";
-    let counts = "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k";
+    let counts =
+        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000";
+    let of_many = format!("{counts}; use 10k");
+    let of_few = format!("{counts}; use 2");
+    let of_lists = format!("{counts}; use 16");
     let sizes =
         "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k";
     let numbers = "Cells and memory modules have numbers from 0 to 65535; use 0";
     let largest = "more than 18446744073709551615, the largest number there is";
     for (flag, name, value, rule) in [
-        ("-i", "ITERATIONS", "ten", counts.to_owned()),
-        ("-w", "WARM-UP", "1.5k", counts.to_owned()),
-        ("-n", "SPES", "1t", counts.to_owned()),
-        ("-N", "SPES", "0x2", counts.to_owned()),
-        ("-l", "ELEMENTS", "k", counts.to_owned()),
+        ("-i", "ITERATIONS", "ten", of_many.clone()),
+        ("-w", "WARM-UP", "1.5k", of_many.clone()),
+        ("-n", "SPES", "1t", of_few.clone()),
+        ("-N", "SPES", "0x2", of_few.clone()),
+        ("-l", "ELEMENTS", "k", of_lists.clone()),
         ("-b", "SIZE", "16x", sizes.to_owned()),
         ("-t", "STRIDE", "1kk", sizes.to_owned()),
-        ("-i", "ITERATIONS", "-1", counts.to_owned()),
-        ("-w", "WARM-UP", "-1", counts.to_owned()),
-        ("-n", "SPES", "-1", counts.to_owned()),
-        ("-N", "SPES", "-1", counts.to_owned()),
-        ("-l", "ELEMENTS", "-1", counts.to_owned()),
+        ("-i", "ITERATIONS", "-1", of_many.clone()),
+        ("-w", "WARM-UP", "-1", of_many.clone()),
+        ("-n", "SPES", "-1", of_few.clone()),
+        ("-N", "SPES", "-1", of_few.clone()),
+        ("-l", "ELEMENTS", "-1", of_lists.clone()),
         ("-b", "SIZE", "-1", sizes.to_owned()),
         ("-t", "STRIDE", "-1", sizes.to_owned()),
         ("-c", "CELL", "-1", numbers.to_owned()),
@@ -657,7 +661,7 @@ fn values_that_are_no_values() {
             "-i",
             "ITERATIONS",
             "20000000000000m",
-            format!("{largest}; {counts}"),
+            format!("{largest}; {of_many}"),
         ),
         (
             "-b",
