@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellworks_host::{Conditions, CpusError, Host, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
+use cellworks_machine::sizes::in_words;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
 
@@ -30,7 +31,8 @@ pub(crate) fn check_address_space() -> Result<(), Failure> {
     let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
     match left {
         Some(left) if left.bytes < ADDRESS_SPACE_BYTES_MIN => Err(Failure::Run(format!(
-            "a run takes {ADDRESS_SPACE_BYTES_MIN} bytes of address space or more, and has {left}"
+            "a run takes {} of address space or more, and has {left}",
+            in_words(ADDRESS_SPACE_BYTES_MIN as usize)
         ))),
         _ => Ok(()),
     }

@@ -14,6 +14,20 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
+/// The same in a sentence.
+///
+/// ```
+/// use cellworks_machine::sizes::in_words;
+/// assert_eq!([1, 1_040, 16_384].map(in_words), ["1 byte", "1040 bytes", "16 KB"]);
+/// ```
+pub fn in_words(bytes: usize) -> String {
+    match divided(bytes) {
+        (1, 0) => "1 byte".to_owned(),
+        (number, 0) => format!("{number} bytes"),
+        (number, unit) => format!("{number} {}", UNITS[unit]),
+    }
+}
+
 /// The same, as flags take it.
 ///
 /// ```
@@ -25,17 +39,16 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// A size that is no choice of a user, such as what memory is left: to a tenth of its unit, rounded
-/// down, if it has many digits otherwise.
+/// A size that no user has chosen in a sentence, such as the memory that is left: to a tenth of its
+/// unit, rounded down, if it has many digits otherwise.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;
 /// assert_eq!([65_536, 4_096_000, 8_192_123].map(rounded), ["64 KB", "4000 KB", "7.8 MB"]);
 /// ```
 pub fn rounded(bytes: usize) -> String {
-    let (number, unit) = divided(bytes);
-    if number < 10_000 {
-        return format!("{number} {}", UNITS[unit]);
+    if divided(bytes).0 < 10_000 {
+        return in_words(bytes);
     }
     let unit = (bytes.ilog2() as usize / 10).min(UNITS.len() - 1);
     let of: usize = 1 << (10 * unit);
@@ -74,8 +87,8 @@ mod tests {
         assert_eq!(
             [0, 9_999, 10_001, 512_000_000, (20 << 30) - 1, usize::MAX].map(rounded),
             [
-                "0 B",
-                "9999 B",
+                "0 bytes",
+                "9999 bytes",
                 "9.7 KB",
                 "488.2 MB",
                 "19.9 GB",

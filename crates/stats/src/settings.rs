@@ -3,6 +3,7 @@
 //! flags, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
+use cellworks_machine::sizes::in_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -233,7 +234,8 @@ impl Setting {
             refusal: |bytes| {
                 (!PAGE_BYTES.contains(&bytes)).then(|| {
                     format!(
-                        "pages of {bytes} bytes: there are pages of 4k and of 2m; use one of these"
+                        "pages of {}: there are pages of 4k and of 2m; use one of these",
+                        in_words(bytes)
                     )
                 })
             },

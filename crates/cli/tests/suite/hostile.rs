@@ -97,12 +97,12 @@ fn arguments() {
         // Numbers and sizes.
         ("stats -f dmaget -b 16q", 2, &["-b <SIZE>", "16q", "use 16k"]),
         ("stats -f dmaget -b -1", 2, &["-b <SIZE>", "-1", "use 16k"]),
-        ("stats -f dmaget -b 1g", 2, &["-b", "at most 67108864 bytes", "example: "]),
+        ("stats -f dmaget -b 1g", 2, &["-b", "a block of 1 GB", "at most 64 MB; use 64m\n", "example: "]),
         ("stats -f dmaget -n 0", 2, &["-n", "at least one takes part", "example: "]),
         ("stats -f dmaget -i 0", 2, &["-i", "0 iterations", "use 1000"]),
         ("stats -f dmalistget -l 99999999999", 2, &["-l", "99999999999", "more than 4294967295"]),
         ("run switch --machine ps3 --threads 0", 2, &["--threads", "use at least 1"]),
-        ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16"]),
+        ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16 bytes"]),
         ("stats --machine qs20 -f dmaget --seed -1", 2, &["--seed <NUMBER>", "-1", "use 1"]),
         ("compare note.json note.json --threshold 5", 2, &["--threshold", "'5'", "use 5%"]),
         // Times.
@@ -244,7 +244,7 @@ fn a_full_disk_is_an_error() {
 #[rustfmt::skip]
 #[test]
 fn a_small_address_space_is_named() {
-    let limit: &[&str] = &["268435456 bytes of address space", "102400000 bytes (RLIMIT_AS)", "ulimit -v"];
+    let limit: &[&str] = &["256 MB of address space", "100000 KB (RLIMIT_AS)", "ulimit -v"];
     let rows = [
         "stats", "stats -f chase", "stats --machine qs20 -f dmaget", "run switch --threads 1000", "run aes --bytes 200m",
         "reproduce", "map solve graph.txt --costs costs.csv", "map ring --machine ps3",
@@ -254,9 +254,9 @@ fn a_small_address_space_is_named() {
     let shape = Shape { sockets: 1, cells: 1, cores: 2, threads: 1 };
     let tree = Tree::new(shape, "A computer");
     check(&[
-        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["67108864 bytes, 314572800 bytes apart", "512000000 bytes (RLIMIT_AS)", "ulimit -v"]),
-        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
-        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["64 MB, 300 MB apart", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1 GB", "ulimit -v"]),
+        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1 GB", "ulimit -v"]),
     ], |words| {
         let mut command = by_shell("ulimit -v 500000;", "", words);
         command.env("CELLWORKS_FSROOT", tree.root());

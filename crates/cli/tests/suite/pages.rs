@@ -72,12 +72,12 @@ fn pages_that_cannot_be() {
     for (flags, message) in [
         (
             "-f dmaget -b 16m --pages 1g",
-            "error: --pages: pages of 1073741824 bytes: there are pages of 4k and of 2m; use one of these\n  example: \
+            "error: --pages: pages of 1 GB: there are pages of 4k and of 2m; use one of these\n  example: \
              cellworks stats -f dmaget --pages 4k\n",
         ),
         (
             "-f dmaget -b 16k --pages 2m",
-            "error: --pages: a buffer of 16384 bytes in pages of 2097152: it takes at least two of them; use a larger \
+            "error: --pages: a buffer of 16 KB in pages of 2 MB: it takes at least two of them; use a larger \
              one (-b), or pages of 4k\n  example: cellworks stats -f dmaget --pages 2m -b 64m\n",
         ),
         (
@@ -106,8 +106,8 @@ fn a_system_without_huge_pages_says_what_to_do() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.err,
-        "error: dmaget 16 MB, 1 CPU: 16777216 bytes of main memory in NUMA node 0 could not be allocated in pages of \
-         2097152 bytes: /sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
+        "error: dmaget 16 MB, 1 CPU: 16 MB of main memory in NUMA node 0 could not be allocated in pages of \
+         2 MB: /sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
          `madvise` there, or take pages of 4 KB\n"
     );
     stats_on(&tree, "-f dmaget -b 16m -i 1 -w 0 --pages 4k --quiet").measured();
