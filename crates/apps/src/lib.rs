@@ -131,6 +131,12 @@ pub trait Program:
     /// [`ParameterError`] names the parameter that is wrong.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
+    /// About how many bytes of address space a run takes beside what every run takes, as far as
+    /// they follow from the parameters: its data at the most at a time, and the stacks of threads.
+    fn address_space_bytes(&self) -> usize {
+        0
+    }
+
     /// Runs once, after a [check](Self::check).
     ///
     /// # Errors

@@ -153,6 +153,10 @@ impl Program for Lookup {
         }
     }
 
+    fn address_space_bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let mut lines = lines(self.bytes)?;

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::agree;
 use crate::figure::{axis, counted};
 use crate::gang::check_spes;
+use crate::placement::STACK_BYTES;
 use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
 };
@@ -180,6 +181,10 @@ impl Program for Server {
         within("workers", self.workers as u64, PROCESSES_MAX as u64)?;
         within("requests", self.requests, REQUESTS_MAX)?;
         within("cycles", self.cycles.max(1), CYCLES_MAX)
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        (self.clients + self.workers).saturating_mul(STACK_BYTES)
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {

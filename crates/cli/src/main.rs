@@ -48,7 +48,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         check_standard_output()?;
     }
     if command.is_a_run() {
-        check_address_space()?;
+        check_address_space("a run", 0)?;
     }
     match command {
         Command::Stats(arguments) => stats::run(arguments),

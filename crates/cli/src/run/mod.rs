@@ -21,6 +21,7 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, Kind, on_machine};
 use crate::session::{End, Session};
+use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
 use found::Found;
@@ -102,7 +103,10 @@ impl<P: Program> Job for Runs<'_, P> {
     fn plan(&self, topology: &Topology, _: &Limits) -> Result<Self::Plan, Failure> {
         let mut wrong = self.programs.iter().map(|program| program.check(topology));
         match wrong.find_map(Result::err) {
-            None => Ok((self.programs.clone(), self.pictures.clone())),
+            None => {
+                check_address_space_of(&self.programs)?;
+                Ok((self.programs.clone(), self.pictures.clone()))
+            }
             Some(error) => {
                 let message = explain::<P>(&error);
                 let example = example::<P>(self.common, Some(topology));
@@ -207,6 +211,21 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses programs for which the limit on the address space leaves no room: an allocation of theirs
+/// would end the process.
+fn check_address_space_of<P: Program>(programs: &[P]) -> Result<(), Failure> {
+    let largest = programs
+        .iter()
+        .max_by_key(|program| program.address_space_bytes());
+    largest.map_or(Ok(()), |largest| {
+        let what = format!(
+            "{}: a run with parameters as large as these",
+            largest.title()
+        );
+        check_address_space(&what, largest.address_space_bytes())
+    })
 }
 
 /// Refuses to draw what several runs have in the same files.

@@ -255,13 +255,32 @@ fn a_small_address_space_is_named() {
     let tree = Tree::new(shape, "A computer");
     check(&[
         ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["64 MB, 300 MB apart", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
-        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1 GB", "ulimit -v"]),
-        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1 GB", "ulimit -v"]),
+        ("run aes --bytes 1g --quiet", 1, &["aes, ", "parameters as large as these takes 2304 MB of address space", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run overlap --bytes 1g --quiet", 1, &["overlap, ", "takes 2304 MB", "ulimit -v"]),
+        ("run lookup --bytes 1m,1g --structure hash-join --quiet", 1, &["lookup, hash join", "takes 1280 MB", "ulimit -v"]),
+        ("run knn --points 1m --quiet", 1, &["knn, 1 SPE, 1 thread, 1000000 points", "takes 767.4 MB", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run knn --machine ps3 --points 1m --quiet", 1, &["knn, ", "takes 767.4 MB", "ulimit -v"]),
+        ("run switch --threads 1,2000 --quiet", 1, &["switch, 2000 threads", "takes 818.5 MB", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run commstime --spes 2 --threads 1000 --quiet", 1, &["commstime, 2 SPEs, 1000 threads", "takes 818.5 MB", "ulimit -v"]),
+        ("run lu --size 4k --workers 1 --quiet", 1, &["lu, ", "takes 640 MB", "ulimit -v"]),
+        ("run server --clients 1k --workers 1k --quiet", 1, &["server, ", "takes 818.5 MB", "ulimit -v"]),
     ], |words| {
         let mut command = by_shell("ulimit -v 500000;", "", words);
         command.env("CELLWORKS_FSROOT", tree.root());
         command
     });
+}
+
+/// Whatever the limit is.
+#[rustfmt::skip]
+#[test]
+fn more_memory_than_any_computer_has() {
+    check(&[
+        ("run aes --bytes 1000000000g --quiet", 2, &["--bytes", "no memory for 1000000000 GB", "use less", "ulimit -v"]),
+        ("run overlap --bytes 1000000000g --quiet", 2, &["--bytes", "no memory for 1000000000 GB"]),
+        ("run lookup --bytes 1025g --quiet", 2, &["--bytes", "1025 GB are too many; use at most 1024g"]),
+        ("run switch --threads 1g --quiet", 2, &["--threads", "1000000000 threads are too many; use at most 20000"]),
+    ], plain);
 }
 
 /// As an ordinary user: root may have any number of threads.
