@@ -267,8 +267,8 @@ pub(crate) struct MachinesArgs {
     /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
     pub machine: Option<String>,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
+    /// How to print the list. A description is printed as TOML
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
