@@ -55,8 +55,8 @@ pub struct Setting {
     pub(crate) noun: &'static str,
     /// Which functions have a use for it.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why others have none; where that depends on the function, `None`.
-    pub(crate) why_unused: Option<&'static str>,
+    /// Why others have none; where that is so of all that the function does, `None`.
+    pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// Why no function takes this number, if none does.
     pub(crate) refusal: fn(usize) -> Option<String>,
     /// Flags that are fulfilled in place of a refused one.
@@ -114,7 +114,7 @@ impl Setting {
                     true
                 }
             },
-            why_unused: None,
+            why_unused: |_| None,
             refusal: |_| None,
             instead: "-b 1k",
         },
@@ -130,7 +130,7 @@ impl Setting {
             shown: None,
             noun: "list",
             used_by: |kind| matches!(kind, Kind::Transfer { list: true, .. }),
-            why_unused: Some("only dmalistget and dmalistput move lists"),
+            why_unused: |_| Some("only dmalistget and dmalistput move lists"),
             refusal: |elements| {
                 (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
                     format!(
@@ -154,7 +154,7 @@ impl Setting {
             shown: None,
             noun: "stride",
             used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Atomic),
-            why_unused: None,
+            why_unused: |_| None,
             refusal: |_| None,
             instead: "",
         },
@@ -178,7 +178,7 @@ impl Setting {
             }),
             noun: "chains",
             used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: Some("only chase follows pointers"),
+            why_unused: |_| Some("only chase follows pointers"),
             refusal: |chains| {
                 (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
                     format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
@@ -211,7 +211,7 @@ impl Setting {
             }),
             noun: "loading SPEs",
             used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: Some("only chase follows pointers"),
+            why_unused: |_| Some("only chase follows pointers"),
             refusal: |_| None,
             instead: "--load 0",
         },
@@ -228,9 +228,18 @@ impl Setting {
             shown: None,
             noun: "page size",
             used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Chase | Kind::Memory),
-            why_unused: Some(
-                "only transfers, chase and a memory matrix work on large regions of memory",
-            ),
+            why_unused: |kind| {
+                Some(match kind {
+                    Kind::Copy => {
+                        "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and \
+                         dmaput have blocks in pages of a size"
+                    }
+                    Kind::Atomic => "a variable is a part of one page, whatever its size",
+                    _ => {
+                        "only transfers, chase and a memory matrix work on large regions of memory"
+                    }
+                })
+            },
             refusal: |bytes| {
                 (!PAGE_BYTES.contains(&bytes)).then(|| {
                     format!(

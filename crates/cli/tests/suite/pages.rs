@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{list, skipped, stats, stats_on};
+use crate::common::{Run, cellworks, list, skipped, stats, stats_on};
 
 const ONE_CPU: Shape = Shape {
     sockets: 1,
@@ -86,6 +86,17 @@ fn pages_that_cannot_be() {
              of memory; leave it out\n  example: cellworks stats -f mailbox -n 1\n",
         ),
         (
+            "-f copy --pages 2m",
+            "error: --pages: copy has no page size: each CPU allocates its blocks itself, near it, in the pages that \
+             the system gives; dmaget and dmaput have blocks in pages of a size; leave it out\n  example: cellworks \
+             stats -f copy -n 1\n",
+        ),
+        (
+            "-f fetchadd --pages 4k",
+            "error: --pages: fetchadd has no page size: a variable is a part of one page, whatever its size; leave it \
+             out\n  example: cellworks stats -f fetchadd -n 1\n",
+        ),
+        (
             "--pages 4k",
             "error: --pages without -f: it belongs to one function, and without -f everything is measured; name a \
              function\n  example: cellworks stats -f dmaget -b 1k -i 1000\n",
@@ -93,6 +104,16 @@ fn pages_that_cannot_be() {
     ] {
         stats_on(&tree, flags).refused(message);
     }
+}
+
+#[test]
+fn a_program_has_the_pages_that_the_system_gives() {
+    let run = Run::of(cellworks().args(["run", "lookup", "--pages", "2m"]));
+    run.refused(
+        "error: unexpected argument '--pages' found\n\n  tip: programs have their data in the pages that the system \
+         gives, and only `stats` chooses their size; `cellworks stats -f chase --pages 2m` shows what it \
+         changes\n\nFor more information, try '--help'.\n",
+    );
 }
 
 #[test]
