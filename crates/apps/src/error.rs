@@ -7,6 +7,8 @@ use cellworks_machine::sizes::{in_flags, in_words};
 use cellworks_machine::{RunError, StackError, StageError};
 use cellworks_tasks::{PoolError, TaskError};
 
+use crate::figure::counted;
+
 /// A parameter is not allowed, by itself or on the machine. [`parameter`](Self::parameter) returns
 /// its name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -20,7 +22,7 @@ pub enum ParameterError {
         noun: &'static str,
     },
     /// The machine has fewer SPEs.
-    #[error("{machine} has {has} SPEs, not {spes}; use at most {has}")]
+    #[error("{machine} has {}, not {spes}; use at most {has}", counted(*.has, "SPE"))]
     TooManySpes {
         /// The number of SPEs that the program was to use.
         spes: usize,

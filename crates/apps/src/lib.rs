@@ -112,6 +112,10 @@ pub trait Program:
     /// Flags of `cellworks run` that work on every machine, for messages.
     const EXAMPLE: &'static str;
 
+    /// The same for a machine with one SPE, where a program takes several or has several by
+    /// default. Where there is none, `--spes` and `--workers` of the other example become 1.
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> = None;
+
     /// The quantities that a run can find.
     const METRICS: &'static [Metric];
 

@@ -146,6 +146,8 @@ fn answer(number: u64) -> u64 {
 impl Program for Server {
     const NAME: &'static str = "server";
     const EXAMPLE: &'static str = "--clients 1,4,16 --workers 1,2";
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
+        Some("--spes 1 --clients 1,4,16 --workers 1,2");
     const METRICS: &'static [Metric] = &[TIME, ANSWERED, QUEUED];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "requests",

@@ -21,7 +21,7 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, Kind, on_machine};
 use crate::session::{End, Session};
-use crate::surroundings::check_address_space;
+use crate::surroundings::{check_address_space, this_computer};
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
 use found::Found;
@@ -50,7 +50,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
-        .map_err(|message| Failure::Usage(message + &example::<P>(common, None)))?;
+        .map_err(|message| Failure::Usage(message + &example_here::<P>(common)))?;
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
@@ -68,18 +68,38 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
+/// An example that works on the machine of the flags, where nothing has looked at it yet.
+fn example_here<P: Program>(common: &CommonArgs) -> String {
+    let host = match Kind::of(&common.machine) {
+        Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
+        Kind::Simulated => None,
+    };
+    example::<P>(common, host.map(|host| host.topology()))
+}
+
 /// An example that works on this machine, as far as it is known.
 fn example<P: Program>(common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
-    let mut words: Vec<&str> = P::EXAMPLE.split(' ').collect();
-    for at in 1..words.len() {
-        if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
-            words[at] = "1";
+    let flags = match P::EXAMPLE_ON_ONE_SPE.filter(|_| has_one) {
+        Some(flags) => flags.to_owned(),
+        None => {
+            let mut words: Vec<&str> = P::EXAMPLE.split(' ').collect();
+            for at in 1..words.len() {
+                if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
+                    words[at] = "1";
+                }
+            }
+            words.join(" ")
         }
-    }
-    let words = words.join(" ");
-    format!("\n  example: cellworks run {} {words}{machine}", P::NAME)
+    };
+    // An example may be of another machine.
+    let machine = if flags.contains("--machine") {
+        ""
+    } else {
+        &machine
+    };
+    format!("\n  example: cellworks run {} {flags}{machine}", P::NAME)
 }
 
 /// The error with the flag in front.

@@ -1,6 +1,7 @@
 //! Hostile inputs: a row for each, with the exit code and the words that the message must have. No
 //! row may end in a panic.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -135,7 +136,7 @@ fn flags_that_do_nothing() {
         ("stats --machine qs20 --trace -", 2, &["--trace without -f", "example: "]),
         ("stats --machine qs20 --cpus 0", 2, &["--cpus with --machine qs20"]),
         ("machine qs20 --cpus 0", 2, &["--cpus with qs20"]),
-        ("machines qs20 --format json", 2, &["--format", "cannot be used with"]),
+        ("machines qs20 --format json", 2, &["--format with qs20", "TOML", "cellworks machine qs20 --format json"]),
         ("stats -f mailbox -b 1k", 2, &["-b", "mailbox has no block size"]),
         ("stats -f mailbox -m 0", 2, &["-m", "mailbox has no"]),
         ("stats -f dmaget -l 4", 2, &["-l", "only dmalistget and dmalistput move lists"]),
@@ -305,6 +306,87 @@ fn a_computer_that_gives_no_more_threads() {
     });
 }
 
+/// Each program and each kind of refusal, on a computer with one CPU: no example is refused there.
+#[test]
+fn the_examples_of_a_computer_with_one_cpu_work_there() {
+    let shape = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "A single");
+    let on_tree = |words: &str| {
+        let mut command = plain(words);
+        command.env("CELLWORKS_FSROOT", tree.root());
+        Run::of(&mut command)
+    };
+    let programs = [
+        "aes",
+        "barnes-hut",
+        "barrier",
+        "commstime",
+        "dma-latency",
+        "knn",
+        "lookup",
+        "lu",
+        "mandelbrot",
+        "overlap",
+        "prototein",
+        "ratio",
+        "server",
+        "switch",
+    ];
+    let mut refused: Vec<String> = programs.map(|name| format!("run {name} --seed 1")).to_vec();
+    refused.extend(
+        [
+            "aes --spes 2",
+            "barrier --spes 2",
+            "commstime --spes 2",
+            "lu --workers 2",
+            "server --spes 2",
+        ]
+        .map(|words| format!("run {words}")),
+    );
+    refused.extend(
+        [
+            "--full",
+            "--polling reads",
+            "--matrix atomic",
+            "--matrix atomic -n 2",
+            "--matrix copy --full --budget 1s",
+            "--matrix memory -n 2",
+            "-f dmaget -n 2 -N 2",
+            "-f mailbox -n 2 -s",
+            "-f dmaget -N 2",
+            "-f chase --load 1",
+        ]
+        .map(|words| format!("stats {words}")),
+    );
+    let mut examples = BTreeSet::new();
+    for words in refused {
+        let run = on_tree(&words);
+        assert_eq!(run.code, Some(2), "{words}: {}", run.err);
+        let example = run.err.lines().find_map(|line| {
+            let example = line.trim_start().strip_prefix("example: cellworks ")?;
+            Some(example.to_owned())
+        });
+        let example = example.unwrap_or_else(|| panic!("{words}: {}", run.err));
+        examples.insert(example);
+    }
+    for example in examples {
+        // What is refused is refused at once, and the rest need not come to an end.
+        let command = plain(&format!("{example} --quiet"));
+        let mut in_time = Command::new("timeout");
+        in_time
+            .arg("1")
+            .arg(command.get_program())
+            .args(command.get_args());
+        let run = Run::of(in_time.env("CELLWORKS_FSROOT", tree.root()));
+        assert_ne!(run.code, Some(2), "{example}: {}", run.err);
+    }
+}
+
 /// A quota for one CPU of two.
 #[rustfmt::skip]
 #[test]
@@ -324,7 +406,7 @@ fn a_quota_and_one_cpu_are_named_with_an_example_that_works() {
         ("stats --matrix atomic", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "stats --machine qs20 --matrix atomic"]),
         ("stats -f chase --load 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--load 0"]),
         ("run barnes-hut --workers 2", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--bodies 10k --workers 1\n"]),
-        ("run commstime --spes 2 --threads 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--spes 1 --threads 1-4\n"]),
+        ("run commstime --spes 2 --threads 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--spes 1 --threads 2-4\n"]),
     ];
     check(rows, on_tree);
 }
