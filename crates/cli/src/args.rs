@@ -267,8 +267,8 @@ pub(crate) struct MachinesArgs {
     /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
     pub machine: Option<String>,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
+    /// How to print the list. A description is printed as TOML
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
@@ -478,29 +478,38 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
+/// The value of a flag, read by `read`; the message says a value that would be right, besides.
+pub(crate) fn such_as<T: 'static>(
+    example: &'static str,
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| read(text).map_err(|why| format!("{why}; use {example}"))
+}
+
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(
         text,
         1_000,
-        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k",
+        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000",
     )
+}
+
+/// A count of what this process keeps.
+pub(crate) fn kept(text: &str) -> Result<usize, String> {
+    count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     number(
         text,
         1_024,
-        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k",
+        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g",
     )
 }
 
 /// The order of a matrix.
 pub(crate) fn order(text: &str) -> Result<u64, String> {
-    number(
-        text,
-        1_024,
-        "orders are whole numbers, with k for 1,024; use 4k",
-    )
+    number(text, 1_024, "orders are whole numbers, with k for 1,024")
 }
 
 /// A whole number, with a multiplier `k`, `m` or `g`. A size, of which a `kilo` is 1,024, may have

@@ -29,6 +29,9 @@ pub trait Chosen: Any + Debug + Send + Sync {
     /// As [`Program::check`].
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
+    /// As [`Program::address_space_bytes`].
+    fn address_space_bytes(&self) -> usize;
+
     /// As [`Program::parameters`].
     fn parameters(&self) -> Parameters;
 }
@@ -44,6 +47,10 @@ impl<P: Program> Chosen for P {
 
     fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
         Program::check(self, topology)
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        Program::address_space_bytes(self)
     }
 
     fn parameters(&self) -> Parameters {
@@ -73,6 +80,8 @@ pub struct Kind {
     pub name: &'static str,
     /// As [`Program::EXAMPLE`].
     pub example: &'static str,
+    /// As [`Program::EXAMPLE_ON_ONE_SPE`].
+    pub example_on_one_spe: Option<&'static str>,
     /// As [`Program::METRICS`].
     pub metrics: &'static [Metric],
     /// As [`Program::REPEATS`].
@@ -148,6 +157,7 @@ impl Visitor for Described {
         Kind {
             name: P::NAME,
             example: P::EXAMPLE,
+            example_on_one_spe: P::EXAMPLE_ON_ONE_SPE,
             metrics: P::METRICS,
             repeats: P::REPEATS,
             draws: P::DRAWS,

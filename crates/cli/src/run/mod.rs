@@ -10,7 +10,7 @@ mod pictures;
 use std::sync::Arc;
 
 use cellworks_apps::{ParameterError, Picture, ProgramError};
-use cellworks_machine::Topology;
+use cellworks_machine::{Machine, Topology};
 use cellworks_runner::{Choice, Draw, Kind, Runner};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
@@ -23,6 +23,7 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, on_machine};
 use crate::session::{End, Session};
+use crate::surroundings::{check_address_space, this_computer};
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
 use found::Found;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
-        .map_err(|message| Failure::Usage(message + &example(kind, common, None)))?;
+        .map_err(|message| Failure::Usage(message + &example_here(kind, common)))?;
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
@@ -57,18 +58,38 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
+/// An example that works on the machine of the flags, where nothing has looked at it yet.
+fn example_here(kind: Kind, common: &CommonArgs) -> String {
+    let host = match machine::Kind::of(&common.machine) {
+        machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
+        machine::Kind::Simulated => None,
+    };
+    example(kind, common, host.map(|host| host.topology()))
+}
+
 /// An example that works on this machine, as far as it is known.
 fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
-    let mut words: Vec<&str> = kind.example.split(' ').collect();
-    for at in 1..words.len() {
-        if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
-            words[at] = "1";
+    let flags = match kind.example_on_one_spe.filter(|_| has_one) {
+        Some(flags) => flags.to_owned(),
+        None => {
+            let mut words: Vec<&str> = kind.example.split(' ').collect();
+            for at in 1..words.len() {
+                if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
+                    words[at] = "1";
+                }
+            }
+            words.join(" ")
         }
-    }
-    let words = words.join(" ");
-    format!("\n  example: cellworks run {} {words}{machine}", kind.name)
+    };
+    // An example may be of another machine.
+    let machine = if flags.contains("--machine") {
+        ""
+    } else {
+        &machine
+    };
+    format!("\n  example: cellworks run {} {flags}{machine}", kind.name)
 }
 
 /// The error with the flag in front.
@@ -100,11 +121,14 @@ impl Job for Runs<'_> {
     fn plan(&self, topology: &Topology, _: &Limits) -> Result<Plan, Failure> {
         let mut wrong = self.programs.iter().map(|program| program.check(topology));
         match wrong.find_map(Result::err) {
-            None => Ok(Plan {
-                kind: self.kind,
-                programs: self.programs.clone(),
-                pictures: self.pictures.clone(),
-            }),
+            None => {
+                check_address_space_of(&self.programs)?;
+                Ok(Plan {
+                    kind: self.kind,
+                    programs: self.programs.clone(),
+                    pictures: self.pictures.clone(),
+                })
+            }
             Some(error) => {
                 let message = explain(self.kind, &error);
                 let example = example(self.kind, self.common, Some(topology));
@@ -215,6 +239,21 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses programs for which the limit on the address space leaves no room: an allocation of theirs
+/// would end the process.
+fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
+    let largest = programs
+        .iter()
+        .max_by_key(|program| program.address_space_bytes());
+    largest.map_or(Ok(()), |largest| {
+        let what = format!(
+            "{}: a run with parameters as large as these",
+            largest.title()
+        );
+        check_address_space(&what, largest.address_space_bytes())
+    })
 }
 
 /// Refuses to draw what several runs have in the same files.

@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 
 use super::costs::name_of;
 use super::problem::pattern_parser;
-use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, seed};
+use crate::args::{
+    CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, kept, seed, such_as,
+};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::output::{Printed, ResultFiles};
@@ -64,16 +66,26 @@ pub(crate) struct RingArgs {
     pub machine: String,
 
     /// The sizes of packets in bytes, such as 2k or 512-2k
-    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets)]
+    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets, allow_negative_numbers = true)]
     pub packet: Packets,
 
     /// How many tasks there are [default: as many as SPEs]
-    #[arg(long, value_name = "TASKS")]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        value_parser = such_as("8", kept),
+        allow_negative_numbers = true
+    )]
     pub tasks: Option<usize>,
 
     /// To how many SPEs they are mapped, the first ones of the machine [default: as many as tasks,
     /// or the SPEs of one Cell, 8 at the most]
-    #[arg(long, value_name = "SPES")]
+    #[arg(
+        long,
+        value_name = "SPES",
+        value_parser = such_as("8", kept),
+        allow_negative_numbers = true
+    )]
     pub spes: Option<usize>,
 
     /// Packets go around in one direction only
@@ -103,15 +115,32 @@ pub(crate) struct RingArgs {
     pub graph: Option<PathBuf>,
 
     /// Runs this many mappings at random and the named ones, and not all
-    #[arg(long, value_name = "MAPPINGS")]
+    #[arg(
+        long,
+        value_name = "MAPPINGS",
+        value_parser = such_as("100", kept),
+        allow_negative_numbers = true
+    )]
     pub sample: Option<usize>,
 
     /// How many runs each mapping has
-    #[arg(long, value_name = "RUNS", default_value_t = 3)]
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value_t = 3,
+        value_parser = such_as("3", kept),
+        allow_negative_numbers = true
+    )]
     pub runs: usize,
 
     /// In how many rounds of the ring the time of a run counts
-    #[arg(long, value_name = "ROUNDS", default_value = "50", value_parser = rounds)]
+    #[arg(
+        long,
+        value_name = "ROUNDS",
+        default_value = "50",
+        value_parser = rounds,
+        allow_negative_numbers = true
+    )]
     pub rounds: u32,
 
     /// Chooses how tasks start in each run, random mappings, and where threads are
@@ -169,7 +198,7 @@ fn packets(text: &str) -> Result<Packets, String> {
 }
 
 fn rounds(text: &str) -> Result<u32, String> {
-    let rounds = u32::try_from(count(text)?).ok();
+    let rounds = u32::try_from(such_as("50", count)(text)?).ok();
     rounds
         .filter(|rounds| *rounds <= 1_000_000)
         .ok_or_else(|| "use up to 1m rounds".to_owned())
