@@ -6,7 +6,9 @@ use cellworks_machine::{Cycles, Machine, Spe, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, shares};
+use crate::blocks::{
+    Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, room_for, shares,
+};
 use crate::error::verify;
 use crate::figure::{axis, counted};
 use crate::gang::{self, check_spes};
@@ -70,6 +72,11 @@ impl Program for Aes {
         check_cycles(self.cycles_per_byte)
     }
 
+    fn address_space_bytes(&self) -> usize {
+        // The buffer, and what it is compared with.
+        self.bytes.saturating_mul(2)
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let cipher = Aes128::new(&KEY.into());
@@ -103,15 +110,6 @@ impl Program for Aes {
     fn figures(done: &[Done<Self>]) -> Vec<Figure> {
         against(done, "Encrypted by all SPEs together", BANDWIDTH, axis)
     }
-}
-
-/// An empty buffer with room for this many bytes.
-fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
-    let mut buffer = Vec::new();
-    buffer
-        .try_reserve_exact(bytes)
-        .map_err(|_| ParameterError::no_memory("bytes", bytes))?;
-    Ok(buffer)
 }
 
 /// Fills a buffer with bytes of which no two blocks are likely to be equal.

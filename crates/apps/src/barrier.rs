@@ -79,6 +79,8 @@ const CHECKED: u32 = 4;
 impl Program for Barrier {
     const NAME: &'static str = "barrier";
     const EXAMPLE: &'static str = "--roots one,each-cell --spes 2";
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
+        Some("--roots one,each-cell --spes 2 --machine qs20");
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "barriers",

@@ -221,6 +221,15 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
+/// An empty buffer with room for this many bytes.
+pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
+    let mut buffer = Vec::new();
+    buffer
+        .try_reserve_exact(bytes)
+        .map_err(|_| ParameterError::no_memory("bytes", bytes))?;
+    Ok(buffer)
+}
+
 /// Checks that a number of bytes is one that programs can work with.
 pub(crate) fn check_bytes(
     parameter: &'static str,

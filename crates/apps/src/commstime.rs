@@ -72,6 +72,7 @@ enum Role {
 impl Program for CommsTime {
     const NAME: &'static str = "commstime";
     const EXAMPLE: &'static str = "--spes 2 --threads 1-4";
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> = Some("--spes 1 --threads 2-4");
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
@@ -105,6 +106,10 @@ impl Program for CommsTime {
                 why: format!("{rounds} rounds take too long; use at most {ROUNDS_MAX}"),
             }),
         }
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        self.placement.stacks_bytes()
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {

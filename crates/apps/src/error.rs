@@ -3,8 +3,11 @@
 use std::fmt;
 
 use cellworks_csp::NetworkError;
+use cellworks_machine::sizes::{in_flags, in_words};
 use cellworks_machine::{RunError, StackError, StageError};
 use cellworks_tasks::{PoolError, TaskError};
+
+use crate::figure::counted;
 
 /// A parameter is not allowed, by itself or on the machine. [`parameter`](Self::parameter) returns
 /// its name.
@@ -19,7 +22,7 @@ pub enum ParameterError {
         noun: &'static str,
     },
     /// The machine has fewer SPEs.
-    #[error("{machine} has {has} SPEs, not {spes}; use at most {has}")]
+    #[error("{machine} has {}, not {spes}; use at most {has}", counted(*.has, "SPE"))]
     TooManySpes {
         /// The number of SPEs that the program was to use.
         spes: usize,
@@ -29,7 +32,7 @@ pub enum ParameterError {
         machine: String,
     },
     /// A number of bytes has to be a multiple of the cipher's blocks.
-    #[error("{bytes} bytes are not a multiple of {of}, {why}; use {nearest}")]
+    #[error("{} are not a multiple of {of}, {why}; use {}", in_words(*bytes), in_flags(*nearest))]
     Multiple {
         /// The parameter.
         parameter: &'static str,
@@ -72,7 +75,8 @@ impl ParameterError {
         Self::Refused {
             parameter,
             why: format!(
-                "the system gives no memory for {bytes} bytes; use less, or allow this process more (ulimit -v)"
+                "the system gives no memory for {}; use less, or allow this process more (ulimit -v)",
+                in_words(bytes)
             ),
         }
     }

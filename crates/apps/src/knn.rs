@@ -136,6 +136,15 @@ impl Program for Knn {
         Ok(())
     }
 
+    fn address_space_bytes(&self) -> usize {
+        // Coordinates are kept as 16 bits, and travel as 32.
+        let coordinates = self.points * self.dimensions * 6;
+        // Each has a list of those found.
+        let neighbours = self.points * (size_of::<Vec<u64>>() + self.neighbours * size_of::<u64>());
+        let of_points = coordinates + neighbours;
+        of_points.saturating_add(self.placement.stacks_bytes())
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let points = Points::new(self.points, self.dimensions);

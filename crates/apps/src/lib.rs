@@ -104,13 +104,17 @@ pub use workers::{OnOff, Scheduler, Workers};
 /// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is
 /// as it stands.
 pub trait Program:
-    Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Serialize + 'static
+    Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
     /// What the command calls it.
     const NAME: &'static str;
 
     /// Flags of `cellworks run` that work on every machine, for messages.
     const EXAMPLE: &'static str;
+
+    /// The same for a machine with one SPE, where a program takes several or has several by
+    /// default. Where there is none, `--spes` and `--workers` of the other example become 1.
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> = None;
 
     /// The quantities that a run can find.
     const METRICS: &'static [Metric];
@@ -130,6 +134,12 @@ pub trait Program:
     ///
     /// [`ParameterError`] names the parameter that is wrong.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
+
+    /// About how many bytes of address space a run takes beside what every run takes, as far as
+    /// they follow from the parameters: its data at the most at a time, and the stacks of threads.
+    fn address_space_bytes(&self) -> usize {
+        0
+    }
 
     /// Runs once, after a [check](Self::check).
     ///

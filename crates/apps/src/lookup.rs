@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 
 use bytemuck::{Pod, Zeroable};
+use cellworks_machine::sizes::{in_flags, in_words};
 use cellworks_machine::{
     Cycles, InFlight, InterleaveError, InterleavedSpe, Machine, Spe, StageError, Topology, Wake,
 };
@@ -127,13 +128,18 @@ impl Program for Lookup {
             (..BYTES_MIN, _) => refused(
                 "bytes",
                 format!(
-                    "{} bytes have no room for a structure; use at least {BYTES_MIN}",
-                    self.bytes
+                    "{} have no room for a structure; use at least {}",
+                    in_words(self.bytes),
+                    in_flags(BYTES_MIN)
                 ),
             ),
             (bytes, _) if bytes > BYTES_MAX => refused(
                 "bytes",
-                format!("{bytes} bytes are too many; use at most {BYTES_MAX}"),
+                format!(
+                    "{} are too many; use at most {}",
+                    in_words(bytes),
+                    in_flags(BYTES_MAX)
+                ),
             ),
             (_, 0) => Err(ParameterError::Zero {
                 parameter: "probes",
@@ -145,6 +151,10 @@ impl Program for Lookup {
             ),
             _ => Ok(()),
         }
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        self.bytes
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {

@@ -15,7 +15,9 @@ use cellworks_machine::{Machine, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Buffering, Staging, change, check_bytes, check_cycles, cycles_of, shares};
+use crate::blocks::{
+    Buffering, Staging, change, check_bytes, check_cycles, cycles_of, room_for, shares,
+};
 use crate::clock::spend;
 use crate::error::verify;
 use crate::figure::axis;
@@ -100,9 +102,15 @@ impl Program for Overlap {
         check_cycles(self.cycles_per_byte)
     }
 
+    fn address_space_bytes(&self) -> usize {
+        // The buffer, and what it is compared with.
+        self.bytes.saturating_mul(2)
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
-        let mut buffer = vec![0; self.bytes];
+        let mut buffer = room_for(self.bytes)?;
+        buffer.resize(self.bytes, 0);
         let parts = shares(&mut buffer, self.block_bytes, self.spes);
         let gang = gang::run(machine, parts, |spe: &M::Spe, part| {
             let work = |block: &mut [u8]| {
@@ -177,7 +185,8 @@ impl Program for Overlap {
 impl Overlap {
     /// Checks that every block has come, was changed, and has left, once.
     fn verify_changed(&self, buffer: &[u8]) -> Result<(), ProgramError> {
-        let mut expected = vec![0; self.bytes];
+        let mut expected = room_for(self.bytes)?;
+        expected.resize(self.bytes, 0);
         expected.chunks_mut(self.block_bytes).for_each(touch);
         verify(buffer, &expected, "one change of each block")
     }

@@ -29,10 +29,19 @@ pub struct Placement {
 /// A local store has room for fewer stacks, and other computers would gain nothing by more.
 const THREADS_MAX: usize = 1_000;
 
+/// The address space that the stack of a cooperative thread takes, 256 KB and what lies around it,
+/// on the computer that runs the thread or simulates it.
+pub(crate) const STACK_BYTES: usize = 288 << 10;
+
 impl Placement {
     /// The number of processes.
     pub(crate) fn processes(self) -> usize {
         self.spes * self.threads
+    }
+
+    /// The bytes that the stacks of the processes take.
+    pub(crate) fn stacks_bytes(self) -> usize {
+        self.processes().saturating_mul(STACK_BYTES)
     }
 
     /// A placement with one process, which others are compared with.

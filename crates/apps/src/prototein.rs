@@ -132,6 +132,10 @@ impl Program for Prototein {
         Ok(())
     }
 
+    fn address_space_bytes(&self) -> usize {
+        self.placement.stacks_bytes()
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let chain = self.chain();

@@ -137,6 +137,10 @@ impl Program for Ratio {
         Ok(())
     }
 
+    fn address_space_bytes(&self) -> usize {
+        self.placement.stacks_bytes()
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let processes = self.placement.processes();

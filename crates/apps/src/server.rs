@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::agree;
 use crate::figure::{axis, counted};
 use crate::gang::check_spes;
+use crate::placement::STACK_BYTES;
 use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
 };
@@ -145,6 +146,8 @@ fn answer(number: u64) -> u64 {
 impl Program for Server {
     const NAME: &'static str = "server";
     const EXAMPLE: &'static str = "--clients 1,4,16 --workers 1,2";
+    const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
+        Some("--spes 1 --clients 1,4,16 --workers 1,2");
     const METRICS: &'static [Metric] = &[TIME, ANSWERED, QUEUED];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "requests",
@@ -180,6 +183,10 @@ impl Program for Server {
         within("workers", self.workers as u64, PROCESSES_MAX as u64)?;
         within("requests", self.requests, REQUESTS_MAX)?;
         within("cycles", self.cycles.max(1), CYCLES_MAX)
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        (self.clients + self.workers).saturating_mul(STACK_BYTES)
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {

@@ -8,6 +8,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{axis, counted};
+use crate::placement::STACK_BYTES;
 use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, gang,
 };
@@ -35,6 +36,9 @@ const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 /// The computation of the paper's loop between two yields.
 const WORK: Cycles = Cycles(4);
 
+/// Each stack takes two mappings, and Linux gives a process 65,530 of them.
+const THREADS_MAX: usize = 20_000;
+
 impl Program for Switch {
     const NAME: &'static str = "switch";
     const EXAMPLE: &'static str = "--threads 1-16";
@@ -59,10 +63,20 @@ impl Program for Switch {
                 noun: "threads",
             });
         }
+        if threads > THREADS_MAX {
+            return Err(ParameterError::Refused {
+                parameter: "threads",
+                why: format!("{threads} threads are too many; use at most {THREADS_MAX}"),
+            });
+        }
         if yields < threads as u64 {
             return Err(ParameterError::TooFewYields { yields, threads });
         }
         Ok(())
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        self.threads.saturating_mul(STACK_BYTES)
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {

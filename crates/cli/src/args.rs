@@ -269,8 +269,8 @@ pub(crate) struct MachinesArgs {
     /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
     pub machine: Option<String>,
 
-    /// How to print the list
-    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "machine")]
+    /// How to print the list. A description is printed as TOML
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
@@ -481,29 +481,40 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
+/// A parser of a flag that reads its value with `read`. Its errors end with `example`, a value that
+/// the flag takes.
+pub(crate) fn such_as<T: 'static>(
+    example: &'static str,
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| read(text).map_err(|why| format!("{why}; use {example}"))
+}
+
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(
         text,
         1_000,
-        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k",
+        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000",
     )
+}
+
+/// A count of things in the memory of this process. A larger count than a `usize` becomes the
+/// largest one.
+pub(crate) fn kept(text: &str) -> Result<usize, String> {
+    count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     number(
         text,
         1_024,
-        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k",
+        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g",
     )
 }
 
 /// A parser for the order of a matrix.
 pub(crate) fn order(text: &str) -> Result<u64, String> {
-    number(
-        text,
-        1_024,
-        "orders are whole numbers, with k for 1,024; use 4k",
-    )
+    number(text, 1_024, "orders are whole numbers, with k for 1,024")
 }
 
 /// A whole number, which may have a multiplier `k`, `m` or `g`. A size, for which `kilo` is 1,024,

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use cellworks_host::Host;
-use cellworks_machine::{Capabilities, CellMachine, Machine, Topology};
+use cellworks_machine::{Capabilities, Machine, Topology};
 use cellworks_report::MachineInfo;
+use cellworks_runner::{Runner, simulated};
 use cellworks_sim::{HazardWatch, Sim};
 use cellworks_stats::Limits;
 
@@ -13,7 +14,7 @@ use crate::args::{CommonArgs, HOST};
 use crate::failure::Failure;
 use crate::output::ResultFiles;
 use crate::session::{End, Session, SessionOptions, Steps};
-use crate::simulated::{self, Simulated, load};
+use crate::simulated::{Simulated, identity, limits_of, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 use crate::sweep::{Sweep, SweepArgs};
 
@@ -77,9 +78,9 @@ pub(crate) trait Job {
     fn hazards(&self) -> HazardWatch;
 
     /// Does the plan. `after` is called after each run, with a text about the run.
-    fn run<M: CellMachine>(
+    fn run(
         plan: Self::Plan,
-        machine: &M,
+        machine: &dyn Runner,
         session: &Session<Self::Steps>,
         after: &mut dyn FnMut(&str),
     ) -> End;
@@ -145,10 +146,10 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
         )));
     }
     let description = load(&common.machine)?;
-    let limits = simulated::limits_of(&description);
+    let limits = limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());
     let check = |topology: &Topology| job.plan(topology, &limits).map(drop);
-    let identity = simulated::identity(&description, flags);
+    let identified = identity(&description, flags);
     let machine = Simulated::build(
         Path::new(&common.machine),
         description,
@@ -159,9 +160,9 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     )?;
     let plan = job.plan(machine.sim.topology(), &limits)?;
     let steps = job.steps(&plan, machine.sim.topology());
-    let options = SessionOptions::of(common, files).with(job.sweep(&plan, identity)?)?;
+    let options = SessionOptions::of(common, files).with(job.sweep(&plan, identified)?)?;
     let session = machine.session(steps, options);
     machine.run(&session, |after| {
-        J::run(plan, &machine.sim, &session, after)
+        J::run(plan, simulated(&machine.sim), &session, after)
     })
 }

@@ -16,6 +16,12 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     }
     match arguments.machine.as_deref() {
         Some(HOST) => return describe::run(&MachineArgs::of_this_computer(arguments.format)),
+        Some(machine) if !matches!(arguments.format, Format::Table) => {
+            return Err(Failure::Usage(format!(
+                "--format with {machine}: the description of a machine is TOML, which --machine reads; leave --format \
+                 out, or print the parts of the machine as JSON: cellworks machine {machine} --format json"
+            )));
+        }
         Some(machine) => return print(&description(machine)?),
         None => {}
     }

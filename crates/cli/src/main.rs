@@ -26,6 +26,7 @@ mod sweep;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use cli::{Cli, Command};
 use failure::{Failure, exit_code};
@@ -35,11 +36,28 @@ use surroundings::check_address_space;
 fn main() -> ExitCode {
     let end = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
-        Err(error) if error.use_stderr() => error.exit(),
+        Err(error) if error.use_stderr() => explained(error).exit(),
         // The text that `--help` or `--version` prints.
         Err(asked) => print(&asked.render().ansi().to_string()),
     };
     ExitCode::from(exit_code(end))
+}
+
+/// Adds an explanation to an error about a flag that only another command has.
+fn explained(mut error: clap::Error) -> clap::Error {
+    let flag = error.get(ContextKind::InvalidArg);
+    if error.kind() == ErrorKind::UnknownArgument
+        && flag == Some(&ContextValue::String("--pages".to_owned()))
+    {
+        let tip = "programs have their data in the pages that the system gives, and only `stats` chooses \
+                   their size; `cellworks stats -f chase --pages 2m` shows what it changes";
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+        // Clap suggests flags with similar names, which do something else.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    }
+    error
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
@@ -49,7 +67,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         check_standard_output()?;
     }
     if command.is_a_run() {
-        check_address_space()?;
+        check_address_space("a run", 0)?;
     }
     match command {
         Command::Stats(arguments) => stats::run(arguments),

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellworks_host::{Conditions, CpusError, Host, HostError, MemoryLeft, Watch};
 use cellworks_machine::LOCAL_STORE_BYTES;
+use cellworks_machine::sizes::rounded;
 use cellworks_report::{CpuLeftOut, Environment, Reason, ReasonKind};
 use cellworks_stats::Limits;
 
@@ -23,14 +24,18 @@ pub(crate) const LIMITS: Limits = Limits {
 
 /// The least address space of a run. The stacks and local store of an SPE take half a megabyte, and
 /// the heap of each thread reserves up to 128 MB.
-const ADDRESS_SPACE_BYTES_MIN: u64 = 256 << 20;
+const ADDRESS_SPACE_BYTES_MIN: usize = 256 << 20;
 
-/// Refuses a run that would hit the limit of the address space while it is under way.
-pub(crate) fn check_address_space() -> Result<(), Failure> {
+/// Refuses a run that would hit the limit of the address space while it is under way. `what` names
+/// the run in the message. `bytes` is the address space that this run takes in addition to
+/// [`ADDRESS_SPACE_BYTES_MIN`].
+pub(crate) fn check_address_space(what: &str, bytes: usize) -> Result<(), Failure> {
     let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
+    let need = ADDRESS_SPACE_BYTES_MIN.saturating_add(bytes);
     match left {
-        Some(left) if left.bytes < ADDRESS_SPACE_BYTES_MIN => Err(Failure::Run(format!(
-            "a run takes {ADDRESS_SPACE_BYTES_MIN} bytes of address space or more, and has {left}"
+        Some(left) if left.bytes < need as u64 => Err(Failure::Run(format!(
+            "{what} takes {} of address space or more, and has {left}",
+            rounded(need)
         ))),
         _ => Ok(()),
     }

@@ -251,7 +251,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "8388608 bytes of main memory in memory module 0 could not be allocated in pages of 1073741824 bytes: \
+            "8 MB of main memory in memory module 0 could not be allocated in pages of 1 GB: \
              there are pages of 4096 and of 2097152; use one of these"
         );
     }

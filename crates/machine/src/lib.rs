@@ -45,6 +45,7 @@ mod ppe;
 mod problem_state;
 mod program;
 mod signal;
+pub mod sizes;
 mod spe;
 mod staging;
 mod sync;

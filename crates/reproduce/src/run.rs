@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use cellworks_mapping::experiment::ExchangeRun;
+use cellworks_runner::simulated;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +160,7 @@ impl<'a> Machines<'a> {
             .entry(key.clone())
             .or_insert_with(|| make(&simulation.machine, simulation.access, self.descriptions));
         let Made { sim, timebase_hz } = made.as_ref().map_err(String::clone)?;
-        let run = || simulation.program.run(sim, *timebase_hz);
+        let run = || simulation.program.run(sim, simulated(sim), *timebase_hz);
         let outcome = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
         if outcome.is_err() {

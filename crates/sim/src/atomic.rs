@@ -3,6 +3,12 @@
 //!
 //! The caches decide how long an atomic command takes, not what it does: memory itself keeps the
 //! bytes and the reservations on them.
+//!
+//! A line that any SPE has comes from that SPE's cache and not from memory, whether it was changed
+//! or not: an SPU that asks for a line gets it "from another SPUs cache, if its in there" (D. Calver,
+//! n4g.com/news/41514). So the module of the line makes no difference, as CellStats finds (section
+//! 4.5.1). Of several caches that have the line, the one that got it last supplies it, as in the
+//! MERSI protocol of other PowerPC processors. No source says which of them does on a Cell.
 
 // Rejected: refusing commands to a line that is read or written by DMA, like those of atomic
 // units. Then 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at most 140 us
@@ -32,12 +38,14 @@ struct CachedLine {
     /// Whether the SPE has changed the line: then no other cache has it, and memory is not up to
     /// date.
     changed: bool,
+    /// Whether the SPE was the last one to get the line: then its cache supplies the others.
+    is_newest: bool,
 }
 
 /// What an atomic unit requests on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineCommand {
-    /// A copy of a line, from the SPE that has changed it or else from memory.
+    /// A copy of a line, from the SPE that supplies it or else from memory.
     Read { from: Option<usize> },
     /// The line alone: the copies of all other SPEs are dropped.
     Claim,
@@ -73,13 +81,16 @@ impl AtomicCaches {
         }
     }
 
-    /// The SPE that has changed a line.
-    pub fn changed_by(&self, line: LineNumber) -> Option<usize> {
-        (0..self.lines.len()).find(|spe| self.held(*spe, line) == Held::Changed)
+    /// The SPE that supplies a line: the last one that has read or changed it. `None` if memory
+    /// supplies it, because that SPE has dropped the line, or there was none.
+    pub fn supplier(&self, line: LineNumber) -> Option<usize> {
+        let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
+        self.lines
+            .iter()
+            .position(|cache| cache.iter().any(supplies))
     }
 
-    /// An SPE begins to claim a line, or to read it: from the SPE that has changed it, if there is
-    /// one.
+    /// An SPE begins to claim a line, or to read it: from the SPE that supplies it, if there is one.
     pub fn begin(&mut self, spe: usize, line: LineNumber, command: LineCommand) {
         self.under_way.push((spe, line, command));
     }
@@ -106,6 +117,7 @@ impl AtomicCaches {
         for cached in self.lines.iter_mut().flatten() {
             if cached.line == line {
                 cached.changed = changed;
+                cached.is_newest = false;
             }
         }
         self.touch(spe, line, changed);
@@ -137,7 +149,11 @@ impl AtomicCaches {
         if cache.len() == self.lines_max {
             cache.remove(0);
         }
-        cache.push(CachedLine { line, changed });
+        cache.push(CachedLine {
+            line,
+            changed,
+            is_newest: true,
+        });
         self.count = self.count + cache.len() - before;
     }
 }
@@ -153,13 +169,13 @@ mod tests {
         caches.read(0, 7);
         caches.read(1, 7);
         assert_eq!(
-            (caches.held(0, 7), caches.changed_by(7)),
-            (Held::Shared, None)
+            (caches.held(0, 7), caches.held(1, 7)),
+            (Held::Shared, Held::Shared)
         );
         caches.store(1, 7);
         assert_eq!(
-            (caches.held(0, 7), caches.changed_by(7)),
-            (Held::No, Some(1))
+            (caches.held(0, 7), caches.held(1, 7)),
+            (Held::No, Held::Changed)
         );
         caches.read(1, 7);
         assert_eq!(
@@ -174,6 +190,27 @@ mod tests {
         );
         caches.discard(7);
         assert_eq!((caches.held(1, 7), caches.count), (Held::No, 0));
+    }
+
+    #[test]
+    fn the_cache_that_got_a_line_last_supplies_it() {
+        let mut caches = AtomicCaches::new(3, 1);
+        assert_eq!(caches.supplier(7), None, "memory");
+        caches.read(0, 7);
+        caches.read(1, 7);
+        assert_eq!(
+            caches.supplier(7),
+            Some(1),
+            "although it has not changed it"
+        );
+        caches.store(0, 7);
+        assert_eq!(caches.supplier(7), Some(0));
+        caches.read(2, 7);
+        assert_eq!(caches.supplier(7), Some(2));
+        caches.read(2, 8);
+        assert_eq!(caches.supplier(7), None, "SPE 2 has dropped it");
+        caches.discard(8);
+        assert_eq!(caches.supplier(8), None);
     }
 
     #[test]

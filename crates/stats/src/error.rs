@@ -2,6 +2,7 @@
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::mfc::MfcFault;
+use cellworks_machine::sizes::in_words;
 use cellworks_machine::{AtomicError, RunError, SpeId, StageError};
 
 use crate::function::Function;
@@ -86,8 +87,9 @@ pub enum SpeError {
     Untrusted(#[from] Untrusted),
     /// The system gives no memory for a table.
     #[error(
-        "the system gives no memory for a table of {bytes} bytes; use a smaller one (-b), or allow this process more \
-         (ulimit -v)"
+        "the system gives no memory for a table of {}; use a smaller one (-b), or allow this process more (ulimit \
+         -v)",
+        in_words(*bytes)
     )]
     NoMemory {
         /// Bytes of the table.
@@ -171,7 +173,7 @@ mod tests {
         let spe = SpeId::new(0);
         assert_eq!(
             MeasureError::OnSpe { spe, source }.to_string(),
-            "SPE 0: the system gives no memory for a table of 67108864 bytes; use a smaller one (-b), or allow \
+            "SPE 0: the system gives no memory for a table of 64 MB; use a smaller one (-b), or allow \
              this process more (ulimit -v)"
         );
     }

@@ -1,20 +1,7 @@
 //! The text of sizes, times and ratios for people: with a unit, and with as many figures as a
 //! measurement allows.
 
-/// A size in the largest unit that divides it.
-///
-/// ```
-/// use cellworks_stats::figures::size;
-/// assert_eq!([128, 1_040, 16_384, 1 << 30].map(size), ["128 B", "1040 B", "16 KB", "1 GB"]);
-/// ```
-pub fn size(bytes: usize) -> String {
-    match bytes {
-        _ if bytes >= 1 << 30 && bytes.is_multiple_of(1 << 30) => format!("{} GB", bytes >> 30),
-        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MB", bytes >> 20),
-        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KB", bytes >> 10),
-        _ => format!("{bytes} B"),
-    }
-}
+pub use cellworks_machine::sizes::size;
 
 /// Nanoseconds with three figures, in the unit that fits.
 ///

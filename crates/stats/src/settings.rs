@@ -3,6 +3,7 @@
 //! flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
+use cellworks_machine::sizes::in_words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct Setting {
     pub name: &'static str,
     /// The flag that sets the field, such as `-k`.
     pub flag: &'static str,
+    /// A value of the flag that functions accept. Messages have it as an example.
+    pub example: &'static str,
     /// The name of the value in the help of the flag.
     pub value_name: &'static str,
     /// The help of the flag.
@@ -53,8 +56,9 @@ pub struct Setting {
     pub(crate) noun: &'static str,
     /// Which functions use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why the other functions do not use it. `None` if the reason depends on the function.
-    pub(crate) why_unused: Option<&'static str>,
+    /// Why a function of this kind does not use it. `None` if the reason is the same as for the other
+    /// flags about memory.
+    pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// The reason if no function takes this value.
     pub(crate) refusal: fn(usize) -> Option<String>,
     /// Flags that the user can give instead of a refused value.
@@ -95,6 +99,7 @@ impl Setting {
         Self {
             name: "block_bytes",
             flag: "-b",
+            example: "16k",
             value_name: "SIZE",
             help: "Bytes in a block, in an element of a list, in a variable, or in the table of `chase` \
                    [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for \
@@ -111,13 +116,14 @@ impl Setting {
                     true
                 }
             },
-            why_unused: None,
+            why_unused: |_| None,
             refusal: |_| None,
             instead: "-b 1k",
         },
         Self {
             name: "list_elements",
             flag: "-l",
+            example: "16",
             value_name: "ELEMENTS",
             help: "Elements of a list [default: 16]",
             is_size: false,
@@ -126,7 +132,7 @@ impl Setting {
             shown: None,
             noun: "list",
             used_by: |kind| matches!(kind, Kind::Transfer { list: true, .. }),
-            why_unused: Some("only dmalistget and dmalistput move lists"),
+            why_unused: |_| Some("only dmalistget and dmalistput move lists"),
             refusal: |elements| {
                 (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
                     format!(
@@ -140,6 +146,7 @@ impl Setting {
         Self {
             name: "stride_bytes",
             flag: "-t",
+            example: "16k",
             value_name: "STRIDE",
             help: "Bytes from the start of one private buffer to the start of the next [default: the next \
                    multiple of 128 that holds a buffer]",
@@ -149,13 +156,14 @@ impl Setting {
             shown: None,
             noun: "stride",
             used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Atomic),
-            why_unused: None,
+            why_unused: |_| None,
             refusal: |_| None,
             instead: "",
         },
         Self {
             name: "chains",
             flag: "-k",
+            example: "8",
             value_name: "CHAINS",
             help: "Chains of pointers that `chase` follows at once [default: 1]",
             is_size: false,
@@ -172,7 +180,7 @@ impl Setting {
             }),
             noun: "chains",
             used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: Some("only chase follows pointers"),
+            why_unused: |_| Some("only chase follows pointers"),
             refusal: |chains| {
                 (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
                     format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
@@ -183,6 +191,7 @@ impl Setting {
         Self {
             name: "loading_spes",
             flag: "--load",
+            example: "1",
             value_name: "SPES",
             help: "SPEs that copy memory while `chase` runs [default: 0]",
             is_size: false,
@@ -203,13 +212,14 @@ impl Setting {
             }),
             noun: "loading SPEs",
             used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: Some("only chase follows pointers"),
+            why_unused: |_| Some("only chase follows pointers"),
             refusal: |_| None,
             instead: "--load 0",
         },
         Self {
             name: "page_bytes",
             flag: "--pages",
+            example: "4k",
             value_name: "BYTES",
             help: "Pages of the buffers, of the table of `chase` or of the blocks of `--matrix memory`: 4k, or 2m for \
                    transparent huge pages [default: what the system gives]",
@@ -219,13 +229,23 @@ impl Setting {
             shown: None,
             noun: "page size",
             used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Chase | Kind::Memory),
-            why_unused: Some(
-                "only transfers, chase and a memory matrix work on large regions of memory",
-            ),
+            why_unused: |kind| {
+                Some(match kind {
+                    Kind::Copy => {
+                        "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and \
+                         dmaput have blocks in pages of a size"
+                    }
+                    Kind::Atomic => "a variable is a part of one page, whatever its size",
+                    _ => {
+                        "only transfers, chase and a memory matrix work on large regions of memory"
+                    }
+                })
+            },
             refusal: |bytes| {
                 (!PAGE_BYTES.contains(&bytes)).then(|| {
                     format!(
-                        "pages of {bytes} bytes: there are pages of 4k and of 2m; use one of these"
+                        "pages of {}: there are pages of 4k and of 2m; use one of these",
+                        in_words(bytes)
                     )
                 })
             },

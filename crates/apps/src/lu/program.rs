@@ -318,6 +318,11 @@ impl Program for Lu {
         }
     }
 
+    fn address_space_bytes(&self) -> usize {
+        // The matrix, its factors, and these in tiles.
+        3 * self.size * self.size * size_of::<f64>()
+    }
+
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;

@@ -112,7 +112,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
             ..SMALL
         },
         "bytes",
-        "100 bytes have no room for a structure; use at least 4096",
+        "100 bytes have no room for a structure; use at least 4k",
     );
     refused(
         Lookup {
@@ -120,7 +120,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
             ..SMALL
         },
         "bytes",
-        "18446744073709551615 bytes are too many; use at most 1099511627776",
+        "18446744073709551615 bytes are too many; use at most 1024g",
     );
     refused(
         Lookup { probes: 0, ..SMALL },

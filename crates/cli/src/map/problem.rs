@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::costs::{Places, name_of};
-use crate::args::input;
+use crate::args::{input, kept, such_as};
 use crate::failure::Failure;
 
 /// The volumes between tasks, and the costs between places. A command that takes tasks from a file
@@ -29,7 +29,13 @@ pub(crate) struct ProblemArgs {
     pub pattern: Option<Pattern>,
 
     /// The number of tasks of the pattern [default: the number of places]
-    #[arg(long, value_name = "TASKS", value_parser = number, requires = "pattern")]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        value_parser = such_as("4", kept),
+        requires = "pattern",
+        allow_negative_numbers = true
+    )]
     pub tasks: Option<usize>,
 
     /// The cost of a unit of volume between cores. The end of the name tells the format: .json is
@@ -48,11 +54,6 @@ pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
         let of_name = patterns.find(|pattern| pattern.name() == name);
         of_name.expect("clap lets only names of patterns pass")
     })
-}
-
-pub(super) fn number(text: &str) -> Result<usize, String> {
-    let number = text.parse();
-    number.map_err(|_| "tasks and places are whole numbers, from 0 on".to_owned())
 }
 
 impl ProblemArgs {

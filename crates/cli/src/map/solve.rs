@@ -20,8 +20,8 @@ use clap::Args;
 use super::binding::to_report;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
-use super::problem::{ProblemArgs, number, parameters};
-use crate::args::{OutputArgs, input, refuse_standard_input_twice, seed};
+use super::problem::{ProblemArgs, parameters};
+use crate::args::{OutputArgs, input, kept, refuse_standard_input_twice, seed, such_as};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
@@ -57,7 +57,6 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// however long that takes. If there are more, the search improves placements until the time is
 /// over, or until one costs no more than a proven bound. The same seed takes the same steps, but
 /// the number of steps in the time depends on the computer.
-/// computer.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
@@ -91,15 +90,33 @@ pub(crate) struct SolveArgs {
     pub seed: u64,
 
     /// The number of tasks for which a place has room
-    #[arg(long, value_name = "TASKS", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        default_value_t = 1,
+        value_parser = such_as("1", kept),
+        allow_negative_numbers = true
+    )]
     pub capacity: usize,
 
     /// Tasks that have to be at a place, such as 0=3,1=2
-    #[arg(long, value_name = "TASK=PLACE", value_delimiter = ',', value_parser = fixed)]
+    #[arg(
+        long,
+        value_name = "TASK=PLACE",
+        value_delimiter = ',',
+        value_parser = fixed,
+        allow_hyphen_values = true
+    )]
     pub fix: Vec<(Task, Place)>,
 
     /// Places that stay empty, such as 0,5
-    #[arg(long, value_name = "PLACES", value_delimiter = ',', value_parser = number)]
+    #[arg(
+        long,
+        value_name = "PLACES",
+        value_delimiter = ',',
+        value_parser = forbidden,
+        allow_negative_numbers = true
+    )]
     pub forbid: Vec<usize>,
 
     #[command(flatten)]
@@ -122,10 +139,19 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn fixed(text: &str) -> Result<(Task, Place), String> {
-    let (task, place) = text
-        .split_once('=')
-        .ok_or("name a task and its place, such as 0=3")?;
-    Ok((Task(number(task)?), Place(number(place)?)))
+    let parts = text.split_once('=');
+    let numbers = parts.and_then(|(task, place)| Some((task.parse().ok()?, place.parse().ok()?)));
+    let (task, place) = numbers.ok_or(
+        "it is a task, = and its place, both whole numbers from 0 on, with commas between several, such as 0=3,1=2",
+    )?;
+    Ok((Task(task), Place(place)))
+}
+
+fn forbidden(text: &str) -> Result<usize, String> {
+    let place = text.parse();
+    place.map_err(|_| {
+        "places are whole numbers from 0 on, with commas between several, such as 0,5".to_owned()
+    })
 }
 
 pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {

@@ -11,13 +11,12 @@
 
 use std::path::PathBuf;
 
-use cellworks_apps::{PROGRAMS, Program, Visitor};
 use cellworks_machine::Capabilities;
+use cellworks_runner::{Choice, Kind, kind, names};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
 
-use super::dma_latency::DmaLatency;
 use super::list::{List, listed, parsed};
 use crate::args::CommonArgs;
 use crate::sweep::SweepArgs;
@@ -106,9 +105,7 @@ impl FromArgMatches for ProgramArgs {
 
 impl Subcommand for ProgramArgs {
     fn augment_subcommands(command: Command) -> Command {
-        let mut names = [PROGRAMS, &[DmaLatency::NAME]].concat();
-        names.sort_unstable();
-        command.subcommands(names.into_iter().map(|name| visit(name, Describe)))
+        command.subcommands(names().into_iter().map(|name| described(known(name))))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -116,50 +113,45 @@ impl Subcommand for ProgramArgs {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        name == DmaLatency::NAME || PROGRAMS.contains(&name)
+        kind(name).is_some()
     }
 }
 
-/// Calls `visitor` with the program of this name, which must be one that clap has accepted.
-pub(super) fn visit<V: Visitor>(name: &str, visitor: V) -> V::Output {
-    if name == DmaLatency::NAME {
-        return visitor.visit::<DmaLatency>();
-    }
-    cellworks_apps::visit(name, visitor).expect("clap lets only names of programs pass")
+/// The kind of program with this name, which must be one that clap has accepted.
+pub(super) fn known(name: &str) -> Kind {
+    kind(name).expect("clap lets only names of programs pass")
 }
 
 /// Makes the command of a program.
-struct Describe;
-
-impl Visitor for Describe {
-    type Output = Command;
-
-    fn visit<P: Program>(self) -> Command {
-        let program = P::flags().mut_args(listed);
-        let program = program.mut_args(|flag| match P::REPEATS {
-            Some(repeats) if flag.get_id() == repeats.parameter => {
-                let help = flag.get_help().cloned().unwrap_or_default();
-                flag.required(false).help(format!(
-                    "{help} [default: {} on this computer, {} on a simulated machine]",
-                    repeats.on_this_computer, repeats.simulated
-                ))
-            }
-            _ => flag,
-        });
-        // Without this, the documentation of these flags would replace that of the program.
-        let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(P::NAME)));
-        if P::DRAWS {
-            common = DrawingArgs::augment_args(common);
+fn described(kind: Kind) -> Command {
+    let program = kind.flags().mut_args(listed);
+    let program = program.mut_args(|flag| match kind.repeats {
+        Some(repeats) if flag.get_id() == repeats.parameter => {
+            let help = flag.get_help().cloned().unwrap_or_default();
+            flag.required(false).help(format!(
+                "{help} [default: {} on this computer, {} on a simulated machine]",
+                repeats.on_this_computer, repeats.simulated
+            ))
         }
-        let after = |flag: &clap::Arg| flag.clone().display_order(None);
-        program.args(common.get_arguments().map(after))
+        _ => flag,
+    });
+    // Without this, the documentation of these flags would replace that of the program.
+    let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(kind.name)));
+    if kind.draws {
+        common = DrawingArgs::augment_args(common);
     }
+    let after = |flag: &clap::Arg| flag.clone().display_order(None);
+    program.args(common.get_arguments().map(after))
 }
 
 /// A program for every combination of the values of all flags, each once. The values of the first
 /// flag change fastest. The error is the reason why there is no program.
-pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Result<Vec<P>, String> {
-    let command = P::flags();
+pub(super) fn programs(
+    kind: Kind,
+    flags: &ArgMatches,
+    on: Capabilities,
+) -> Result<Vec<Choice>, String> {
+    let command = kind.flags();
     let mut combinations = vec![Map::new()];
     let mut names: Vec<_> = command.get_arguments().collect();
     names.reverse();
@@ -167,7 +159,7 @@ pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Resu
         let name = flag.get_id().as_str();
         let given = flags.get_many::<List>(name).into_iter().flatten();
         let mut values: Vec<Value> = given.flat_map(|list| list.0.clone()).collect();
-        if let Some(repeats) = P::REPEATS
+        if let Some(repeats) = kind.repeats
             && repeats.parameter == name
             && values.is_empty()
         {
@@ -189,23 +181,14 @@ pub(super) fn programs<P: Program>(flags: &ArgMatches, on: Capabilities) -> Resu
                 .collect();
         }
     }
-    let asked: Result<Vec<P>, serde_json::Error> = combinations
-        .into_iter()
-        .map(|one| serde_json::from_value(Value::Object(one)))
-        .collect();
+    let asked: Result<Vec<_>, _> = combinations.into_iter().map(|one| kind.read(one)).collect();
     let asked = asked.map_err(|error| error.to_string())?;
-    let mut each_once: Vec<P> = Vec::with_capacity(asked.len());
-    for program in P::complete(asked) {
-        if !each_once.contains(&program) {
-            each_once.push(program);
-        }
-    }
-    Ok(each_once)
+    Ok(kind.complete(&asked))
 }
 
 /// A message about a parameter, with its flag in front.
-pub(super) fn about_parameter<P: Program>(parameter: &str, message: &str) -> String {
-    let command = P::flags();
+pub(super) fn about_parameter(kind: Kind, parameter: &str, message: &str) -> String {
+    let command = kind.flags();
     let mut flags = command.get_arguments();
     let flag = flags.find(|flag| flag.get_id() == parameter);
     match flag.and_then(|flag| flag.get_long()) {
@@ -216,33 +199,40 @@ pub(super) fn about_parameter<P: Program>(parameter: &str, message: &str) -> Str
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
+
     use cellworks_apps::{CommsTime, ParameterError, Switch};
 
     use super::*;
-    use crate::machine::Kind;
+    use crate::machine;
     use crate::run::explain;
 
-    fn asked<P: Program>(flags: &str, on: Kind) -> Vec<P> {
-        let command = Describe.visit::<P>().no_binary_name(true);
+    fn asked<P: Any + Clone>(name: &str, flags: &str, on: machine::Kind) -> Vec<P> {
+        let command = described(known(name)).no_binary_name(true);
         let flags = command.try_get_matches_from(flags.split_whitespace());
-        programs(&flags.unwrap(), on.capabilities()).unwrap()
+        let programs = programs(known(name), &flags.unwrap(), on.capabilities()).unwrap();
+        let typed = |one: &Choice| (&**one as &dyn Any).downcast_ref::<P>().unwrap().clone();
+        programs.iter().map(typed).collect()
     }
 
     #[test]
     fn every_combination_runs_once_and_the_first_flag_changes_fastest() {
-        let placed: Vec<(usize, usize, u64)> =
-            asked::<CommsTime>("--spes 1,2,2 --threads 3-4 --rounds 5", Kind::ThisComputer)
-                .iter()
-                .map(|one| (one.placement.spes, one.placement.threads, one.rounds))
-                .collect();
+        let placed: Vec<(usize, usize, u64)> = asked::<CommsTime>(
+            "commstime",
+            "--spes 1,2,2 --threads 3-4 --rounds 5",
+            machine::Kind::ThisComputer,
+        )
+        .iter()
+        .map(|one| (one.placement.spes, one.placement.threads, one.rounds))
+        .collect();
         assert_eq!(placed, [(1, 3, 5), (2, 3, 5), (1, 4, 5), (2, 4, 5)]);
     }
 
     #[test]
     fn missing_parameters_depend_on_the_machine() {
-        let yields = |on| asked::<Switch>("--threads 1", on)[0].yields;
+        let yields = |on| asked::<Switch>("switch", "--threads 1", on)[0].yields;
         assert_eq!(
-            [Kind::ThisComputer, Kind::Simulated].map(yields),
+            [machine::Kind::ThisComputer, machine::Kind::Simulated].map(yields),
             [1_000_000, 16_000]
         );
     }
@@ -250,10 +240,13 @@ mod tests {
     #[test]
     fn a_wrong_parameter_is_named_by_its_flag_if_it_has_one() {
         let explained = |parameter| {
-            explain::<DmaLatency>(&ParameterError::Zero {
-                parameter,
-                noun: "of them",
-            })
+            explain(
+                known("dma-latency"),
+                &ParameterError::Zero {
+                    parameter,
+                    noun: "of them",
+                },
+            )
         };
         const WHAT: &str = "0 of them do nothing; use at least 1";
         assert_eq!(explained("block_bytes"), format!("--sizes: {WHAT}"));

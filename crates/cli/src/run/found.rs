@@ -2,42 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_apps::{Conclusion, Done, Figure, Parameters, Program, Quantity};
+use cellworks_apps::{Conclusion, Figure, Parameters, Quantity};
 use cellworks_report::{
     Envelope, FigureAxis, FigureCurve, NotMeasured, ProgramFigure, ProgramReport, Trust, json,
     program,
 };
+use cellworks_runner::{Choice, Conclusions, Kind, Ran};
 use cellworks_stats::Finding;
 
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
 /// The results so far, and the runs that are still to come.
-pub(super) struct Found<P> {
+pub(super) struct Found {
+    kind: Kind,
     titles: Vec<String>,
-    done: BTreeMap<usize, Done<P>>,
+    done: BTreeMap<usize, Ran>,
 }
 
-impl<P: Program> Found<P> {
+impl Found {
     /// These programs without results.
-    pub fn empty(programs: &[P]) -> Self {
+    pub fn empty(kind: Kind, programs: &[Choice]) -> Self {
         Self {
-            titles: programs.iter().map(P::title).collect(),
+            kind,
+            titles: programs.iter().map(|program| program.title()).collect(),
             done: BTreeMap::new(),
         }
     }
 
     /// Records the result of a run.
-    pub fn record_run(&mut self, step: usize, program: P, quantities: Vec<Quantity>) {
-        let done = Done {
-            program,
-            quantities,
-        };
-        self.done.insert(step, done);
+    pub fn record_run(&mut self, step: usize, program: Choice, quantities: Vec<Quantity>) {
+        self.done.insert(step, (program, quantities));
     }
 }
 
-impl<P: Program> Steps for Found<P> {
+impl Steps for Found {
     type Report = ProgramReport;
 
     const NAME: &'static str = "runs";
@@ -71,13 +70,16 @@ impl<P: Program> Steps for Found<P> {
                 why: end.why_missing().to_owned(),
             })
             .collect();
-        let done: Vec<Done<P>> = self.done.into_values().collect();
-        let of_runs = done.iter().flat_map(|one| {
-            let parameters = one.program.parameters();
-            let quantities = one.quantities.iter();
+        let done: Vec<Ran> = self.done.into_values().collect();
+        let of_runs = done.iter().flat_map(|(program, quantities)| {
+            let parameters = program.parameters();
+            let quantities = quantities.iter();
             quantities.map(move |quantity| finding(quantity, &parameters))
         });
-        let conclusions = P::conclusions(&done);
+        let Conclusions {
+            conclusions,
+            figures,
+        } = self.kind.conclude(&done);
         let concluded = conclusions.iter().map(
             |Conclusion {
                  quantity,
@@ -87,10 +89,10 @@ impl<P: Program> Steps for Found<P> {
         let is_complete = not_measured.is_empty();
         ProgramReport {
             envelope: Envelope::new("run", machine, environment, reasons, is_complete),
-            program: P::NAME.to_owned(),
+            program: self.kind.name.to_owned(),
             not_measured,
             results: of_runs.chain(concluded).collect(),
-            figures: P::figures(&done).into_iter().map(drawn).collect(),
+            figures: figures.into_iter().map(drawn).collect(),
             counters,
         }
     }

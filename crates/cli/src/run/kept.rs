@@ -1,6 +1,7 @@
 //! The results of runs in files: a list of names and values.
 
-use cellworks_apps::{Program, Quantity};
+use cellworks_apps::Quantity;
+use cellworks_runner::Kind;
 
 use crate::session::Session;
 
@@ -9,11 +10,11 @@ use super::found::Found;
 /// Turns the values of a file into the results of a run.
 ///
 /// The error names a value that is no result of the program.
-pub(super) fn read<P: Program>(values: Vec<(String, f64)>) -> Result<Vec<Quantity>, String> {
+pub(super) fn read(kind: Kind, values: Vec<(String, f64)>) -> Result<Vec<Quantity>, String> {
     let quantities = values.iter().map(|(name, value)| {
-        let mut metrics = P::METRICS.iter();
+        let mut metrics = kind.metrics.iter();
         let metric = metrics.find(|metric| metric.name == name);
-        let metric = metric.ok_or_else(|| format!("{} does not find any `{name}`", P::NAME))?;
+        let metric = metric.ok_or_else(|| format!("{} does not find any `{name}`", kind.name))?;
         Ok(metric.measured(*value))
     });
     quantities.collect()
@@ -22,8 +23,8 @@ pub(super) fn read<P: Program>(values: Vec<(String, f64)>) -> Result<Vec<Quantit
 /// Adds the result of a run to the file, if there is one.
 ///
 /// The error is the reason why that was not possible.
-pub(super) fn keep<P: Program>(
-    session: &Session<Found<P>>,
+pub(super) fn keep(
+    session: &Session<Found>,
     step: usize,
     found: &[Quantity],
 ) -> Result<(), String> {

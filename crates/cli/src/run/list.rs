@@ -1,9 +1,13 @@
 //! Lists and ranges of values.
 
 use std::any::TypeId;
+use std::ffi::OsStr;
 
-use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser};
-use clap::{Arg, ArgAction};
+use clap::builder::{
+    PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser, ValueParser,
+};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, Command};
 use serde_json::Value;
 
 use crate::args::{count, order, size};
@@ -51,7 +55,7 @@ impl Values {
     fn parse(self, text: &str) -> Result<Vec<Value>, String> {
         match self {
             Self::Counts => counts(text).map(values),
-            Self::Orders => doubled(text, order).map(values),
+            Self::Orders => orders(text).map(values),
             Self::Sizes => sizes(text).map(values),
             Self::Cycles => cycles(text).map(values),
             Self::Texts => Ok(text.split(',').map(Value::from).collect()),
@@ -73,8 +77,56 @@ pub(super) fn listed(flag: Arg) -> Arg {
         .action(ArgAction::Append)
         .value_parser(match possible.is_empty() {
             true => ValueParser::new(StringValueParser::new().map(one)),
-            false => ValueParser::new(PossibleValuesParser::new(possible).map(one)),
+            false => ValueParser::new(OneOf::of(possible).map(one)),
         })
+}
+
+/// The parser of one word of a list of known words. Its error has the syntax of the list.
+#[derive(Clone)]
+struct OneOf {
+    words: PossibleValuesParser,
+    example: String,
+}
+
+impl OneOf {
+    fn of(possible: Vec<PossibleValue>) -> Self {
+        let first: Vec<&str> = possible
+            .iter()
+            .map(PossibleValue::get_name)
+            .take(2)
+            .collect();
+        Self {
+            example: first.join(","),
+            words: PossibleValuesParser::new(possible),
+        }
+    }
+}
+
+impl TypedValueParser for OneOf {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        text: &OsStr,
+    ) -> Result<String, clap::Error> {
+        self.words
+            .parse_ref(command, flag, text)
+            .map_err(|mut error| {
+                let syntax = format!(
+                    "a list has values with commas between, such as {}",
+                    self.example
+                );
+                let tips = ContextValue::StyledStrs(vec![syntax.into()]);
+                error.insert(ContextKind::Suggested, tips);
+                error
+            })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.words.possible_values()
+    }
 }
 
 /// The values of a list for this flag, which takes one value.
@@ -88,18 +140,26 @@ fn values<T: Into<Value>>(all: Vec<T>) -> Vec<Value> {
 
 /// Sizes in bytes: `8-16k` means 8 and its doubles up to 16k.
 pub(crate) fn sizes(text: &str) -> Result<Vec<u64>, String> {
-    doubled(text, size)
+    doubled(text, size, "128,1k-16k")
+}
+
+fn orders(text: &str) -> Result<Vec<u64>, String> {
+    doubled(text, order, "512,1k-4k")
 }
 
 fn counts(text: &str) -> Result<Vec<u64>, String> {
-    split(text, count, |first, last, all| {
+    split(text, count, "1,2,4-8", |first, last, all| {
         all.extend((first..=last).take(VALUES_MAX + 1));
     })
 }
 
 /// A list whose ranges have the first value and its doubles.
-fn doubled(text: &str, one: impl Fn(&str) -> Result<u64, String>) -> Result<Vec<u64>, String> {
-    split(text, one, |first, last, all| {
+fn doubled(
+    text: &str,
+    one: impl Fn(&str) -> Result<u64, String>,
+    example: &str,
+) -> Result<Vec<u64>, String> {
+    split(text, one, example, |first, last, all| {
         let doubled = |size: &u64| size.checked_mul(2);
         let sizes = std::iter::successors(Some(first), doubled);
         all.extend(
@@ -119,9 +179,9 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
         number
             .ok()
             .filter(|number| number.is_finite() && *number >= 0.0)
-            .ok_or("cycles are numbers from 0 on, such as 11.7".to_owned())
+            .ok_or("cycles are numbers from 0 on".to_owned())
     };
-    split(text, one, |first, last, all| {
+    split(text, one, "0.1-10,11.7", |first, last, all| {
         // The steps begin at the power of 10 below the first value.
         let lowest = if first > 0.0 {
             first.log10().floor() as i32
@@ -139,15 +199,16 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
     })
 }
 
-const LIST: &str = "a list has values and ranges with commas between, such as 1,2,4-8";
-
-/// The values of a list with commas. `between` adds the values of a range.
+/// The values of a list with commas. `between` adds the values of a range. Errors have `example`, a
+/// list that is right.
 fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
+    example: &str,
     between: impl Fn(T, T, &mut Vec<T>),
 ) -> Result<Vec<T>, String> {
-    let one = |part: &str| one(part).map_err(|why| format!("{why}; {LIST}"));
+    let syntax = format!("a list has values and ranges with commas between, such as {example}");
+    let one = |part: &str| one(part).map_err(|why| format!("{why}; {syntax}"));
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
@@ -180,9 +241,9 @@ mod tests {
     fn ranges_are_of_every_count_of_doubled_sizes_and_of_1_2_5() {
         assert_eq!(counts("1,2,4-8").unwrap(), [1, 2, 4, 5, 6, 7, 8]);
         assert_eq!(counts("1k").unwrap(), [1_000]);
-        assert_eq!(doubled("8-64,3", size).unwrap(), [8, 16, 32, 64, 3]);
-        assert_eq!(doubled("8k-16k", size).unwrap(), [8_192, 16_384]);
-        assert_eq!(doubled("1k-4k", order).unwrap(), [1_024, 2_048, 4_096]);
+        assert_eq!(sizes("8-64,3").unwrap(), [8, 16, 32, 64, 3]);
+        assert_eq!(sizes("8k-16k").unwrap(), [8_192, 16_384]);
+        assert_eq!(orders("1k-4k").unwrap(), [1_024, 2_048, 4_096]);
         assert_eq!(
             cycles("0.1-5,11.7").unwrap(),
             [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 11.7]
@@ -205,12 +266,13 @@ mod tests {
             );
         }
         assert_eq!(
-            doubled("1.5k", order).unwrap_err(),
-            format!("orders are whole numbers, with k for 1,024; use 4k; {LIST}")
+            orders("1.5k").unwrap_err(),
+            "orders are whole numbers, with k for 1,024; a list has values and ranges with commas between, such as \
+             512,1k-4k"
         );
         assert_eq!(
             cycles("-1").unwrap_err(),
-            format!("cycles are numbers from 0 on, such as 11.7; {LIST}")
+            "cycles are numbers from 0 on; a list has values and ranges with commas between, such as 0.1-10,11.7"
         );
     }
 }

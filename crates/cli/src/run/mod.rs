@@ -2,14 +2,16 @@
 //! results.
 
 mod args;
-mod dma_latency;
 mod found;
 mod kept;
 mod list;
 mod pictures;
 
-use cellworks_apps::{ParameterError, Program, ProgramError, Visitor};
-use cellworks_machine::{CellMachine, Machine, Topology};
+use std::sync::Arc;
+
+use cellworks_apps::{ParameterError, Picture, ProgramError};
+use cellworks_machine::{Machine, Topology};
+use cellworks_runner::{Choice, Draw, Kind, Runner};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use serde_json::json;
@@ -19,37 +21,25 @@ pub(crate) use list::sizes;
 
 use crate::args::CommonArgs;
 use crate::failure::Failure;
-use crate::machine::{self, Job, Kind, on_machine};
+use crate::machine::{self, Job, on_machine};
 use crate::session::{End, Session};
+use crate::surroundings::{check_address_space, this_computer};
 use crate::sweep::{Header, Sweep};
-use args::{DrawingArgs, ProgramArgs, about_parameter, programs, visit};
+use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
 use found::Found;
 use kept::{keep, read};
 use pictures::Pictures;
 
 pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
-    visit(&arguments.program.name, Start(&arguments.program))
-}
-
-/// Runs the program with the arguments.
-struct Start<'a>(&'a ProgramArgs);
-
-impl Visitor for Start<'_> {
-    type Output = Result<(), Failure>;
-
-    fn visit<P: Program>(self) -> Result<(), Failure> {
-        run_program::<P>(self.0)
-    }
-}
-
-fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
+    let asked = &arguments.program;
+    let kind = known(&asked.name);
     let common = &asked.common;
-    let capabilities = Kind::of(&common.machine).capabilities();
-    let programs = programs::<P>(&asked.flags, capabilities)
+    let capabilities = machine::Kind::of(&common.machine).capabilities();
+    let programs = programs(kind, &asked.flags, capabilities)
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
-        .map_err(|message| Failure::Usage(message + &example::<P>(common, None)))?;
+        .map_err(|message| Failure::Usage(message + &example_here(kind, common)))?;
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
     let pictures = asked
@@ -59,6 +49,7 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
         .map(Pictures::into)
         .transpose()?;
     let runs = Runs {
+        kind,
         asked,
         common,
         programs,
@@ -67,60 +58,95 @@ fn run_program<P: Program>(asked: &ProgramArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
+/// An example that works on the machine of the flags, before a machine is made.
+fn example_here(kind: Kind, common: &CommonArgs) -> String {
+    let host = match machine::Kind::of(&common.machine) {
+        machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
+        machine::Kind::Simulated => None,
+    };
+    example(kind, common, host.map(|host| host.topology()))
+}
+
 /// An example that works on this machine. `topology` is `None` if the machine is not known.
-fn example<P: Program>(common: &CommonArgs, topology: Option<&Topology>) -> String {
+fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
-    let mut words: Vec<&str> = P::EXAMPLE.split(' ').collect();
-    for at in 1..words.len() {
-        if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
-            words[at] = "1";
+    let flags = match kind.example_on_one_spe.filter(|_| has_one) {
+        Some(flags) => flags.to_owned(),
+        None => {
+            let mut words: Vec<&str> = kind.example.split(' ').collect();
+            for at in 1..words.len() {
+                if has_one && ["--spes", "--workers"].contains(&words[at - 1]) {
+                    words[at] = "1";
+                }
+            }
+            words.join(" ")
         }
-    }
-    let words = words.join(" ");
-    format!("\n  example: cellworks run {} {words}{machine}", P::NAME)
+    };
+    // The flags of an example may name another machine.
+    let machine = if flags.contains("--machine") {
+        ""
+    } else {
+        &machine
+    };
+    format!("\n  example: cellworks run {} {flags}{machine}", kind.name)
 }
 
 /// The message of the error, with the flag in front.
-fn explain<P: Program>(error: &ParameterError) -> String {
-    about_parameter::<P>(error.parameter(), &error.to_string())
+fn explain(kind: Kind, error: &ParameterError) -> String {
+    about_parameter(kind, error.parameter(), &error.to_string())
 }
 
 /// The programs that are run on a machine, one after the other.
-struct Runs<'a, P> {
+struct Runs<'a> {
+    kind: Kind,
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
-    programs: Vec<P>,
+    programs: Vec<Choice>,
     /// The files for the pictures, if there is a single program that draws.
     pictures: Option<Pictures>,
 }
 
-impl<P: Program> Job for Runs<'_, P> {
-    type Plan = (Vec<P>, Option<Pictures>);
-    type Steps = Found<P>;
+/// Programs of one kind that have passed their checks.
+struct Plan {
+    kind: Kind,
+    programs: Vec<Choice>,
+    pictures: Option<Pictures>,
+}
 
-    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Self::Plan, Failure> {
+impl Job for Runs<'_> {
+    type Plan = Plan;
+    type Steps = Found;
+
+    fn plan(&self, topology: &Topology, _: &Limits) -> Result<Plan, Failure> {
         let mut wrong = self.programs.iter().map(|program| program.check(topology));
         match wrong.find_map(Result::err) {
-            None => Ok((self.programs.clone(), self.pictures.clone())),
+            None => {
+                check_address_space_of(&self.programs)?;
+                Ok(Plan {
+                    kind: self.kind,
+                    programs: self.programs.clone(),
+                    pictures: self.pictures.clone(),
+                })
+            }
             Some(error) => {
-                let message = explain::<P>(&error);
-                let example = example::<P>(self.common, Some(topology));
+                let message = explain(self.kind, &error);
+                let example = example(self.kind, self.common, Some(topology));
                 Err(Failure::Usage(message + &example))
             }
         }
     }
 
-    fn steps(&self, (programs, _): &Self::Plan, _: &Topology) -> Found<P> {
-        Found::empty(programs)
+    fn steps(&self, plan: &Plan, _: &Topology) -> Found {
+        Found::empty(plan.kind, &plan.programs)
     }
 
-    fn sweep(&self, (programs, _): &Self::Plan, machine: String) -> Result<Sweep, Failure> {
-        let steps = programs.iter().map(|program| {
+    fn sweep(&self, plan: &Plan, machine: String) -> Result<Sweep, Failure> {
+        let steps = plan.programs.iter().map(|program| {
             let parameters: serde_json::Map<_, _> = program.parameters().into_iter().collect();
-            json!({ P::NAME: parameters })
+            json!({ self.kind.name: parameters })
         });
-        let name = format!("run-{}", P::NAME);
+        let name = format!("run-{}", self.kind.name);
         self.asked
             .sweep
             .begin(&name, Header::of(machine, steps.collect()))
@@ -130,28 +156,33 @@ impl<P: Program> Job for Runs<'_, P> {
         HazardWatch::Warn
     }
 
-    fn run<M: CellMachine>(
-        (programs, pictures): Self::Plan,
-        machine: &M,
-        session: &Session<Found<P>>,
+    fn run(
+        plan: Plan,
+        machine: &dyn Runner,
+        session: &Session<Found>,
         after: &mut dyn FnMut(&str),
     ) -> End {
-        run_all(machine, &programs, pictures, session, after)
+        run_all(machine, plan, session, after)
     }
 }
 
 /// Runs each program. `after` is called after each run, with the name of the program.
-fn run_all<M: Machine, P: Program>(
-    machine: &M,
-    programs: &[P],
-    mut pictures: Option<Pictures>,
-    session: &Session<Found<P>>,
+fn run_all(
+    machine: &dyn Runner,
+    plan: Plan,
+    session: &Session<Found>,
     after: &mut dyn FnMut(&str),
 ) -> End {
-    let known = |found: &mut Found<P>, step: usize, quantities| {
-        found.record_run(step, programs[step].clone(), quantities);
+    let Plan {
+        kind,
+        programs,
+        mut pictures,
+    } = plan;
+    let known = |found: &mut Found, step: usize, quantities| {
+        found.record_run(step, Arc::clone(&programs[step]), quantities);
     };
-    let to_do = match session.to_do(programs.len(), read::<P>, known) {
+    let read = |values| read(kind, values);
+    let to_do = match session.to_do(programs.len(), read, known) {
         Ok(to_do) => to_do,
         Err(end) => return end,
     };
@@ -165,10 +196,11 @@ fn run_all<M: Machine, P: Program>(
         let title = program.title();
         session.progress().at(step, programs.len());
         session.progress().about(session.say(&title));
-        let result = match &mut pictures {
-            None => program.run(machine),
-            Some(pictures) => program.run_and_draw(machine, &mut |picture| pictures.write(picture)),
-        };
+        let mut write = pictures
+            .as_mut()
+            .map(|pictures| |picture: &Picture| pictures.write(picture));
+        let draw = write.as_mut().map(|write| write as Draw<'_>);
+        let result = machine.run_program(&**program, draw);
         if let Some(failure) = pictures.as_mut().and_then(Pictures::failure) {
             return End::Failed(failure);
         }
@@ -177,12 +209,12 @@ fn run_all<M: Machine, P: Program>(
                 if let Err(message) = keep(session, step, &quantities) {
                     return End::Failed(message);
                 }
-                session.update(|found| found.record_run(step, program.clone(), quantities));
+                session.update(|found| found.record_run(step, Arc::clone(program), quantities));
             }
-            Err(ProgramError::Parameter(error)) => return End::Refused(explain::<P>(&error)),
+            Err(ProgramError::Parameter(error)) => return End::Refused(explain(kind, &error)),
             Err(error @ ProgramError::LocalStore(_)) => {
                 let message = format!("{title}: {error}");
-                return End::Refused(about_parameter::<P>("block_bytes", &message));
+                return End::Refused(about_parameter(kind, "block_bytes", &message));
             }
             Err(error) => return End::Failed(format!("{title}: {error}")),
         }
@@ -209,6 +241,21 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     }
 }
 
+/// Refuses programs that allocate more memory than the limit on the address space leaves. Without
+/// this, a failed allocation would end the process.
+fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
+    let largest = programs
+        .iter()
+        .max_by_key(|program| program.address_space_bytes());
+    largest.map_or(Ok(()), |largest| {
+        let what = format!(
+            "{}: a run with parameters as large as these",
+            largest.title()
+        );
+        check_address_space(&what, largest.address_space_bytes())
+    })
+}
+
 /// Refuses to draw if several runs would write the same files.
 fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     match drawing.png {
@@ -223,7 +270,7 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
 /// several runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
-    if Kind::of(&common.machine) != Kind::Simulated {
+    if machine::Kind::of(&common.machine) != machine::Kind::Simulated {
         return simulation.first_given().map_or(Ok(()), |flag| {
             Err(format!(
                 "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \

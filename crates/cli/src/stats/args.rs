@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use cellworks_machine::{CellId, ModuleId};
+use cellworks_machine::{CellId, Machine, ModuleId};
 use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Settings};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::args::{CommonArgs, above_0, count, first_given, size, span};
+use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
 use crate::machine::Kind;
+use crate::surroundings::this_computer;
 
 /// The most time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
@@ -78,21 +79,21 @@ pub(crate) struct StatsArgs {
     pub functions: Vec<Function>,
 
     /// The number of SPEs, which share one buffer [default: 1, or 2 with -s]
-    #[arg(short = 'n', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'n', value_name = "SPES", value_parser = such_as("2", count))]
     pub shared: Option<u64>,
 
     /// The number of SPEs, each of which has its own buffer
-    #[arg(short = 'N', value_name = "SPES", value_parser = count)]
+    #[arg(short = 'N', value_name = "SPES", value_parser = such_as("2", count))]
     pub private: Option<u64>,
 
     /// The number of operations of each SPE [default: as many as take about 0.2 s; on a simulated
     /// machine, until the times are steady]
-    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = count)]
+    #[arg(short = 'i', value_name = "ITERATIONS", value_parser = such_as("10k", count))]
     pub iterations: Option<u64>,
 
     /// The number of operations of the warm-up, which are not measured [default: as many as take 10
     /// ms; on a simulated machine 16 or fewer]
-    #[arg(short = 'w', value_name = "WARM-UP", value_parser = count)]
+    #[arg(short = 'w', value_name = "WARM-UP", value_parser = such_as("10k", count))]
     pub warm_up: Option<u64>,
 
     #[command(flatten)]
@@ -183,8 +184,8 @@ impl FromArgMatches for SettingsArgs {
 /// A parser for the value of a setting.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let number = match setting.is_size {
-        true => size(text)?,
-        false => count(text)?,
+        true => such_as(setting.example, size)(text)?,
+        false => such_as(setting.example, count)(text)?,
     };
     let mut settings = Settings::default();
     (setting.set)(&mut settings, Some(clamp(number)));
@@ -214,7 +215,8 @@ impl StatsArgs {
         if let Some(flag) = first_given(&of_a_matrix) {
             return Err(format!(
                 "{flag} without --matrix: it says how a matrix is measured; name what it is of\n  \
-                 example: cellworks stats --matrix atomic {flag}{}",
+                 example: cellworks stats{} --matrix atomic {flag}{}",
+                self.machine_of_a_matrix(),
                 if flag == "--polling" { " reads" } else { "" }
             ));
         }
@@ -238,7 +240,8 @@ impl StatsArgs {
             (Some(n), Some(private)) => {
                 return Err(format!(
                     "-n {n} with -N {private}: buffers are either shared or private; use one of \
-                     them\n  example: cellworks stats -f {function} -n {n}"
+                     them\n  example: cellworks stats -f {function} -n {}",
+                    if self.has_one_spe() { 1 } else { n }
                 ));
             }
             (None, Some(private)) => Count::Private(clamp(private)),
@@ -283,7 +286,16 @@ impl StatsArgs {
     }
 
     fn matrix(&self, function: Function) -> Result<Request, String> {
-        let example = format!("example: cellworks stats --matrix {}", function.name());
+        let example = || {
+            let machine = match function {
+                Function::Memory => String::new(),
+                _ => self.machine_of_a_matrix(),
+            };
+            format!(
+                "example: cellworks stats{machine} --matrix {}",
+                function.name()
+            )
+        };
         let foreign = [
             (!self.functions.is_empty(), "-f"),
             (self.samples, "--samples"),
@@ -301,13 +313,15 @@ impl StatsArgs {
                 _ => "every pair of SPEs as it is",
             };
             return Err(format!(
-                "{flag} with --matrix: a matrix takes {takes}; leave {flag} out\n  {example}"
+                "{flag} with --matrix: a matrix takes {takes}; leave {flag} out\n  {}",
+                example()
             ));
         }
         if self.full && self.budget.is_some() {
             return Err(format!(
                 "--full with --budget: every pair takes as long as it takes; use one of them\n  \
-                 {example} --full"
+                 {} --full",
+                example()
             ));
         }
         Ok(Request {
@@ -317,6 +331,24 @@ impl StatsArgs {
             budget: self.budget_of_a_matrix().map(span),
             ..Request::new(function)
         })
+    }
+
+    /// Whether the machine is this computer, and has one SPE. This is `false` for a simulated
+    /// machine, because it is not made yet.
+    fn has_one_spe(&self) -> bool {
+        let common = &self.common;
+        Kind::of(&common.machine) == Kind::ThisComputer
+            && this_computer(common.cpus.as_ref())
+                .is_ok_and(|host| host.topology().spes().len() == 1)
+    }
+
+    /// The flag of a machine for the example of a matrix, which needs several SPEs. This is a
+    /// simulated machine if this computer has one SPE.
+    fn machine_of_a_matrix(&self) -> String {
+        match self.has_one_spe() {
+            true => " --machine qs20".to_owned(),
+            false => self.machine_flag(),
+        }
     }
 
     /// The flag of [`CommonArgs::machine_flag`].

@@ -8,7 +8,8 @@ mod work;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cellworks_machine::{CellMachine, Topology};
+use cellworks_machine::Topology;
+use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
 use cellworks_stats::{Function, Limits, MeasureError, Plan, Readings, Visits};
 
@@ -60,9 +61,9 @@ impl Job for Stats<'_> {
         }
     }
 
-    fn run<M: CellMachine>(
+    fn run(
         work: Work,
-        machine: &M,
+        machine: &dyn Runner,
         session: &Session<Found>,
         after: &mut dyn FnMut(&str),
     ) -> End {
@@ -76,8 +77,8 @@ impl Job for Stats<'_> {
 /// The reference is read before the first visit, between the visits, and after the last one.
 ///
 /// `after` is called after each run, with the title of the measurement.
-fn measure_all<M: CellMachine>(
-    machine: &M,
+fn measure_all(
+    machine: &dyn Runner,
     mut work: Work,
     session: &Session<Found>,
     after: &mut dyn FnMut(&str),
@@ -94,13 +95,13 @@ fn measure_all<M: CellMachine>(
 }
 
 /// Takes a reading of the reference.
-fn read<M: CellMachine>(
-    machine: &M,
+fn read(
+    machine: &dyn Runner,
     readings: &mut Readings,
     session: &Session<Found>,
 ) -> Result<(), End> {
-    readings
-        .read(machine)
+    machine
+        .read_reference(readings)
         .map_err(|error| End::Failed(session.say(&format!("the reference of the run: {error}"))))?;
     let summary = readings.summary();
     session.update(|found| found.reference = summary);
@@ -108,8 +109,8 @@ fn read<M: CellMachine>(
 }
 
 /// Measures the plans. `before` is called before each visit.
-fn measure_plans<M: CellMachine>(
-    machine: &M,
+fn measure_plans(
+    machine: &dyn Runner,
     work: Work,
     session: &Session<Found>,
     before: &mut dyn FnMut(bool) -> Result<(), End>,
@@ -158,7 +159,7 @@ fn measure_plans<M: CellMachine>(
             let title = title_of(visits.plan());
             session.progress().about(session.say(&title));
             let (more, begin) = (visit < work.visits, Instant::now());
-            let measured = visits.visit(machine, more, &mut |done, all| {
+            let measured = machine.visit(visits, more, &mut |done, all| {
                 session.progress().at(done, all);
                 let budget = work.budget_of_a_matrix;
                 let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);

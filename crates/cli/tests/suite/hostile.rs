@@ -1,6 +1,7 @@
 //! Hostile inputs. Each has a row with the exit code and with words that the message must contain.
 //! No row may end in a panic.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -90,19 +91,19 @@ fn arguments() {
         ("stats --cpus 1..2", 2, &["--cpus <CPUS>", "numbers and ranges with commas", "2,5 or 0-3"]),
         ("stats --cpus 65000", 2, &["--cpus", "65000", "this process may use"]),
         ("map solve graph.txt --costs costs.csv --fix 0:1", 2, &["--fix", "0:1", "such as 0=3"]),
-        ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "whole numbers"]),
+        ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "such as 0,5"]),
         ("map exec x -- true", 2, &["x", "no list of CPUs, such as 6,4,2 or 0-3"]),
         ("run lu --machine ps3 --workers 1 --share 1,2", 2, &["--share", "1,2", "such as 3/64"]),
         ("reproduce cellstats --share 3/2", 2, &["3/2", "the last is 2/2"]),
         // Numbers and sizes.
         ("stats -f dmaget -b 16q", 2, &["-b <SIZE>", "16q", "use 16k"]),
         ("stats -f dmaget -b -1", 2, &["-b <SIZE>", "-1", "use 16k"]),
-        ("stats -f dmaget -b 1g", 2, &["-b", "at most 67108864 bytes", "example: "]),
+        ("stats -f dmaget -b 1g", 2, &["-b", "a block of 1 GB", "at most 64 MB; use 64m\n", "example: "]),
         ("stats -f dmaget -n 0", 2, &["-n", "at least one takes part", "example: "]),
         ("stats -f dmaget -i 0", 2, &["-i", "0 iterations", "use 1000"]),
         ("stats -f dmalistget -l 99999999999", 2, &["-l", "99999999999", "more than 4294967295"]),
         ("run switch --machine ps3 --threads 0", 2, &["--threads", "use at least 1"]),
-        ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16"]),
+        ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16 bytes"]),
         ("stats --machine qs20 -f dmaget --seed -1", 2, &["--seed <NUMBER>", "-1", "use 1"]),
         ("compare note.json note.json --threshold 5", 2, &["--threshold", "'5'", "use 5%"]),
         // Times.
@@ -135,7 +136,7 @@ fn flags_that_do_nothing() {
         ("stats --machine qs20 --trace -", 2, &["--trace without -f", "example: "]),
         ("stats --machine qs20 --cpus 0", 2, &["--cpus with --machine qs20"]),
         ("machine qs20 --cpus 0", 2, &["--cpus with qs20"]),
-        ("machines qs20 --format json", 2, &["--format", "cannot be used with"]),
+        ("machines qs20 --format json", 2, &["--format with qs20", "TOML", "cellworks machine qs20 --format json"]),
         ("stats -f mailbox -b 1k", 2, &["-b", "mailbox has no block size"]),
         ("stats -f mailbox -m 0", 2, &["-m", "mailbox has no"]),
         ("stats -f dmaget -l 4", 2, &["-l", "only dmalistget and dmalistput move lists"]),
@@ -244,7 +245,7 @@ fn a_full_disk_is_an_error() {
 #[rustfmt::skip]
 #[test]
 fn a_small_address_space_is_named() {
-    let limit: &[&str] = &["268435456 bytes of address space", "102400000 bytes (RLIMIT_AS)", "ulimit -v"];
+    let limit: &[&str] = &["256 MB of address space", "100000 KB (RLIMIT_AS)", "ulimit -v"];
     let rows = [
         "stats", "stats -f chase", "stats --machine qs20 -f dmaget", "run switch --threads 1000", "run aes --bytes 200m",
         "reproduce", "map solve graph.txt --costs costs.csv", "map ring --machine ps3",
@@ -254,14 +255,33 @@ fn a_small_address_space_is_named() {
     let shape = Shape { sockets: 1, cells: 1, cores: 2, threads: 1 };
     let tree = Tree::new(shape, "A computer");
     check(&[
-        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["67108864 bytes, 314572800 bytes apart", "512000000 bytes (RLIMIT_AS)", "ulimit -v"]),
-        ("run aes --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
-        ("run lookup --structure hash-join --bytes 1g --quiet", 2, &["--bytes", "no memory for 1073741824 bytes", "ulimit -v"]),
+        ("stats -f dmaget -N 2 -b 64m -t 300m --quiet", 1, &["64 MB, 300 MB apart", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run aes --bytes 1g --quiet", 1, &["aes, ", "parameters as large as these takes 2304 MB of address space", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run overlap --bytes 1g --quiet", 1, &["overlap, ", "takes 2304 MB", "ulimit -v"]),
+        ("run lookup --bytes 1m,1g --structure hash-join --quiet", 1, &["lookup, hash join", "takes 1280 MB", "ulimit -v"]),
+        ("run knn --points 1m --quiet", 1, &["knn, 1 SPE, 1 thread, 1000000 points", "takes 767.4 MB", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run knn --machine ps3 --points 1m --quiet", 1, &["knn, ", "takes 767.4 MB", "ulimit -v"]),
+        ("run switch --threads 1,2000 --quiet", 1, &["switch, 2000 threads", "takes 818.5 MB", "500000 KB (RLIMIT_AS)", "ulimit -v"]),
+        ("run commstime --spes 2 --threads 1000 --quiet", 1, &["commstime, 2 SPEs, 1000 threads", "takes 818.5 MB", "ulimit -v"]),
+        ("run lu --size 4k --workers 1 --quiet", 1, &["lu, ", "takes 640 MB", "ulimit -v"]),
+        ("run server --clients 1k --workers 1k --quiet", 1, &["server, ", "takes 818.5 MB", "ulimit -v"]),
     ], |words| {
         let mut command = by_shell("ulimit -v 500000;", "", words);
         command.env("CELLWORKS_FSROOT", tree.root());
         command
     });
+}
+
+/// The sizes are refused without any limit on the address space.
+#[rustfmt::skip]
+#[test]
+fn more_memory_than_any_computer_has() {
+    check(&[
+        ("run aes --bytes 1000000000g --quiet", 2, &["--bytes", "no memory for 1000000000 GB", "use less", "ulimit -v"]),
+        ("run overlap --bytes 1000000000g --quiet", 2, &["--bytes", "no memory for 1000000000 GB"]),
+        ("run lookup --bytes 1025g --quiet", 2, &["--bytes", "1025 GB are too many; use at most 1024g"]),
+        ("run switch --threads 1g --quiet", 2, &["--threads", "1000000000 threads are too many; use at most 20000"]),
+    ], plain);
 }
 
 /// The command runs as an ordinary user, because root may have any number of threads.
@@ -286,6 +306,89 @@ fn a_computer_that_gives_no_more_threads() {
     });
 }
 
+/// Each program and each kind of refusal on a computer with one CPU. The example of each refusal
+/// must be a command that this computer does not refuse.
+#[test]
+fn the_examples_of_a_computer_with_one_cpu_work_there() {
+    let shape = Shape {
+        sockets: 1,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "A single");
+    let on_tree = |words: &str| {
+        let mut command = plain(words);
+        command.env("CELLWORKS_FSROOT", tree.root());
+        Run::of(&mut command)
+    };
+    let programs = [
+        "aes",
+        "barnes-hut",
+        "barrier",
+        "commstime",
+        "dma-latency",
+        "knn",
+        "lookup",
+        "lu",
+        "mandelbrot",
+        "overlap",
+        "prototein",
+        "ratio",
+        "server",
+        "switch",
+    ];
+    let mut refused: Vec<String> = programs.map(|name| format!("run {name} --seed 1")).to_vec();
+    refused.extend(
+        [
+            "aes --spes 2",
+            "barrier --spes 2",
+            "commstime --spes 2",
+            "lu --workers 2",
+            "server --spes 2",
+        ]
+        .map(|words| format!("run {words}")),
+    );
+    refused.extend(
+        [
+            "--full",
+            "--polling reads",
+            "--matrix atomic",
+            "--matrix atomic -n 2",
+            "--matrix copy --full --budget 1s",
+            "--matrix memory -n 2",
+            "-f dmaget -n 2 -N 2",
+            "-f mailbox -n 2 -s",
+            "-f dmaget -N 2",
+            "-f chase --load 1",
+        ]
+        .map(|words| format!("stats {words}")),
+    );
+    let mut examples = BTreeSet::new();
+    for words in refused {
+        let run = on_tree(&words);
+        assert_eq!(run.code, Some(2), "{words}: {}", run.err);
+        let example = run.err.lines().find_map(|line| {
+            let example = line.trim_start().strip_prefix("example: cellworks ")?;
+            Some(example.to_owned())
+        });
+        let example = example.unwrap_or_else(|| panic!("{words}: {}", run.err));
+        examples.insert(example);
+    }
+    for example in examples {
+        // A command that is refused ends at once. The others have started after a second, and need
+        // not end.
+        let command = plain(&format!("{example} --quiet"));
+        let mut in_time = Command::new("timeout");
+        in_time
+            .arg("1")
+            .arg(command.get_program())
+            .args(command.get_args());
+        let run = Run::of(in_time.env("CELLWORKS_FSROOT", tree.root()));
+        assert_ne!(run.code, Some(2), "{example}: {}", run.err);
+    }
+}
+
 /// A quota of one CPU on a computer of two.
 #[rustfmt::skip]
 #[test]
@@ -305,7 +408,7 @@ fn a_quota_and_one_cpu_are_named_with_an_example_that_works() {
         ("stats --matrix atomic", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "stats --machine qs20 --matrix atomic"]),
         ("stats -f chase --load 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--load 0"]),
         ("run barnes-hut --workers 2", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--bodies 10k --workers 1\n"]),
-        ("run commstime --spes 2 --threads 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--spes 1 --threads 1-4\n"]),
+        ("run commstime --spes 2 --threads 1", 2, &["A container has 1", "a quota leaves 1.00 CPUs", "--spes 1 --threads 2-4\n"]),
     ];
     check(rows, on_tree);
 }

@@ -170,15 +170,17 @@ fn files_that_describe_no_machine() {
 
 #[test]
 fn a_description_has_one_format() {
-    let run = machines(&["ps3", "--format", "json"]);
-    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
-    assert!(
-        run.err.starts_with(
-            "error: the argument '[MACHINE]' cannot be used with '--format <FORMAT>'\n"
-        ),
-        "{}",
-        run.err
-    );
+    for format in ["json", "csv"] {
+        machines(&["ps3", "--format", format]).refused(
+            "error: --format with ps3: the description of a machine is TOML, which --machine reads; leave --format \
+             out, or print the parts of the machine as JSON: cellworks machine ps3 --format json\n",
+        );
+    }
+    let parts = Run::of(cellworks().args(["machine", "ps3", "--format", "json"]));
+    assert_eq!(parts.report()["command"], "machine");
+    // This computer has no description, so the command shows its parts.
+    let parts = machines(&["host", "--format", "json"]);
+    assert_eq!(parts.report()["command"], "machine");
 }
 
 #[test]

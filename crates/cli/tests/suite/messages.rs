@@ -26,15 +26,21 @@ fn value(value: &str, flag: &str, why: &str) -> String {
     format!("invalid value '{value}' for '{flag}': {why}\n\nFor more information, try '--help'.")
 }
 
+const COUNTS: &str =
+    "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000";
+const SIZES: &str = "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g";
+
 #[test]
 fn errors_of_lists_have_the_syntax() {
-    const LIST: &str = "a list has values and ranges with commas between, such as 1,2,4-8";
-    let counts = format!(
-        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k; {LIST}"
-    );
-    let sizes = format!(
-        "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k; {LIST}"
-    );
+    const LIST: &str = "a list has values and ranges with commas between, such as";
+    let counts = format!("{COUNTS}; {LIST} 1,2,4-8");
+    let sizes = format!("{SIZES}; {LIST} 128,1k-16k");
+    let orders = format!("orders are whole numbers, with k for 1,024; {LIST} 512,1k-4k");
+    let cycles = format!("cycles are numbers from 0 on; {LIST} 0.1-10,11.7");
+    let forbidden =
+        "places are whole numbers from 0 on, with commas between several, such as 0,5".to_owned();
+    let fixed = "it is a task, = and its place, both whole numbers from 0 on, with commas between several, such as \
+                 0=3,1=2";
     refused(
         &[],
         &[
@@ -54,8 +60,87 @@ fn errors_of_lists_have_the_syntax() {
                 "map ring --machine ps3 --packet 1k..2k",
                 &value("1k..2k", "--packet <LIST>", &sizes),
             ),
+            (
+                "run dma-latency --machine ps3 --sizes x",
+                &value("x", "--sizes <LIST>", &sizes),
+            ),
+            (
+                "run knn --machine ps3 --points -1",
+                &value("-1", "--points <LIST>", &counts),
+            ),
+            (
+                "run lu --machine ps3 --size 1.5k",
+                &value("1.5k", "--size <LIST>", &orders),
+            ),
+            (
+                "run overlap --machine ps3 --cycles-per-byte x",
+                &value("x", "--cycles-per-byte <LIST>", &cycles),
+            ),
+            (
+                "run lookup --machine ps3 --method plain,none",
+                "invalid value 'none' for '--method <LIST>'\n  [possible values: plain, prefetch, interleave]\n\n  \
+                 tip: a list has values with commas between, such as plain,prefetch\n\nFor more information, try \
+                 '--help'.",
+            ),
+            (
+                "map ring --machine ps3 --mapping 0",
+                "--mapping: [0] is no mapping of 6 tasks to 6 SPEs: it names 1; name the task of each SPE, and `-` for \
+                 none, such as [012345]",
+            ),
         ],
     );
+    for wrong in ["x", "-1", "0-1", "1;2"] {
+        let message = value(wrong, "--forbid <PLACES>", &forbidden);
+        refused(
+            &[],
+            &[(&format!("map solve problem.dat --forbid {wrong}"), &message)],
+        );
+    }
+    for wrong in ["x", "0:3", "0=x", "x=0", "-1=0"] {
+        let message = value(wrong, "--fix <TASK=PLACE>", fixed);
+        refused(
+            &[],
+            &[(&format!("map solve problem.dat --fix {wrong}"), &message)],
+        );
+    }
+    for wrong in ["x", "0-", "3-1", "1,,2"] {
+        let cpus = "CPUs are numbers and ranges with commas between; use 2,5 or 0-3";
+        let message = value(wrong, "--cpus <CPUS>", cpus);
+        for command in ["stats", "machine", "run switch --threads 1"] {
+            refused(&[], &[(&format!("{command} --cpus {wrong}"), &message)]);
+        }
+    }
+}
+
+#[test]
+fn errors_of_counts_have_an_example() {
+    for (words, name, example) in [
+        ("stats -f chase -k", "CHAINS", "8"),
+        ("stats -f chase --load", "SPES", "1"),
+        ("stats -f dmaget -n", "SPES", "2"),
+        ("stats -f dmaget -N", "SPES", "2"),
+        ("stats -f dmaget -i", "ITERATIONS", "10k"),
+        ("map solve problem.dat --capacity", "TASKS", "1"),
+        (
+            "map solve --pattern stencil --costs c.csv --tasks",
+            "TASKS",
+            "4",
+        ),
+        ("map ring --tasks", "TASKS", "8"),
+        ("map ring --spes", "SPES", "8"),
+        ("map ring --sample", "MAPPINGS", "100"),
+        ("map ring --runs", "RUNS", "3"),
+        ("map ring --rounds", "ROUNDS", "50"),
+    ] {
+        let flag = words.split_whitespace().last().unwrap_or_default();
+        for wrong in ["x", "-1", "1.5"] {
+            let why = format!("{COUNTS}; use {example}");
+            let message = value(wrong, &format!("{flag} <{name}>"), &why);
+            refused(&[], &[(&format!("{words} {wrong}"), &message)]);
+        }
+    }
+    let pages = value("x", "--pages <BYTES>", &format!("{SIZES}; use 4k"));
+    refused(&[], &[("stats -f dmaget --pages x", &pages)]);
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn matrices_that_cannot_be() {
     refused(
         "--matrix copy -b 17",
         "error: -b: a block of 17 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
-         16384; use 16\n  example: cellworks stats --matrix copy -b 1k\n",
+         16 KB; use 16\n  example: cellworks stats --matrix copy -b 1k\n",
     );
     refused(
         "--matrix signal --polling reads --full",
@@ -510,7 +510,7 @@ fn memory_matrices_that_cannot_be() {
         ),
         (
             "-b 3g",
-            "error: -b: a buffer of 3221225472 bytes: it may take 2147483648 bytes of main memory; use a smaller \
+            "error: -b: a buffer of 3 GB: it may take 2 GB of main memory; use a smaller \
              one\n  example: cellworks stats --matrix memory -b 1k\n",
         ),
         (

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{list, skipped, stats, stats_on};
+use crate::common::{Run, cellworks, list, skipped, stats, stats_on};
 
 const ONE_CPU: Shape = Shape {
     sockets: 1,
@@ -72,18 +72,29 @@ fn pages_that_cannot_be() {
     for (flags, message) in [
         (
             "-f dmaget -b 16m --pages 1g",
-            "error: --pages: pages of 1073741824 bytes: there are pages of 4k and of 2m; use one of these\n  example: \
+            "error: --pages: pages of 1 GB: there are pages of 4k and of 2m; use one of these\n  example: \
              cellworks stats -f dmaget --pages 4k\n",
         ),
         (
             "-f dmaget -b 16k --pages 2m",
-            "error: --pages: a buffer of 16384 bytes in pages of 2097152: it takes at least two of them; use a larger \
+            "error: --pages: a buffer of 16 KB in pages of 2 MB: it takes at least two of them; use a larger \
              one (-b), or pages of 4k\n  example: cellworks stats -f dmaget --pages 2m -b 64m\n",
         ),
         (
             "-f mailbox --pages 4k",
             "error: --pages: mailbox has no page size: only transfers, chase and a memory matrix work on large regions \
              of memory; leave it out\n  example: cellworks stats -f mailbox -n 1\n",
+        ),
+        (
+            "-f copy --pages 2m",
+            "error: --pages: copy has no page size: each CPU allocates its blocks itself, near it, in the pages that \
+             the system gives; dmaget and dmaput have blocks in pages of a size; leave it out\n  example: cellworks \
+             stats -f copy -n 1\n",
+        ),
+        (
+            "-f fetchadd --pages 4k",
+            "error: --pages: fetchadd has no page size: a variable is a part of one page, whatever its size; leave it \
+             out\n  example: cellworks stats -f fetchadd -n 1\n",
         ),
         (
             "--pages 4k",
@@ -93,6 +104,16 @@ fn pages_that_cannot_be() {
     ] {
         stats_on(&tree, flags).refused(message);
     }
+}
+
+#[test]
+fn a_program_has_the_pages_that_the_system_gives() {
+    let run = Run::of(cellworks().args(["run", "lookup", "--pages", "2m"]));
+    run.refused(
+        "error: unexpected argument '--pages' found\n\n  tip: programs have their data in the pages that the system \
+         gives, and only `stats` chooses their size; `cellworks stats -f chase --pages 2m` shows what it \
+         changes\n\nFor more information, try '--help'.\n",
+    );
 }
 
 #[test]
@@ -106,8 +127,8 @@ fn a_system_without_huge_pages_gives_advice() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.err,
-        "error: dmaget 16 MB, 1 CPU: 16777216 bytes of main memory in NUMA node 0 could not be allocated in pages of \
-         2097152 bytes: /sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
+        "error: dmaget 16 MB, 1 CPU: 16 MB of main memory in NUMA node 0 could not be allocated in pages of \
+         2 MB: /sys/kernel/mm/transparent_hugepage/enabled says `never`; have an administrator write \
          `madvise` there, or take pages of 4 KB\n"
     );
     stats_on(&tree, "-f dmaget -b 16m -i 1 -w 0 --pages 4k --quiet").measured();

@@ -129,9 +129,10 @@ fn bad_input_of_a_pool_is_refused_with_what_to_do() {
     let wrong = run("lu --size large");
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong
-            .err
-            .contains("orders are whole numbers, with k for 1,024; use 4k"),
+        wrong.err.contains(
+            "orders are whole numbers, with k for 1,024; a list has values and ranges with commas between, such as \
+             512,1k-4k"
+        ),
         "{}",
         wrong.err
     );

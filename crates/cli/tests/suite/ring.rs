@@ -194,11 +194,11 @@ fn flags_that_make_no_sense() {
         "--tasks 4 --mapping [1023]",
         &(of_4("1023") + "it begins with 1; SPE 0 has task 0, so begin with 0"),
     );
-    for bytes in ["24", "32768"] {
+    for (bytes, text) in [("24", "24 bytes"), ("32768", "32 KB")] {
         refused(
             &format!("--packet 1k,{bytes}"),
             &format!(
-                "--packet: a packet of {bytes} bytes: a DMA command moves multiples of 16 up to 16,384"
+                "--packet: a packet of {text}: a DMA command moves multiples of 16 bytes up to 16 KB; use 1k"
             ),
         );
     }

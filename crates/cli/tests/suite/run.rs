@@ -259,7 +259,7 @@ fn sizes_of_structures_that_make_no_sense_are_refused() {
         (refused.code, &*refused.err),
         (
             Some(2),
-            "error: --bytes: 1024 bytes have no room for a structure; use at least 4096\n  example: cellworks run \
+            "error: --bytes: 1 KB have no room for a structure; use at least 4k\n  example: cellworks run \
              lookup --structure hash-join --bytes 1m,16m,256m --machine qs20\n"
         )
     );

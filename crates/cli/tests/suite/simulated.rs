@@ -270,7 +270,7 @@ fn puts_to_a_shared_buffer_are_a_hazard() {
 #[test]
 fn sizes_that_do_not_fit_in_a_local_store_are_refused() {
     stats("--machine scc -f dmaget -b 16k").refused(
-        "error: -b: a block of 16384 bytes: here a block has at most 16128 bytes; use 16128\n  \
+        "error: -b: a block of 16 KB: here a block has at most 16128 bytes; use 16128\n  \
          example: cellworks stats --machine scc -f dmaget -b 1k\n",
     );
     measured(&stats("--machine scc -f copy -i 5 -b 64k --hazards off"));

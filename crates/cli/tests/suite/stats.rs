@@ -195,12 +195,12 @@ fn sizes_that_the_mfc_refuses() {
     }
     refused(
         "-f dmaget -b 65m",
-        "error: -b: a block of 68157440 bytes: here a block has at most 67108864 bytes; use 67108864\n  \
+        "error: -b: a block of 65 MB: here a block has at most 64 MB; use 64m\n  \
          example: cellworks stats -f dmaget -b 1k\n",
     );
     refused(
         "-f dmalistput -b 17k",
-        "error: -b: a block of 17408 bytes: here a block has at most 16384 bytes; use 16384\n  \
+        "error: -b: a block of 17 KB: here a block has at most 16 KB; use 16k\n  \
          example: cellworks stats -f dmalistput -b 1k\n",
     );
     refused(
@@ -223,8 +223,8 @@ fn lists_out_of_range() {
     }
     refused(
         "-f dmalistget -l 2k -b 1k",
-        "error: -l: a list of 2000 elements of 1024 bytes: with the list itself it takes 2064256 bytes of a \
-         local buffer of 262144; use fewer elements, or smaller ones\n  \
+        "error: -l: a list of 2000 elements of 1 KB: with the list itself it takes 2064256 bytes of a \
+         local buffer of 256 KB; use fewer elements, or smaller ones\n  \
          example: cellworks stats -f dmalistget -l 16 -b 1k\n",
     );
 }
@@ -302,7 +302,7 @@ fn strides_out_of_range() {
     );
     refused(
         "-f dmaget -N 2 -t 8192m",
-        "error: -N: 2 buffers of 1024 bytes, 8589934592 bytes apart: together they may take 4294967296 bytes of \
+        "error: -N: 2 buffers of 1 KB, 8 GB apart: together they may take 4 GB of \
          main memory; use fewer, smaller or closer ones\n  example: cellworks stats -f dmaget -N 2 -b 128\n",
     );
 }
@@ -316,7 +316,7 @@ fn contradictory_flags() {
     );
     refused(
         "-f dmaget -n 1 -t 2k",
-        "error: -t: a stride of 2048 bytes: the buffer is shared, and a stride is the distance between private \
+        "error: -t: a stride of 2 KB: the buffer is shared, and a stride is the distance between private \
          ones; ask for private buffers (-N), or leave it out\n  \
          example: cellworks stats -f dmaget -N 1 -t 16k\n",
     );
@@ -418,7 +418,7 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
             "-f dmaget -n 2 -b 256k -s",
             "-b",
             format!(
-                "a buffer of 262144 bytes: it may take 261888 bytes of the local buffer of {}; use a smaller one",
+                "a buffer of 256 KB: it may take 255.7 KB of the local buffer of {}; use a smaller one",
                 HERE.first
             )
             .as_str(),
@@ -427,13 +427,13 @@ fn examples_keep_the_number_of_spes_and_the_form_between_spes() {
         (
             "-f dmaget -n 2 -t 2k",
             "-t",
-            &format!("a stride of 2048 bytes: {shared}"),
+            &format!("a stride of 2 KB: {shared}"),
             "-f dmaget -N 2 -t 16k",
         ),
         (
             "-f dmalistget -n 2 -t 4k -s",
             "-t",
-            &format!("a stride of 4096 bytes: {shared}"),
+            &format!("a stride of 4 KB: {shared}"),
             "-f dmalistget -N 2 -t 2k -s",
         ),
         (
@@ -631,24 +631,28 @@ fn an_exchange_between_spes_takes_two() {
 #[test]
 fn values_that_are_no_values() {
     let more = "\n\nFor more information, try '--help'.\n";
-    let counts = "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000; use 10k";
+    let counts =
+        "counts are whole numbers, with k for 1,000, m for 1,000,000 or g for 1,000,000,000";
+    let of_many = format!("{counts}; use 10k");
+    let of_few = format!("{counts}; use 2");
+    let of_lists = format!("{counts}; use 16");
     let sizes =
         "sizes are whole bytes, with k, KB or KiB for 1,024, and so on for m and g; use 16k";
     let numbers = "Cells and memory modules have numbers from 0 to 65535; use 0";
     let largest = "more than 18446744073709551615, the largest number there is";
     for (flag, name, value, rule) in [
-        ("-i", "ITERATIONS", "ten", counts.to_owned()),
-        ("-w", "WARM-UP", "1.5k", counts.to_owned()),
-        ("-n", "SPES", "1t", counts.to_owned()),
-        ("-N", "SPES", "0x2", counts.to_owned()),
-        ("-l", "ELEMENTS", "k", counts.to_owned()),
+        ("-i", "ITERATIONS", "ten", of_many.clone()),
+        ("-w", "WARM-UP", "1.5k", of_many.clone()),
+        ("-n", "SPES", "1t", of_few.clone()),
+        ("-N", "SPES", "0x2", of_few.clone()),
+        ("-l", "ELEMENTS", "k", of_lists.clone()),
         ("-b", "SIZE", "16x", sizes.to_owned()),
         ("-t", "STRIDE", "1kk", sizes.to_owned()),
-        ("-i", "ITERATIONS", "-1", counts.to_owned()),
-        ("-w", "WARM-UP", "-1", counts.to_owned()),
-        ("-n", "SPES", "-1", counts.to_owned()),
-        ("-N", "SPES", "-1", counts.to_owned()),
-        ("-l", "ELEMENTS", "-1", counts.to_owned()),
+        ("-i", "ITERATIONS", "-1", of_many.clone()),
+        ("-w", "WARM-UP", "-1", of_many.clone()),
+        ("-n", "SPES", "-1", of_few.clone()),
+        ("-N", "SPES", "-1", of_few.clone()),
+        ("-l", "ELEMENTS", "-1", of_lists.clone()),
         ("-b", "SIZE", "-1", sizes.to_owned()),
         ("-t", "STRIDE", "-1", sizes.to_owned()),
         ("-c", "CELL", "-1", numbers.to_owned()),
@@ -658,7 +662,7 @@ fn values_that_are_no_values() {
             "-i",
             "ITERATIONS",
             "20000000000000m",
-            format!("{largest}; {counts}"),
+            format!("{largest}; {of_many}"),
         ),
         (
             "-b",

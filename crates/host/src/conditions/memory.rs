@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cellworks_machine::sizes::{in_words, rounded};
 use rustix::process::{Resource, getrlimit};
 
 use crate::cpus::groups::{Version, folders};
@@ -74,15 +75,16 @@ pub enum MemoryBound {
     AddressSpace(u64),
 }
 
-/// "99991552 bytes, by the limit of 104857600 bytes on the address space of this process
-/// (RLIMIT_AS); raise it by `ulimit -v`"
+/// "95.3 MB, by the limit on the address space of this process, 100 MB (RLIMIT_AS); raise it, such
+/// as by `ulimit -v unlimited`"
 impl fmt::Display for MemoryLeft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bytes, by } = self;
-        match by {
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let left = rounded(size(self.bytes));
+        match &self.by {
             MemoryBound::Computer => write!(
                 f,
-                "{bytes} bytes, the memory that this computer has left (MemAvailable in /proc/meminfo); \
+                "{left}, the memory that this computer has left (MemAvailable in /proc/meminfo); \
                  end programs that use memory"
             ),
             MemoryBound::Group {
@@ -90,14 +92,16 @@ impl fmt::Display for MemoryLeft {
                 set_in,
             } => write!(
                 f,
-                "{bytes} bytes, by the limit of a control group, {limit_bytes} bytes (set in {}); raise it, or \
-                 run this outside of the container",
+                "{left}, by the limit of a control group, {} (set in {}); raise it, or run this outside of the \
+                 container",
+                in_words(size(*limit_bytes)),
                 set_in.display()
             ),
             MemoryBound::AddressSpace(limit_bytes) => write!(
                 f,
-                "{bytes} bytes, by the limit on the address space of this process, {limit_bytes} bytes \
-                 (RLIMIT_AS); raise it, such as by `ulimit -v unlimited`"
+                "{left}, by the limit on the address space of this process, {} (RLIMIT_AS); raise it, such as by \
+                 `ulimit -v unlimited`",
+                in_words(size(*limit_bytes))
             ),
         }
     }

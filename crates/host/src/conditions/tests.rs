@@ -220,7 +220,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
     assert_eq!(
         left().unwrap().to_string(),
-        "8192000 bytes, the memory that this computer has left (MemAvailable in /proc/meminfo); end \
+        "8000 KB, the memory that this computer has left (MemAvailable in /proc/meminfo); end \
          programs that use memory"
     );
 
@@ -252,7 +252,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     // The message has the tightest limit.
     assert_eq!(
         left().unwrap().to_string().replace(tree.root(), ""),
-        "600000 bytes, by the limit of a control group, 3500000 bytes (set in \
+        "585.9 KB, by the limit of a control group, 3500000 bytes (set in \
          /v1/old/memory.limit_in_bytes); raise it, or run this outside of the container"
     );
     // If a limit was lowered below the used memory, no memory is left.

@@ -24,6 +24,8 @@ mod space;
 pub use block::{Backing, Block, InFlight, ReservedLine};
 pub use space::{AddressSpace, Region, Translation};
 
+use crate::sizes::in_words;
+
 /// Bytes in a line: the unit of reservations and of the bus (CBEA pages 65 and 91).
 pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
 
@@ -45,7 +47,9 @@ pub enum AllocateError {
     Empty,
     /// The machine does not give pages of this size.
     #[error(
-        "{bytes} bytes of main memory in {module} could not be allocated in pages of {page_bytes} bytes: {why}"
+        "{} of main memory in {module} could not be allocated in pages of {}: {why}",
+        in_words(*bytes),
+        in_words(*page_bytes)
     )]
     NoSuchPages {
         /// The bytes asked for.
@@ -58,7 +62,7 @@ pub enum AllocateError {
         why: String,
     },
     /// The operating system gave no memory.
-    #[error("{bytes} bytes of main memory in {module} could not be allocated: {source}")]
+    #[error("{} of main memory in {module} could not be allocated: {source}", in_words(*bytes))]
     Refused {
         /// The bytes asked for.
         bytes: usize,

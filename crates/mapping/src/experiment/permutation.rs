@@ -112,8 +112,9 @@ impl Mapping {
         };
         if words.len() != spes {
             return Err(wrong(format!(
-                "it names {}; name the task of each SPE, and `-` for none",
-                words.len()
+                "it names {}; name the task of each SPE, and `-` for none, such as [{}]",
+                words.len(),
+                Self::identity(tasks, spes)
             )));
         }
         let mut of_spe = Vec::new();
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(said("012x", 4, 4), "there is no task `x`; the last is 3");
         assert_eq!(
             said("012", 4, 4),
-            "it names 3; name the task of each SPE, and `-` for none"
+            "it names 3; name the task of each SPE, and `-` for none, such as [0123]"
         );
         assert_eq!(said("01--", 3, 4), "some tasks have no SPE; name each once");
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use cellworks_machine::SpeId;
+use cellworks_machine::sizes::in_words;
 
 use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
@@ -124,7 +125,10 @@ pub enum SweepError {
         spes: usize,
     },
     /// A packet that DMA does not move.
-    #[error("a packet of {0} bytes: a DMA command moves multiples of 16 up to 16,384")]
+    #[error(
+        "a packet of {}: a DMA command moves multiples of 16 bytes up to 16 KB; use 1k",
+        in_words(*.0 as usize)
+    )]
     Packet(u32),
     /// Nothing would be run.
     #[error("0 {0}: give 1 at least")]
@@ -471,12 +475,12 @@ mod tests {
             said(|sweep| sweep.spes = 3),
             "4 tasks on 3 SPEs: each task takes an SPE; use fewer tasks or more SPEs"
         );
-        for (bytes, text) in [(0, "0"), (24, "24"), (32_768, "32768")] {
+        for (bytes, text) in [(0, "0 bytes"), (24, "24 bytes"), (32_768, "32 KB")] {
             let refused = plan(|sweep| sweep.packet_bytes.push(bytes)).unwrap_err();
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "a packet of {text} bytes: a DMA command moves multiples of 16 up to 16,384"
+                    "a packet of {text}: a DMA command moves multiples of 16 bytes up to 16 KB; use 1k"
                 )
             );
         }

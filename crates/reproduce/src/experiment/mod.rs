@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use cellworks_machine::CellMachine;
 use cellworks_mapping::experiment::ExchangeRun;
+use cellworks_runner::Runner;
 use serde::Deserialize;
 
 pub use bounce::Bounce;
@@ -140,20 +141,25 @@ pub(crate) enum Program {
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs on a machine whose decrementer counts at `timebase_hz`.
+    /// Runs on a machine whose decrementer counts at `timebase_hz`. `runner` is the same machine.
     ///
     /// # Errors
     ///
     /// The reason why the machine gave no number.
-    pub fn run<M: CellMachine>(&self, machine: &M, timebase_hz: u64) -> Result<Outcome, String> {
+    pub fn run<M: CellMachine>(
+        &self,
+        machine: &M,
+        runner: &dyn Runner,
+        timebase_hz: u64,
+    ) -> Result<Outcome, String> {
         match self {
-            Self::Stats(stats) => stats.run(machine),
+            Self::Stats(stats) => stats.run(runner, machine.topology()),
             Self::Tick => Ok(Outcome::time(1e9 / timebase_hz as f64)),
-            Self::Ring(ring) => ring.run(machine).map(Outcome::time),
+            Self::Ring(ring) => runner.exchange(ring).map(Outcome::time),
             Self::Stream(stream) => stream.run(machine),
             Self::Bounce(bounce) => bounce.run(machine),
             Self::PpeCommunication => ppe::run(machine),
-            Self::Run(run) => run.run(machine),
+            Self::Run(run) => run.run(runner),
         }
     }
 }

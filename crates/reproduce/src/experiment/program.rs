@@ -5,8 +5,8 @@
 
 use std::iter;
 
-use cellworks_apps::{Done, Metric, PROGRAMS, Program, ProgramError, Visitor, visit};
-use cellworks_machine::Machine;
+use cellworks_apps::{Metric, ProgramError};
+use cellworks_runner::{Choice, Kind, Runner, kind, names};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -84,7 +84,9 @@ impl Run {
 
     /// The kind of the number that counts. The error is what is wrong with the run.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
-        let metric = self.visited(Check(self))?;
+        let kind = self.kind()?;
+        self.read(&kind)?;
+        let metric = self.metric(&kind)?;
         match metric.unit {
             "bytes/s" => Ok(Dimension::Bandwidth),
             unit if nanoseconds(unit).is_some() => Ok(Dimension::Time),
@@ -95,84 +97,58 @@ impl Run {
         }
     }
 
-    pub(super) fn run<M: Machine>(&self, machine: &M) -> Result<Outcome, String> {
-        self.visited(On { run: self, machine })
-    }
-
-    fn visited<V: Visitor<Output = Result<R, String>>, R>(&self, visitor: V) -> Result<R, String> {
-        visit(&self.program, visitor).unwrap_or_else(|| {
-            Err(format!(
-                "there is no program `{}`; use one of {}",
-                self.program,
-                PROGRAMS.join(", ")
-            ))
+    pub(super) fn run(&self, machine: &dyn Runner) -> Result<Outcome, String> {
+        let kind = self.kind()?;
+        let metric = self.metric(&kind)?;
+        let program = self.read(&kind)?;
+        let quantities = machine
+            .run_program(&*program, None)
+            .map_err(|error| match error {
+                ProgramError::Parameter(wrong) => format!("{}: {wrong}", wrong.parameter()),
+                other => failed(other),
+            })?;
+        let mut quantities = quantities.iter();
+        let found = quantities.find(|quantity| quantity.name == metric.name);
+        let value = found
+            .ok_or_else(|| format!("the run found no {}", metric.name))?
+            .value;
+        if let Some(nanoseconds) = nanoseconds(metric.unit) {
+            let times = f64::from(self.times) / f64::from(self.divided_by);
+            return Ok(Outcome::time(value * nanoseconds * times));
+        }
+        // The bandwidth of all SPEs together, which move block after block.
+        let block_bytes = self.with.get("block_bytes").and_then(Value::as_f64);
+        Ok(Outcome {
+            ns: block_bytes.unwrap_or(1.0) / value * 1e9,
+            bytes_per_s: Some(value),
         })
     }
 
-    fn read<P: Program>(&self) -> Result<P, String> {
-        let with = Value::Object(self.with.clone());
-        serde_json::from_value(with).map_err(|why| format!("program `{}`: {why}", self.program))
+    fn kind(&self) -> Result<Kind, String> {
+        kind(&self.program).ok_or_else(|| {
+            format!(
+                "there is no program `{}`; use one of {}",
+                self.program,
+                names().join(", ")
+            )
+        })
     }
 
-    fn metric<P: Program>(&self) -> Result<Metric, String> {
-        let metric = P::METRICS.iter().find(|metric| metric.name == self.gives);
+    fn read(&self, kind: &Kind) -> Result<Choice, String> {
+        kind.read(self.with.clone())
+            .map_err(|why| format!("program `{}`: {why}", self.program))
+    }
+
+    fn metric(&self, kind: &Kind) -> Result<Metric, String> {
+        let metric = kind.metrics.iter().find(|metric| metric.name == self.gives);
         metric.copied().ok_or_else(|| {
-            let names: Vec<&str> = P::METRICS.iter().map(|metric| metric.name).collect();
+            let names: Vec<&str> = kind.metrics.iter().map(|metric| metric.name).collect();
             format!(
                 "program `{}` gives no `{}`; use one of {}",
                 self.program,
                 self.gives,
                 names.join(", ")
             )
-        })
-    }
-}
-
-/// Checks that there is such a program with these parameters, and finds the kind of its number.
-struct Check<'a>(&'a Run);
-
-impl Visitor for Check<'_> {
-    type Output = Result<Metric, String>;
-
-    fn visit<P: Program>(self) -> Self::Output {
-        self.0.read::<P>()?;
-        self.0.metric::<P>()
-    }
-}
-
-/// Runs a program on a machine.
-struct On<'a, M> {
-    run: &'a Run,
-    machine: &'a M,
-}
-
-impl<M: Machine> Visitor for On<'_, M> {
-    type Output = Result<Outcome, String>;
-
-    fn visit<P: Program>(self) -> Self::Output {
-        let Self { run, machine } = self;
-        let metric = run.metric::<P>()?;
-        let program = run.read::<P>()?;
-        let quantities = program.run(machine).map_err(|error| match error {
-            ProgramError::Parameter(wrong) => format!("{}: {wrong}", wrong.parameter()),
-            other => failed(other),
-        })?;
-        let done = Done {
-            program,
-            quantities,
-        };
-        let value = done
-            .value(metric.name)
-            .ok_or_else(|| format!("the run found no {}", metric.name))?;
-        if let Some(nanoseconds) = nanoseconds(metric.unit) {
-            let times = f64::from(run.times) / f64::from(run.divided_by);
-            return Ok(Outcome::time(value * nanoseconds * times));
-        }
-        // The bandwidth of all SPEs together, which move block after block.
-        let block_bytes = run.with.get("block_bytes").and_then(Value::as_f64);
-        Ok(Outcome {
-            ns: block_bytes.unwrap_or(1.0) / value * 1e9,
-            bytes_per_s: Some(value),
         })
     }
 }

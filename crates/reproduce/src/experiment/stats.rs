@@ -1,7 +1,8 @@
 //! Measurements of `cellworks stats`, with the number of iterations that a simulated machine needs.
 
-use cellworks_machine::{CellId, CellMachine, LOCAL_STORE_BYTES, ModuleId};
-use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings, measure};
+use cellworks_machine::{CellId, LOCAL_STORE_BYTES, ModuleId, Topology};
+use cellworks_runner::Runner;
+use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings};
 use serde::Deserialize;
 
 use super::outcome::{Outcome, failed};
@@ -88,6 +89,9 @@ const LIMITS: Limits = Limits {
 /// after a few iterations, so more would only take time. A measurement of thousands of requests
 /// reaches a steady state within one iteration.
 const ITERATIONS: (u64, u64) = (64, 4);
+/// The iterations of SPEs that contend for one line. Their order repeats itself only after
+/// hundreds of rounds; with these the mean is within 1.5 % of that of 20,000 iterations.
+const CONTENDED_ITERATIONS: u64 = 1_024;
 /// The most bus requests that a measurement should have.
 const REQUESTS: u64 = 30_000;
 /// The iterations when programs are created. This takes milliseconds and moves nothing, so it needs
@@ -106,6 +110,10 @@ impl Stats {
     fn iterations(&self) -> u64 {
         if self.function == Function::MkThread {
             return THREADS_ITERATIONS;
+        }
+        let is_atomic = (Function::FetchAdd..=Function::FetchSet).contains(&self.function);
+        if is_atomic && self.buffers == Buffers::Shared && self.spes > 1 {
+            return CONTENDED_ITERATIONS;
         }
         let lines = self.block_bytes.unwrap_or(1).div_ceil(128) as u64;
         let requests = lines * u64::from(self.list_elements.unwrap_or(1)) * self.spes as u64;
@@ -135,12 +143,9 @@ impl Stats {
         }
     }
 
-    pub(super) fn run<M: CellMachine>(&self, machine: &M) -> Result<Outcome, String> {
-        let plan = self
-            .request()
-            .plan(machine.topology(), &LIMITS)
-            .map_err(failed)?;
-        let measurement = measure(machine, &plan).map_err(failed)?;
+    pub(super) fn run(&self, machine: &dyn Runner, topology: &Topology) -> Result<Outcome, String> {
+        let plan = self.request().plan(topology, &LIMITS).map_err(failed)?;
+        let measurement = machine.measure(&plan).map_err(failed)?;
         Ok(Outcome {
             ns: measurement.latency_ns.mean,
             bytes_per_s: measurement.bandwidth_bytes_per_s.map(|bytes| bytes as f64),

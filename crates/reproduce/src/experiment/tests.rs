@@ -39,7 +39,7 @@ fn outcomes(text: &str) -> Vec<Outcome> {
     experiment.simulations(&"host".into(), &mut all);
     let host = host();
     all.into_iter()
-        .map(|simulation| simulation.program.run(&host, 1_000_000_000).unwrap())
+        .map(|simulation| simulation.program.run(&host, &host, 1_000_000_000).unwrap())
         .collect()
 }
 
@@ -79,7 +79,11 @@ fn a_published_time_may_be_that_of_several_runs() {
         let mut all = Vec::new();
         experiment.simulations(&"ps3".into(), &mut all);
         let machine = Sim::new(Description::built_in("ps3").unwrap());
-        all[0].program.run(&machine, 79_800_000).unwrap().ns
+        all[0]
+            .program
+            .run(&machine, &machine, 79_800_000)
+            .unwrap()
+            .ns
     };
     assert!((time(", times = 1_000") / time("") - 1_000.0).abs() < 1e-6);
 }
@@ -153,7 +157,8 @@ fn switches_and_measurements_have_a_time() {
 
 #[test]
 fn a_tick_is_the_inverse_of_the_timebase() {
-    let tick = Program::Tick.run(&host(), 14_318_000).unwrap();
+    let host = host();
+    let tick = Program::Tick.run(&host, &host, 14_318_000).unwrap();
     assert!((tick.ns - 69.84).abs() < 0.01, "{tick:?}");
 }
 
@@ -406,7 +411,7 @@ fn programs_that_are_not_there_or_lack_something_are_refused() {
         (
             switch("threads = 8, yields = 16", "switch")
                 .replace("\"switch\", with", "\"swich\", with"),
-            "there is no program `swich`; use one of aes, barnes-hut, barrier, commstime, knn, lookup, lu, mandelbrot, overlap, prototein, ratio, server, switch",
+            "there is no program `swich`; use one of aes, barnes-hut, barrier, commstime, dma-latency, knn, lookup, lu, mandelbrot, overlap, prototein, ratio, server, switch",
         ),
         (
             switch("threads = 8, yeilds = 16", "switch"),

@@ -88,9 +88,9 @@ impl SimMfc {
         if is_fetched {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
-        let from = world.mfcs.caches.borrow().changed_by(line);
-        // The SPE that has changed the line sees the request long before the requester has the
-        // line, and shares it from then on.
+        let from = world.mfcs.caches.borrow().supplier(line);
+        // The SPE that supplies the line sees the request long before the requester has the line,
+        // and shares it from then on.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -101,10 +101,10 @@ impl SimMfc {
         found
     }
 
-    /// Takes the time of getting a line from the cache that has changed it, or from memory.
-    fn fetch_from(&self, ea: EffectiveAddress, owner: Option<usize>) {
-        let (target, place) = match owner {
-            Some(owner) => (Node::Spe(owner as u16), Place::AtomicCache),
+    /// Takes the time of getting a line from the cache that supplies it, or from memory.
+    fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
+        let (target, place) = match supplier {
+            Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
             None => {
                 let module = self.world.module_of(&self.state(), ea);
                 (module, Place::Memory { address: ea.0 })

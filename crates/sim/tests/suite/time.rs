@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{
-    AtomicOp, CellMachine, CellSpe, Cycles, Machine, ModuleId, Span, Spe, SpeId, Time, Wake,
+    AtomicOp, CellMachine, CellSpe, Cycles, Machine, Mfc, ModuleId, Span, Spe, SpeId, Time, Wake,
 };
 use cellworks_sim::{Description, Sim, SimSpe};
 
@@ -53,6 +54,29 @@ fn the_ppe_computes_for_exactly_its_cycles() {
         }
     })
     .unwrap();
+}
+
+#[test]
+fn a_line_that_another_spe_has_comes_from_there_whatever_its_module() {
+    let times = [0, 1].map(|module| {
+        let sim = Sim::new(qs20());
+        let region = sim.allocate(ModuleId::new(module), 128).unwrap();
+        let line = region.at(0);
+        let reading = |spe: &SimSpe| {
+            let start = spe.now();
+            spe.mfc().getllar(LsAddr(0), line).unwrap();
+            spe.now().since(start)
+        };
+        let times = sim.run(|ppe| {
+            let spes = [0, 1, 2].map(SpeId::new);
+            spes.map(|spe| ppe.spawn(spe, reading).join().unwrap())
+        });
+        times.unwrap()
+    });
+    let [[from_memory, ..], [from_far_memory, ..]] = times;
+    assert!(from_memory < from_far_memory, "{times:?}");
+    // SPE 0 has only read the line.
+    assert_eq!(times[0][1..], times[1][1..], "{times:?}");
 }
 
 /// What a condition reads takes time, whichever wait checks it.

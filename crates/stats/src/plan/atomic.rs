@@ -2,6 +2,7 @@
 
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;
+use cellworks_machine::sizes::{in_flags, in_words};
 
 use super::layout::Layout;
 use crate::error::RequestError;
@@ -31,8 +32,9 @@ impl AtomicTask {
                 "-b",
                 "-b 128",
                 format!(
-                    "a variable of {bytes} bytes: an atomic operation takes a multiple of 4 bytes up to \
-                     {LINE_BYTES}, a reserved line; use 4 or {LINE_BYTES}"
+                    "a variable of {}: an atomic operation takes a multiple of 4 bytes up to {LINE_BYTES}, a reserved \
+                     line; use 4 or {LINE_BYTES}",
+                    in_words(bytes)
                 ),
             ));
         }
@@ -67,9 +69,10 @@ fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
         "-t",
         format!("-N {} -b 128 -t 16k", request.spes.number()),
         format!(
-            "a stride of {stride} bytes: variable {variable}, of {bytes} bytes, would lie in two lines, \
-             and an atomic operation covers one of {LINE_BYTES} bytes; use {}",
-            stride.next_multiple_of(LINE_BYTES)
+            "a stride of {}: variable {variable}, of {bytes} bytes, would lie in two lines, and an atomic operation \
+             covers one of {LINE_BYTES} bytes; use {}",
+            in_words(stride),
+            in_flags(stride.next_multiple_of(LINE_BYTES))
         ),
     ))
 }

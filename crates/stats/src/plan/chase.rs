@@ -1,6 +1,7 @@
 //! The table in which an SPE follows pointers, and the memory that others copy meanwhile.
 
 use cellworks_machine::SpeId;
+use cellworks_machine::sizes::{in_flags, in_words};
 
 use super::copy::CopyTask;
 use super::layout::{Layout, check_multiple, tile_bytes};
@@ -43,9 +44,10 @@ impl ChaseTask {
                 "-k",
                 "-k 8 -b 64m",
                 format!(
-                    "{chains} chains through a table of {bytes} bytes: each starts at another node of \
-                     {NODE_BYTES} bytes; use a table of {} or more",
-                    chains as usize * NODE_BYTES
+                    "{chains} chains through a table of {}: each starts at another node of {NODE_BYTES} bytes; use a \
+                     table of {} or more",
+                    in_words(bytes),
+                    in_flags(chains as usize * NODE_BYTES)
                 ),
             ));
         }

@@ -2,6 +2,7 @@
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
+use cellworks_machine::sizes::{in_flags, in_words, rounded};
 
 use crate::error::RequestError;
 use crate::function::Function;
@@ -81,8 +82,9 @@ impl Layout {
                 return refused(
                     format!("-N {number} -t {example}"),
                     format!(
-                        "a stride of {stride} bytes: the buffer is shared, and a stride is the \
-                         distance between private ones; ask for private buffers (-N), or leave it out"
+                        "a stride of {}: the buffer is shared, and a stride is the \
+                         distance between private ones; ask for private buffers (-N), or leave it out",
+                        in_words(stride)
                     ),
                 );
             }
@@ -94,16 +96,18 @@ impl Layout {
         let instead = format!("-N {number} -b 128 -t {example}");
         if stride < bytes {
             let why = format!(
-                "a stride of {stride} bytes: private buffers of {bytes} bytes would overlap; use \
-                 {bytes} or more"
+                "a stride of {}: private buffers of {} would overlap; use {} or more",
+                in_words(stride),
+                in_words(bytes),
+                in_flags(bytes)
             );
             return refused(instead, why);
         }
         if !stride.is_multiple_of(align) {
             let why = format!(
-                "a stride of {stride} bytes: it must be a multiple of {align}, so that every buffer is \
-                 aligned; use {}",
-                stride.next_multiple_of(align)
+                "a stride of {}: it must be a multiple of {align}, so that every buffer is aligned; use {}",
+                in_words(stride),
+                in_flags(stride.next_multiple_of(align))
             );
             return refused(instead, why);
         }
@@ -156,14 +160,18 @@ impl Layout {
                 "--pages",
                 "--pages 2m -b 64m",
                 format!(
-                    "a buffer of {bytes} bytes in pages of {HUGE_PAGE_BYTES}: it takes at least two of them; use a \
-                     larger one (-b), or pages of 4k"
+                    "a buffer of {} in pages of {}: it takes at least two of them; use a larger one (-b), or pages \
+                     of 4k",
+                    in_words(*bytes),
+                    in_words(HUGE_PAGE_BYTES)
                 ),
             ));
         }
         if *bytes > room {
             return Err(RequestError::block(format!(
-                "a buffer of {bytes} bytes: it may take {room} bytes of {where_to}; use a smaller one"
+                "a buffer of {}: it may take {} of {where_to}; use a smaller one",
+                in_words(*bytes),
+                rounded(room)
             )));
         }
         if need.is_none_or(|need| need > room) {
@@ -184,8 +192,11 @@ impl Layout {
             flag,
             format!("{flag} {number} -b 128"),
             format!(
-                "{buffers} buffers of {bytes} bytes, {stride} bytes apart: together they may take \
-                 {room} bytes of {where_to}; use fewer, smaller or closer ones"
+                "{buffers} buffers of {}, {} apart: together they may take {} of {where_to}; use fewer, smaller \
+                 or closer ones",
+                in_words(*bytes),
+                in_words(*stride),
+                rounded(room)
             ),
         )
     }
@@ -202,10 +213,15 @@ pub(super) fn check_multiple(
     }
     let next = match bytes / unit * unit {
         0 => unit.to_string(),
-        below => format!("{below} or {}", below.saturating_add(unit)),
+        below => format!(
+            "{} or {}",
+            in_flags(below),
+            in_flags(below.saturating_add(unit))
+        ),
     };
     Err(RequestError::block(format!(
-        "{function} of {bytes} bytes: it takes a multiple of {unit}; use {next}"
+        "{function} of {}: it takes a multiple of {unit}; use {next}",
+        in_words(bytes)
     )))
 }
 

@@ -307,9 +307,7 @@ mod tests {
             refusal(2 << 30),
             (
                 "-b",
-                "a buffer of 2147483648 bytes: it may take 1073741824 bytes of main memory; use a \
-                 smaller one"
-                    .to_owned()
+                "a buffer of 2 GB: it may take 1 GB of main memory; use a smaller one".to_owned()
             )
         );
     }

@@ -296,7 +296,7 @@ impl Request {
         }
         for setting in &Setting::ALL {
             if (setting.get)(&self.settings).is_some() && !(setting.used_by)(kind) {
-                let why = setting.why_unused.unwrap_or(why_no_memory);
+                let why = (setting.why_unused)(kind).unwrap_or(why_no_memory);
                 return refusal(setting.flag, setting.noun, why);
             }
         }

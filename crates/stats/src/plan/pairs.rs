@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::MAX_TRANSFER_BYTES;
+use cellworks_machine::sizes::{in_flags, in_words};
 use cellworks_machine::{Distance, ModuleId, Span, SpeId, Topology};
 
 use super::order::{Ordered, ordered};
@@ -264,14 +265,18 @@ fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError
             _ => (bytes - bytes % 16).min(max),
         };
         return Err(RequestError::block(format!(
-            "a block of {bytes} bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
-             {max}; use {legal}"
+            "a block of {}: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to {}; use {}",
+            in_words(bytes),
+            in_words(max),
+            in_flags(legal)
         )));
     }
     if 2 * bytes.next_multiple_of(LINE_BYTES) > has {
         return Err(RequestError::block(format!(
-            "a block of {bytes} bytes: a local store of {has} has no room for the one that is sent and \
-             the one that is received; use a smaller block"
+            "a block of {}: a local store of {} has no room for the one that is sent and the one that is received; \
+             use a smaller block",
+            in_words(bytes),
+            in_words(has)
         )));
     }
     Ok(bytes)

@@ -3,6 +3,7 @@
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{Direction, MAX_TRANSFER_BYTES};
+use cellworks_machine::sizes::{in_flags, in_words};
 
 use super::layout::{Layout, Shape, WINDOW_BYTES};
 use crate::error::RequestError;
@@ -115,8 +116,11 @@ fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
             "-l",
             "-l 16 -b 1k",
             format!(
-                "a list of {elements} elements of {element_bytes} bytes: with the list itself it takes \
-                 {need} bytes of a local store of {has}; use fewer elements, or smaller ones"
+                "a list of {elements} elements of {}: with the list itself it takes {} of a local store of {}; use \
+                 fewer elements, or smaller ones",
+                in_words(element_bytes),
+                in_words(need),
+                in_words(has)
             ),
         ));
     }
@@ -127,7 +131,10 @@ fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
 fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
     if bytes > max {
         return Err(RequestError::block(format!(
-            "a block of {bytes} bytes: here a block has at most {max} bytes; use {max}"
+            "a block of {}: here a block has at most {}; use {}",
+            in_words(bytes),
+            in_words(max),
+            in_flags(max)
         )));
     }
     if matches!(bytes, 1 | 2 | 4 | 8) || (bytes > 0 && bytes.is_multiple_of(16)) {
@@ -137,10 +144,11 @@ fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
     let legal = match bytes {
         0 => "1".to_owned(),
         1..16 => format!("{} or {}", 1 << bytes.ilog2(), bytes.next_power_of_two()),
-        _ if below + 16 > max => below.to_string(),
-        _ => format!("{below} or {}", below + 16),
+        _ if below + 16 > max => in_flags(below),
+        _ => format!("{} or {}", in_flags(below), in_flags(below + 16)),
     };
     Err(RequestError::block(format!(
-        "a block of {bytes} bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use {legal}"
+        "a block of {}: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes; use {legal}",
+        in_words(bytes)
     )))
 }

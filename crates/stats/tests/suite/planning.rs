@@ -304,11 +304,11 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ),
         (
             "-f dmaget -b 17408",
-            "a block of 17408 bytes: here a block has at most 16384 bytes; use 16384",
+            "a block of 17 KB: here a block has at most 16 KB; use 16k",
         ),
         (
             "-f dmalistget -b 17408",
-            "a block of 17408 bytes: here a block has at most 16384 bytes; use 16384",
+            "a block of 17 KB: here a block has at most 16 KB; use 16k",
         ),
         (
             "-f dmalistget -l 0",
@@ -320,12 +320,12 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ),
         (
             "-f dmalistget -l 17 -b 16384",
-            "a list of 17 elements of 16384 bytes: with the list itself it takes 278920 bytes of a \
-             local store of 262144; use fewer elements, or smaller ones",
+            "a list of 17 elements of 16 KB: with the list itself it takes 278920 bytes of a \
+             local store of 256 KB; use fewer elements, or smaller ones",
         ),
         (
             "-f dmaget -n 2 -t 2048",
-            "a stride of 2048 bytes: the buffer is shared, and a stride is the distance between \
+            "a stride of 2 KB: the buffer is shared, and a stride is the distance between \
              private ones; ask for private buffers (-N), or leave it out",
         ),
         (
@@ -358,17 +358,17 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ("-f dmaget -N 16 -b 16384 -t 16777216 -c 1", ""),
         (
             "-f dmaget -N 16 -b 16384 -t 33554432",
-            "16 buffers of 16384 bytes, 33554432 bytes apart: together they may take 268435456 bytes \
+            "16 buffers of 16 KB, 32 MB apart: together they may take 256 MB \
              of main memory; use fewer, smaller or closer ones",
         ),
         (
             "-f dmaget -N 3 -t 18446744073709551600",
-            "3 buffers of 1024 bytes, 18446744073709551600 bytes apart: together they may take \
-             268435456 bytes of main memory; use fewer, smaller or closer ones",
+            "3 buffers of 1 KB, 18446744073709551600 bytes apart: together they may take \
+             256 MB of main memory; use fewer, smaller or closer ones",
         ),
         (
             "-f dmaget -N 16 -b 16384 -t 32768 -s",
-            "15 buffers of 16384 bytes, 32768 bytes apart: together they may take 261888 bytes of the \
+            "15 buffers of 16 KB, 32 KB apart: together they may take 255.7 KB of the \
              local store of SPE 0; use fewer, smaller or closer ones",
         ),
         (
@@ -428,13 +428,13 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ("-f copy -b 134217728", ""),
         (
             "-f copy -b 134217744",
-            "2 buffers of 134217744 bytes, 134217744 bytes apart: together they may take 268435456 \
-             bytes of main memory; use fewer, smaller or closer ones",
+            "2 buffers of 134217744 bytes, 134217744 bytes apart: together they may take 256 MB \
+             of main memory; use fewer, smaller or closer ones",
         ),
         (
             "-f copy -N 16 -b 16777216",
-            "32 buffers of 16777216 bytes, 16777216 bytes apart: together they may take 268435456 \
-             bytes of main memory; use fewer, smaller or closer ones",
+            "32 buffers of 16 MB, 16 MB apart: together they may take 256 MB \
+             of main memory; use fewer, smaller or closer ones",
         ),
         (
             "-f copy -s",
@@ -475,7 +475,7 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ),
         (
             "-f chase -b 268435520",
-            "a buffer of 268435520 bytes: it may take 268435456 bytes of main memory; use a smaller one",
+            "a buffer of 268435520 bytes: it may take 256 MB of main memory; use a smaller one",
         ),
         (
             "-f chase -k 0",
@@ -498,7 +498,7 @@ fn every_refusal_names_the_value_the_rule_and_something_legal() {
         ),
         (
             "-f chase --load 1 -b 268435456",
-            "2 buffers of 16384 bytes, 16384 bytes apart: together they may take 0 bytes of main \
+            "2 buffers of 16 KB, 16 KB apart: together they may take 0 bytes of main \
              memory beside the table; use fewer, smaller or closer ones",
         ),
         (
@@ -528,18 +528,18 @@ fn room_is_a_matter_of_one_buffer_or_of_all() {
     };
     assert_eq!(
         refusal("-f dmaget -n 2 -b 262144 -s"),
-        "a buffer of 262144 bytes: it may take 261888 bytes of the local store of SPE 0; use a \
+        "a buffer of 256 KB: it may take 255.7 KB of the local store of SPE 0; use a \
          smaller one"
     );
     assert_eq!(
         refusal("-f dmaget -N 3 -b 131072 -s"),
-        "2 buffers of 131072 bytes, 131072 bytes apart: together they may take 261888 bytes of the \
+        "2 buffers of 128 KB, 128 KB apart: together they may take 255.7 KB of the \
          local store of SPE 0; use fewer, smaller or closer ones"
     );
     // Lists stay below 4 GiB, where no region crosses a multiple of 4 GiB.
     assert_eq!(
         refusal("-f dmalistget -N 2 -t 4294967280"),
-        "2 buffers of 1024 bytes, 4294967280 bytes apart: together they may take 4294967295 bytes \
+        "2 buffers of 1 KB, 4294967280 bytes apart: together they may take 3.9 GB \
          of main memory; use fewer, smaller or closer ones"
     );
     let block = request("-f dmaget -N 2 -t 4294967280").plan(&blade(), &roomy);
@@ -770,7 +770,7 @@ fn a_block_leaves_room_for_the_control_block() {
         let plan = request(&format!("-f dmaget -b {bytes}")).plan(&single(1), &limits);
         plan.err().map(|error| error.to_string())
     };
-    let message = "a block of 16384 bytes: here a block has at most 16128 bytes; use 16128";
+    let message = "a block of 16 KB: here a block has at most 16128 bytes; use 16128";
     assert_eq!(refusal(16 << 10, 16 << 10).as_deref(), Some(message));
     assert_eq!(refusal(16 << 10, 16_128), None);
     assert_eq!(refusal(64 << 10, 60 << 10), None);

@@ -7,11 +7,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cellworks_machine::{CellId, CellMachine, Machine, Topology};
+use cellworks_machine::{CellId, Machine, Topology};
 use cellworks_mapping::experiment::{self, Mapping, SweepError, SweepPlan, Threads, Traffic};
 use cellworks_mapping::read::edges;
 use cellworks_mapping::{Pattern, Volumes};
 use cellworks_reproduce::simulate_rings;
+use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
 use clap::{Args, ValueEnum};
@@ -19,7 +20,9 @@ use serde_json::{Value, json};
 
 use super::costs::name_of;
 use super::problem::pattern_parser;
-use crate::args::{CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, seed};
+use crate::args::{
+    CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, kept, seed, such_as,
+};
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
 use crate::output::{Printed, ResultFiles};
@@ -54,7 +57,6 @@ const TASKS: usize = 8;
 /// order in which tasks start can change a run as much as the mapping can. The time of a mapping is
 /// the average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
 /// within the runs of one mapping is no effect of that mapping.
-/// the same mapping agree: a spread that does not belong to the mapping is no effect of it.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RingArgs {
@@ -64,16 +66,26 @@ pub(crate) struct RingArgs {
     pub machine: String,
 
     /// The sizes of packets in bytes, such as 2k or 512-2k
-    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets)]
+    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets, allow_negative_numbers = true)]
     pub packet: Packets,
 
     /// The number of tasks [default: the number of SPEs]
-    #[arg(long, value_name = "TASKS")]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        value_parser = such_as("8", kept),
+        allow_negative_numbers = true
+    )]
     pub tasks: Option<usize>,
 
     /// The number of SPEs to which tasks are mapped, which are the first SPEs of the machine
     /// [default: the number of tasks, or the SPEs of one Cell, at most 8]
-    #[arg(long, value_name = "SPES")]
+    #[arg(
+        long,
+        value_name = "SPES",
+        value_parser = such_as("8", kept),
+        allow_negative_numbers = true
+    )]
     pub spes: Option<usize>,
 
     /// Packets go around in one direction only
@@ -103,15 +115,32 @@ pub(crate) struct RingArgs {
     pub graph: Option<PathBuf>,
 
     /// Runs this number of random mappings and the named ones, and not all
-    #[arg(long, value_name = "MAPPINGS")]
+    #[arg(
+        long,
+        value_name = "MAPPINGS",
+        value_parser = such_as("100", kept),
+        allow_negative_numbers = true
+    )]
     pub sample: Option<usize>,
 
     /// The number of runs of each mapping
-    #[arg(long, value_name = "RUNS", default_value_t = 3)]
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value_t = 3,
+        value_parser = such_as("3", kept),
+        allow_negative_numbers = true
+    )]
     pub runs: usize,
 
     /// The number of rounds of the ring that are timed in each run
-    #[arg(long, value_name = "ROUNDS", default_value = "50", value_parser = rounds)]
+    #[arg(
+        long,
+        value_name = "ROUNDS",
+        default_value = "50",
+        value_parser = rounds,
+        allow_negative_numbers = true
+    )]
     pub rounds: u32,
 
     /// Chooses the start times of tasks, the random mappings, and the random places of threads
@@ -170,7 +199,7 @@ fn packets(text: &str) -> Result<Packets, String> {
 }
 
 fn rounds(text: &str) -> Result<u32, String> {
-    let rounds = u32::try_from(count(text)?).ok();
+    let rounds = u32::try_from(such_as("50", count)(text)?).ok();
     rounds
         .filter(|rounds| *rounds <= 1_000_000)
         .ok_or_else(|| "use up to 1m rounds".to_owned())
@@ -310,9 +339,9 @@ impl Job for OneByOne<'_> {
         HazardWatch::Off
     }
 
-    fn run<M: CellMachine>(
+    fn run(
         plan: SweepPlan,
-        machine: &M,
+        machine: &dyn Runner,
         session: &Session<Found>,
         _: &mut dyn FnMut(&str),
     ) -> End {
@@ -323,7 +352,8 @@ impl Job for OneByOne<'_> {
             }
             session.progress().at(step, plan.steps());
             let runs = plan.runs(step);
-            let times: Result<Vec<f64>, String> = runs.iter().map(|run| run.run(machine)).collect();
+            let times: Result<Vec<f64>, String> =
+                runs.iter().map(|run| machine.exchange(run)).collect();
             match times {
                 Ok(runs_ns) => session.update(|found| found.record_run(step, runs_ns)),
                 Err(why) => return End::Failed(why),

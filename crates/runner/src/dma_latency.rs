@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DmaLatency {
+pub(crate) struct DmaLatency {
     /// The bytes of a block; a range has its powers of 2
     #[arg(long = "sizes", default_value = "8-16k")]
     block_bytes: usize,
@@ -131,7 +131,7 @@ impl<M: Machine> OnCell<M> for &DmaLatency {
 }
 
 #[cfg(test)]
-#[path = "../../../../tests/plain_machine.rs"]
+#[path = "../../../tests/plain_machine.rs"]
 mod plain_machine;
 
 #[cfg(test)]

@@ -1,0 +1,201 @@
+//! Programs without their types, which only this module knows.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use cellworks_apps::{
+    Conclusion, Done, Figure, Metric, PROGRAMS, ParameterError, Parameters, Program, Quantity,
+    Repeats, Visitor,
+};
+use cellworks_machine::Topology;
+use clap::Command;
+use serde_json::{Map, Value};
+
+use crate::dma_latency::DmaLatency;
+
+/// A program of any type, with its parameters.
+pub trait Chosen: Any + Debug + Send + Sync {
+    /// As [`Program::NAME`].
+    fn name(&self) -> &'static str;
+
+    /// As [`Program::title`].
+    fn title(&self) -> String;
+
+    /// As [`Program::check`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::check`].
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
+
+    /// As [`Program::address_space_bytes`].
+    fn address_space_bytes(&self) -> usize;
+
+    /// As [`Program::parameters`].
+    fn parameters(&self) -> Parameters;
+}
+
+impl<P: Program> Chosen for P {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn title(&self) -> String {
+        Program::title(self)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), ParameterError> {
+        Program::check(self, topology)
+    }
+
+    fn address_space_bytes(&self) -> usize {
+        Program::address_space_bytes(self)
+    }
+
+    fn parameters(&self) -> Parameters {
+        Program::parameters(self)
+    }
+}
+
+/// A chosen program that several owners share.
+pub type Choice = Arc<dyn Chosen>;
+
+/// A program that has run, with its results.
+pub type Ran = (Choice, Vec<Quantity>);
+
+/// The conclusions from several runs of one kind of program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusions {
+    /// As [`Program::conclusions`].
+    pub conclusions: Vec<Conclusion>,
+    /// As [`Program::figures`].
+    pub figures: Vec<Figure>,
+}
+
+/// A kind of program, with everything that the type of the program decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// As [`Program::NAME`].
+    pub name: &'static str,
+    /// As [`Program::EXAMPLE`].
+    pub example: &'static str,
+    /// As [`Program::EXAMPLE_ON_ONE_SPE`].
+    pub example_on_one_spe: Option<&'static str>,
+    /// As [`Program::METRICS`].
+    pub metrics: &'static [Metric],
+    /// As [`Program::REPEATS`].
+    pub repeats: Option<Repeats>,
+    /// As [`Program::DRAWS`].
+    pub draws: bool,
+    flags: fn() -> Command,
+    read: fn(Map<String, Value>) -> Result<Choice, serde_json::Error>,
+    complete: fn(&[Choice]) -> Vec<Choice>,
+    conclude: fn(&[Ran]) -> Conclusions,
+}
+
+impl Kind {
+    /// As [`Program::flags`].
+    pub fn flags(&self) -> Command {
+        (self.flags)()
+    }
+
+    /// The program with these values of its parameters.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is missing, is unknown or has a value of another type.
+    pub fn read(&self, values: Map<String, Value>) -> Result<Choice, serde_json::Error> {
+        (self.read)(values)
+    }
+
+    /// As [`Program::complete`]. The result has each program once.
+    ///
+    /// # Panics
+    ///
+    /// If one of the programs is of another kind.
+    pub fn complete(&self, chosen: &[Choice]) -> Vec<Choice> {
+        (self.complete)(chosen)
+    }
+
+    /// The conclusions from several runs.
+    ///
+    /// # Panics
+    ///
+    /// If one of the programs is of another kind.
+    pub fn conclude(&self, ran: &[Ran]) -> Conclusions {
+        (self.conclude)(ran)
+    }
+}
+
+/// The names of all kinds of programs, in alphabetical order.
+pub fn names() -> Vec<&'static str> {
+    let mut names = [PROGRAMS, &[DmaLatency::NAME]].concat();
+    names.sort_unstable();
+    names
+}
+
+/// The kind of program with this name. `None` if there is none.
+pub fn kind(name: &str) -> Option<Kind> {
+    visit(name, Described)
+}
+
+/// Calls `visitor` with the type of the program with this name. `None` if there is none.
+pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+    if name == DmaLatency::NAME {
+        return Some(visitor.visit::<DmaLatency>());
+    }
+    cellworks_apps::visit(name, visitor)
+}
+
+/// Makes the [`Kind`] of a program.
+struct Described;
+
+impl Visitor for Described {
+    type Output = Kind;
+
+    fn visit<P: Program>(self) -> Kind {
+        Kind {
+            name: P::NAME,
+            example: P::EXAMPLE,
+            example_on_one_spe: P::EXAMPLE_ON_ONE_SPE,
+            metrics: P::METRICS,
+            repeats: P::REPEATS,
+            draws: P::DRAWS,
+            flags: P::flags,
+            read: |values| {
+                let program: P = serde_json::from_value(Value::Object(values))?;
+                Ok(Arc::new(program))
+            },
+            complete: |chosen| {
+                let chosen = chosen.iter().map(|one| typed::<P>(&**one)).collect();
+                let mut each_once: Vec<P> = Vec::new();
+                for program in P::complete(chosen) {
+                    if !each_once.contains(&program) {
+                        each_once.push(program);
+                    }
+                }
+                let chosen = |program| Arc::new(program) as Choice;
+                each_once.into_iter().map(chosen).collect()
+            },
+            conclude: |ran| {
+                let done = ran.iter().map(|(program, quantities)| Done {
+                    program: typed::<P>(&**program),
+                    quantities: quantities.clone(),
+                });
+                let done: Vec<Done<P>> = done.collect();
+                Conclusions {
+                    conclusions: P::conclusions(&done),
+                    figures: P::figures(&done),
+                }
+            },
+        }
+    }
+}
+
+/// A copy of a program as its type, which must be `P`.
+fn typed<P: Program>(chosen: &dyn Chosen) -> P {
+    let chosen: &dyn Any = chosen;
+    let typed: &P = chosen.downcast_ref().expect("all programs are of one kind");
+    typed.clone()
+}

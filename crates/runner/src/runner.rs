@@ -1,0 +1,128 @@
+//! Machines without their types, which only this module knows.
+
+use std::any::Any;
+use std::ops::ControlFlow;
+
+use cellworks_apps::{Picture, Program, ProgramError, Quantity, Visitor};
+use cellworks_machine::CellMachine;
+use cellworks_mapping::experiment::ExchangeRun;
+use cellworks_sim::Sim;
+use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visits};
+
+use crate::program::{Chosen, visit};
+
+/// The function that is called with each picture that a program draws.
+pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
+
+/// A machine of any type, which runs programs, measurements and exchanges.
+pub trait Runner {
+    /// Runs a program once. The program must have passed its [check](Chosen::check). `draw` is called
+    /// with each picture, if there is a `draw`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::run`].
+    fn run_program(
+        &self,
+        program: &dyn Chosen,
+        draw: Option<Draw<'_>>,
+    ) -> Result<Vec<Quantity>, ProgramError>;
+
+    /// Measures a plan in one visit, as [`cellworks_stats::measure`].
+    ///
+    /// # Errors
+    ///
+    /// As [`cellworks_stats::measure`].
+    fn measure(&self, plan: &Plan) -> Result<Measurement, MeasureError>;
+
+    /// Makes the next visit to the machine, as [`Visits::visit`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Visits::visit`].
+    fn visit(
+        &self,
+        visits: &mut Visits,
+        more: bool,
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Measured, MeasureError>;
+
+    /// Takes a reading of the reference of a run, as [`Readings::read`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Readings::read`].
+    fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError>;
+
+    /// Runs tasks that exchange packets, as [`ExchangeRun::run`]. The result is the time of a round
+    /// in nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// As [`ExchangeRun::run`].
+    fn exchange(&self, run: &ExchangeRun) -> Result<f64, String>;
+}
+
+/// A simulated machine as a runner. The programs for simulated machines are compiled in this crate,
+/// and not again in the crates that call this function.
+pub fn simulated(sim: &Sim) -> &dyn Runner {
+    sim
+}
+
+impl<M: CellMachine> Runner for M {
+    fn run_program(
+        &self,
+        program: &dyn Chosen,
+        draw: Option<Draw<'_>>,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        let on = On {
+            machine: self,
+            program,
+            draw,
+        };
+        visit(program.name(), on).expect("a chosen program has the name of a program")
+    }
+
+    fn measure(&self, plan: &Plan) -> Result<Measurement, MeasureError> {
+        cellworks_stats::measure(self, plan)
+    }
+
+    fn visit(
+        &self,
+        visits: &mut Visits,
+        more: bool,
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Measured, MeasureError> {
+        visits.visit(self, more, progress)
+    }
+
+    fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError> {
+        reference.read(self)
+    }
+
+    fn exchange(&self, run: &ExchangeRun) -> Result<f64, String> {
+        run.run(self)
+    }
+}
+
+/// Runs a program on a machine. The visit has the types of both.
+struct On<'a, 'b, M> {
+    machine: &'a M,
+    program: &'a dyn Chosen,
+    draw: Option<Draw<'b>>,
+}
+
+impl<M: CellMachine> Visitor for On<'_, '_, M> {
+    type Output = Result<Vec<Quantity>, ProgramError>;
+
+    fn visit<P: Program>(self) -> Self::Output {
+        let program: &dyn Any = self.program;
+        let program: &P = program
+            .downcast_ref()
+            .expect("a program has the type of its name");
+        match self.draw {
+            None => program.run(self.machine),
+            Some(draw) => program.run_and_draw(self.machine, draw),
+        }
+    }
+}
