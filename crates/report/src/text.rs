@@ -18,9 +18,13 @@ const TITLE: Style = Style::new().bold();
 /// The width of tables and heat maps, in columns, if the width of the terminal is not known.
 pub const WIDTH: usize = 100;
 
-/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first.
-pub(crate) fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
-    let options = textwrap::Options::new(width).subsequent_indent(indent);
+/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first. A word
+/// stays whole: it may be a flag or a path.
+pub fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(paragraph, options) + "\n"
 }
 

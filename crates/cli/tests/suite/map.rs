@@ -211,7 +211,8 @@ fn flags_that_make_no_sense() {
     );
     refused(
         &["--fix", "3"],
-        "invalid value '3' for '--fix <TASK=PLACE>': name a task and its place, such as 0=3\n\nFor more \
+        "invalid value '3' for '--fix <TASK=PLACE>': it is a task, = and its place, both whole numbers from 0 on, with commas between several, such as \
+                 0=3,1=2\n\nFor more \
          information, try '--help'.",
     );
 }
