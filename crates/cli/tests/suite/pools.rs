@@ -130,7 +130,7 @@ fn bad_input_of_a_pool_is_refused_with_what_to_do() {
     assert!(
         wrong
             .err
-            .contains("orders are whole numbers, with k for 1,024; use 4k"),
+            .contains("orders are whole numbers, with k for 1,024; a list has values"),
         "{}",
         wrong.err
     );
