@@ -277,19 +277,19 @@ fn what_cannot_be_measured_is_refused() {
             &sockets,
             copy_of(24),
             "a block of 24 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
-             16384; use 16",
+             16 KB; use 16",
         ),
         (
             &sockets,
             copy_of(0),
             "a block of 0 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
-             16384; use 1",
+             16 KB; use 1",
         ),
         (
             &sockets,
             copy_of(64 << 10),
-            "a block of 65536 bytes: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
-             16384; use 16384",
+            "a block of 64 KB: a DMA command moves 1, 2, 4, 8 or a multiple of 16 bytes up to \
+             16 KB; use 16k",
         ),
         (
             &sockets,
@@ -389,7 +389,7 @@ fn what_cannot_be_measured_is_refused() {
     let error = large.plan(&sockets, &small).map(|_| ());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "a block of 16384 bytes: a local store of 16384 has no room for the one that is sent and \
+        "a block of 16 KB: a local store of 16 KB has no room for the one that is sent and \
          the one that is received; use a smaller block"
     );
 }
