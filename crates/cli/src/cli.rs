@@ -9,10 +9,21 @@ use crate::map::MapArgs;
 use crate::run::RunArgs;
 use crate::stats::StatsArgs;
 
+const AFTER_HELP: &str = "\
+Where to begin:
+  cellworks stats
+      What communication between the cores of this computer costs, with advice, in under a minute.
+  cellworks stats --matrix atomic --full --json matrix.json
+      Which cores are near each other: the time from each core to each other one.
+  cellworks map solve --pattern pairs --tasks 2 --costs matrix.json
+      On which two cores two threads that talk to each other should run, and what others cost on average.
+  cellworks stats --machine qs20
+      What communication costs on a simulated Cell blade.";
+
 /// Programs, measures and maps machines made of cells: cores with small local stores that move data
 /// by DMA, mailboxes and signals.
 #[derive(Parser)]
-#[command(name = "cellworks", version, max_term_width = 100)]
+#[command(name = "cellworks", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,

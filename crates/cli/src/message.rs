@@ -1,8 +1,10 @@
 //! Messages on standard error.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write, stderr};
 
+use cellworks_report::wrapped;
 use clap::builder::styling::{AnsiColor, Style};
+use rustix::termios::tcgetwinsize;
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
@@ -24,7 +26,46 @@ pub(crate) fn note(message: &str) {
 }
 
 fn say(style: Style, kind: &str, message: &str) {
+    let text = format!("{kind} {message}\n");
+    let text = terminal_width().map_or(text.clone(), |width| wrapped_lines(&text, width));
+    let message = text.strip_prefix(kind).unwrap_or(&text);
     let (style, reset) = (style.render(), style.render_reset());
     // If standard error cannot be written, there is no other place for the message.
-    let _ = writeln!(anstream::stderr(), "{style}{kind}{reset} {message}");
+    let _ = write!(anstream::stderr(), "{style}{kind}{reset}{message}");
+}
+
+/// The number of columns of the terminal; `None` if standard error is no terminal.
+fn terminal_width() -> Option<usize> {
+    let size = stderr().is_terminal().then(|| tcgetwinsize(stderr()));
+    let columns = usize::from(size?.ok()?.ws_col);
+    (columns > 0).then_some(columns)
+}
+
+/// The text in lines of at most `width` columns. Commands stay whole, so that they can be copied.
+fn wrapped_lines(text: &str, width: usize) -> String {
+    let wrapped_line = |line: &str| {
+        let bare = line.trim_start();
+        if bare.starts_with("example: ") {
+            return format!("{line}\n");
+        }
+        let begin = &line[..line.len() - bare.len()];
+        wrapped(line, &format!("{begin}  "), width)
+    };
+    text.lines().map(wrapped_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_as_wide_as_the_terminal_and_commands_stay_whole() {
+        let text = "error: -b: a block of 1 GB: use a smaller-one\n  of all the blocks there are\n  \
+                    example: cellworks stats -f dmaget -b 1k\n";
+        assert_eq!(
+            wrapped_lines(text, 20),
+            "error: -b: a block\n  of 1 GB: use a\n  smaller-one\n  of all the blocks\n    there are\n  \
+             example: cellworks stats -f dmaget -b 1k\n"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Rows of text in columns. All tables for people are written this way if their cells stay whole
 //! when there is room.
 
-use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
 use crate::text::trimmed;
 
@@ -19,7 +19,8 @@ pub(crate) fn columns<R: Into<Row>>(
     aligned(table, rows, is_text)
 }
 
-/// The same in at most `width` columns: cells that are too long are broken.
+/// The same in at most `width` columns: cells that are too long are broken, and those of the first
+/// column, which are names, only if they take more than half of the width.
 pub(crate) fn columns_within<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,
@@ -39,6 +40,13 @@ fn aligned<R: Into<Row>>(
     is_text: impl Fn(usize) -> bool,
 ) -> String {
     table.load_style(presets::NOTHING).add_rows(rows);
+    let names = table.column_max_content_widths().first().copied();
+    let half = table.width().map(|width| width / 2);
+    if let (Some(names), Some(half), Some(first)) = (names, half, table.column_mut(0))
+        && names <= half
+    {
+        first.set_constraint(ColumnConstraint::ContentWidth);
+    }
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, GAP));
         if !is_text(at) {

@@ -38,6 +38,9 @@ pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
         text.push('\n');
         text += &classes(matrix, words);
     }
+    if let Some(sentences) = text::nearest_and_farthest(matrix, machine) {
+        text += &text::wrapped(&sentences, "", width);
+    }
     text
 }
 

@@ -63,7 +63,7 @@ pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
 pub use reproduction::Reproduction;
 pub use sweep::{MappingTimes, SweepInfo, SweepReport};
-pub use text::{WIDTH, bandwidth, size, time, title};
+pub use text::{WIDTH, bandwidth, size, time, title, wrapped};
 pub use words::Words;
 
 /// The version of the JSON. It rises when a field changes its meaning or is removed, but not when

@@ -321,7 +321,7 @@ pub fn html(report: &MachineReport) -> String {
             div.wide {
                 table {
                     thead { tr { @for heading in table.headings { th.left scope="col" { (heading) } } } }
-                    tbody { @for row in &table.rows { tr { @for cell in row { td.left { (cell) } } } } }
+                    tbody { @for row in &table.rows { tr { @for cell in row { td.left.words[cell.len() > LONG] { (cell) } } } } }
                 }
             }
         }
@@ -409,6 +409,9 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
+/// A cell of a table with more characters than this is broken where a page is narrow.
+const LONG: usize = 30;
+
 /// The place and the size of each element in the drawing.
 fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let tiles = elements.iter().filter_map(|element| element.tile);
@@ -422,7 +425,7 @@ fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
         Some(tile) => {
             // An element that shares a tile with an SPE is drawn beside it.
             let before = at_tile.entry(tile).or_default();
-            let beside = f64::from(*before) * step * 0.3;
+            let beside = f64::from(*before) * step * 0.5;
             *before += 1;
             let [column, row] = tile.map(|at| (f64::from(at) + 0.8) * step);
             (column + beside, row + beside, (step * 0.3).min(20.0))

@@ -137,7 +137,27 @@ pub fn render(report: &Report, width: usize) -> String {
     text += &section("Two states", two_states.map(|line| words.say(&line)), width);
     let missing = not_measured(&report.not_measured).into_iter();
     text += &section("Not measured", missing.map(|line| words.say(&line)), width);
-    text
+    text + &section("Next", next(report), width)
+}
+
+/// What a user of everything that was measured on a computer may look for and does not have yet.
+fn next(report: &Report) -> Vec<String> {
+    let machine = &report.envelope.machine;
+    if !machine.is_this_computer() || report.measurements.is_empty() || report.matrices.is_empty() {
+        return Vec::new();
+    }
+    let mut next = vec![
+        "the CPUs for threads that talk to each other, here two: `cellworks stats --matrix atomic --full --json \
+         matrix.json`, and then `cellworks map solve --pattern pairs --tasks 2 --costs matrix.json`"
+            .to_owned(),
+    ];
+    if machine.memory_modules > 1 && report.memory_matrix.is_none() {
+        next.push(
+            "latency and bandwidth from each NUMA node to each other: `cellworks stats --matrix memory`"
+                .to_owned(),
+        );
+    }
+    next
 }
 
 /// The machine: its name, its parts with their meaning, and which CPU each SPE has.

@@ -1,8 +1,8 @@
 //! The text of names, sizes and times, the same in every view.
 
 use anstyle::Style;
-use cellworks_stats::figures::thousands;
 pub use cellworks_stats::figures::{bandwidth, size, time};
+use cellworks_stats::figures::{plain, thousands};
 use cellworks_stats::{
     Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
     Primitive, Setting, SettingView, Storage,
@@ -18,9 +18,13 @@ const TITLE: Style = Style::new().bold();
 /// The width of tables and heat maps, in columns, if the width of the terminal is not known.
 pub const WIDTH: usize = 100;
 
-/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first.
-pub(crate) fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
-    let options = textwrap::Options::new(width).subsequent_indent(indent);
+/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first. A word
+/// stays whole: it may be a flag or a path.
+pub fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::fill(paragraph, options) + "\n"
 }
 
@@ -281,6 +285,34 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
         };
     }
     notes
+}
+
+/// Which two SPEs of a matrix are nearest to each other and which are farthest, in a sentence each.
+/// `None` if it makes no difference, or if one pair was measured.
+pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
+    let rows = matrix.one_way_ns.iter().enumerate();
+    let pairs = rows.flat_map(|(from, row)| {
+        let times = row.iter().enumerate();
+        times.filter_map(move |(to, ns)| Some((from, to, (*ns)?)))
+    });
+    let by_time = |a: &(usize, usize, f64), b: &(usize, usize, f64)| a.2.total_cmp(&b.2);
+    let nearest = pairs.clone().min_by(by_time)?;
+    let farthest = pairs.max_by(by_time)?;
+    let ends = |(from, to, _): (usize, usize, f64)| [from.min(to), from.max(to)];
+    let times = farthest.2 / nearest.2;
+    if ends(nearest) == ends(farthest) || !times.is_finite() || times < 1.05 {
+        return None;
+    }
+    let said = |pair| {
+        let [a, b] = ends(pair).map(|spe| spe_in_short(machine, spe));
+        format!("{a} and {b}, {}", time(pair.2))
+    };
+    Some(format!(
+        "Nearest: {}. Farthest: {}, {} times as long.",
+        said(nearest),
+        said(farthest),
+        plain(times)
+    ))
 }
 
 /// The size of the pages of a block of memory, from the share of the block in huge pages. The ends

@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use cellworks_report::{WIDTH, heat_map, table};
+use cellworks_report::{Report, WIDTH, heat_map, table};
 use cellworks_stats::{Between, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
@@ -47,6 +47,21 @@ fn a_report_that_is_neither_complete_nor_trustworthy() {
     let text = plain(&table::render(&report, WIDTH));
     assert_fits(&text);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_computer_with_several_numa_nodes_is_told_how_to_measure_them() {
+    let mut report = two_cores();
+    let says = |report: &Report| {
+        let text = plain(&table::render(report, WIDTH));
+        text.contains("`cellworks stats --matrix memory`")
+    };
+    assert!(!says(&report));
+    report.envelope.machine.memory_modules = 2;
+    assert!(says(&report));
+    // One function is what was asked for.
+    report.matrices.clear();
+    assert!(!says(&report));
 }
 
 #[test]

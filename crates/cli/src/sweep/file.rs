@@ -204,6 +204,16 @@ impl Appended {
     /// [`Failure::Usage`] if the file has other content, if another process adds to it, or if it
     /// cannot be written. Then the file is unchanged.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Option<ResultFile>), Failure> {
+        let has_no_end = path
+            .metadata()
+            .is_ok_and(|is| !is.is_file() && !is.is_dir());
+        if has_no_end || path.as_os_str() == "-" {
+            return Err(Failure::Usage(format!(
+                "--results: {} is no file on a disk, from which the results could be read again to go on; name a \
+                 file, and write what was found to standard output by --format",
+                path.display()
+            )));
+        }
         let unwritable = |error: &io::Error| {
             Failure::Usage(format!(
                 "--results: {} cannot be written: {error}; name another file",

@@ -18,6 +18,10 @@ type Row = (&'static str, i32, &'static [&'static str]);
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
+    let made = Command::new("mkfifo")
+        .arg(folder.path().join("fifo"))
+        .status();
+    assert!(made.unwrap().success());
     for (name, text) in [
         ("empty", ""),
         ("note.txt", "not what it should be\n"),
@@ -92,6 +96,13 @@ fn arguments() {
         ("stats --cpus 65000", 2, &["--cpus", "65000", "this process may use"]),
         ("map solve graph.txt --costs costs.csv --fix 0:1", 2, &["--fix", "0:1", "such as 0=3"]),
         ("map solve graph.txt --costs costs.csv --forbid x", 2, &["--forbid", "x", "such as 0,5"]),
+        ("map solve graph.txt --costs costs.csv --forbid -1", 2, &["--forbid", "-1", "such as 0,5"]),
+        ("map solve graph.txt --costs costs.csv --capacity x", 2, &["--capacity", "x", "whole numbers", "use 1"]),
+        ("map ring --machine ps3 --tasks x", 2, &["--tasks", "x", "whole numbers", "use 8"]),
+        ("map ring --machine ps3 --mapping x", 2, &["--mapping", "[x]", "such as [012345]"]),
+        ("stats -f chase -k x", 2, &["-k", "x", "whole numbers", "use 8"]),
+        ("run dma-latency --machine ps3 --sizes x", 2, &["--sizes", "x", "such as 128,1k-16k"]),
+        ("run lookup --method none", 2, &["--method", "none", "plain, prefetch, interleave", "such as plain,prefetch"]),
         ("map exec x -- true", 2, &["x", "no list of CPUs, such as 6,4,2 or 0-3"]),
         ("run lu --machine ps3 --workers 1 --share 1,2", 2, &["--share", "1,2", "such as 3/64"]),
         ("reproduce cellstats --share 3/2", 2, &["3/2", "the last is 2/2"]),
@@ -112,6 +123,9 @@ fn arguments() {
         ("stats --budget 5", 2, &["--budget <TIME>", "5", "30s or 5m"]),
         ("stats --machine qs20 --limit 0s", 2, &["--limit", "0s", "10ms or 2s"]),
         ("map solve graph.txt --costs costs.csv --time -1", 2, &["--time", "-1", "such as 10 or 0.5"]),
+        ("map solve graph.txt --costs costs.csv --time nan", 2, &["--time", "nan", "such as 10 or 0.5"]),
+        ("stats --machine qs20 --limit -5ms", 2, &["--limit", "-5ms", "10ms or 2s"]),
+        ("compare note.json note.json --threshold -1%", 2, &["--threshold", "-1%", "use 5%"]),
         // Names.
         ("stats -f dma", 2, &["-f <FUNCTION>", "dma", "dmaget"]),
         ("stats --machine ps4", 2, &["--machine", "ps4", "ps3", "ends in .toml or .csv"]),
@@ -141,6 +155,9 @@ fn flags_that_do_nothing() {
         ("stats -f mailbox -m 0", 2, &["-m", "mailbox has no"]),
         ("stats -f dmaget -l 4", 2, &["-l", "only dmalistget and dmalistput move lists"]),
         ("stats -f dmaget -k 4", 2, &["-k", "only chase follows pointers"]),
+        ("run lookup --pages 2m", 2, &["--pages", "the pages that the system gives", "stats -f chase --pages 2m"]),
+        ("stats -f copy --pages 2m", 2, &["--pages", "copy has no page size", "dmaget"]),
+        ("stats -f fetchadd --pages 4k", 2, &["--pages", "a part of one page"]),
         ("run aes --share 1/2", 2, &["--share", "only simulations give the same results"]),
         ("run lu --machine ps3 --workers 1 --share 1/2 --html a", 2, &["--html of a share", "merge"]),
     ], plain);
@@ -190,6 +207,14 @@ fn outputs_that_cannot_be_written() {
         ("stats --machine note.txt --json note.txt -f dmaget", 2, &["note.txt"]),
         ("compare note.json note.json --json note.json", 2, &["--json", "would replace note.json"]),
         ("map solve graph.txt --costs costs.csv --csv costs.csv", 2, &["--csv", "would replace costs.csv"]),
+        ("stats --html fifo", 2, &["--html", "fifo", "no program reads it", "name a file"]),
+        ("stats --json fifo", 2, &["--json", "fifo", "no program reads it"]),
+        ("stats --machine qs20 -f mailbox --trace fifo", 2, &["--trace", "fifo", "no program reads it"]),
+        ("run lu --machine ps3 --workers 1 --results fifo", 2, &["--results", "fifo", "no file on a disk", "name a file"]),
+        ("run lu --machine ps3 --workers 1 --results /dev/full", 2, &["--results", "/dev/full", "no file on a disk"]),
+        ("run lu --machine ps3 --workers 1 --results -", 2, &["--results", "- is no file on a disk", "--format"]),
+        ("run lu --machine ps3 --workers 1 --results folder", 2, &["--results", "folder cannot be written", "name another file"]),
+        ("run mandelbrot --machine ps3 --workers 1 --png note.json", 2, &["--png", "note.json", "name another one"]),
         ("merge note.json --html note.json", 2, &["--html", "would replace note.json"]),
     ], plain);
 }

@@ -259,3 +259,20 @@ fn a_ring_of_twelve_spes_is_simulated() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     assert!(run.out.contains(": 12 SPEs, 1 Cell, "), "{}", run.out);
 }
+
+#[test]
+fn the_keys_of_differences_stay_whole_on_a_narrow_terminal() {
+    let run = Run::of(
+        cellworks()
+            .args(["machines", "diff", "ps3", "qs20"])
+            .env("COLUMNS", "80"),
+    );
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let keys: Vec<&str> = run.out.lines().map(|line| words(line)[0]).collect();
+    assert!(
+        keys.contains(&"memory[1].refresh_interval_ps"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80));
+}

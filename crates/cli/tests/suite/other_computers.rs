@@ -522,3 +522,22 @@ fn memory_matrices_that_cannot_be() {
         stats_on(&tree, &format!("--matrix memory {flags}")).refused(message);
     }
 }
+
+#[test]
+fn everything_says_what_comes_next_on_a_computer_with_two_numa_nodes() {
+    let shape = Shape {
+        sockets: 2,
+        cells: 1,
+        cores: 1,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "Two nodes");
+    let run = stats_on(&tree, "--budget 6s --quiet");
+    for text in [
+        "\nNext\n",
+        "`cellworks map solve --pattern pairs --tasks 2 --costs",
+        "`cellworks stats --matrix memory`",
+    ] {
+        assert!(run.out.contains(text), "{text}: {}{}", run.out, run.err);
+    }
+}

@@ -354,3 +354,21 @@ fn quiet_shows_nothing_on_a_terminal() {
     };
     assert_eq!(run.measured(), "");
 }
+
+#[test]
+fn messages_fit_a_narrow_terminal_and_their_examples_stay_whole() {
+    const COLUMNS: usize = 40;
+    let (person, program) = terminal_of(COLUMNS as u16);
+    let mut command = cellworks("--machine qs20 -f dmaget -b 1g -n 2");
+    command.stdout(Stdio::null()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let shown = anstream::adapter::strip_str(&read_all(person)).to_string();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{shown:?}");
+    let shown = shown.replace('\r', "");
+    assert_eq!(
+        shown,
+        "error: -b: a block of 1 GB: here a block\n  has at most 64 MB; use 64m\n  example: cellworks stats \
+         --machine qs20 -f dmaget -b 1k\n"
+    );
+}

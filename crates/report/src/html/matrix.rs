@@ -79,6 +79,7 @@ fn figure(matrix: &Matrix, machine: &MachineInfo) -> Markup {
             None => p { "No pair was measured." }
         }
         @if !matrix.classes.is_empty() { (classes(matrix)) }
+        @if let Some(sentences) = text::nearest_and_farthest(matrix, machine) { p { (sentences) } }
     }
 }
 

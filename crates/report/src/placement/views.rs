@@ -223,7 +223,7 @@ pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
             table {
                 tbody {
                     @for [name, value, about] in rows {
-                        tr { td.left { (name) } td { (value) } td.left { (about) } }
+                        tr { td.left { (name) } td { (value) } td.left.words { (about) } }
                     }
                 }
             }
