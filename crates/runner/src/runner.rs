@@ -65,6 +65,8 @@ pub trait Runner {
 
 /// A simulated machine as a runner. The programs for simulated machines are compiled in this crate,
 /// and not again in the crates that call this function.
+// Inlined into another crate it would have all the code of the programs compiled there.
+#[inline(never)]
 pub fn simulated(sim: &Sim) -> &dyn Runner {
     sim
 }
