@@ -39,8 +39,8 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// A size that the user has not chosen, such as the memory that is left, for sentences. If the exact
-/// size has many digits, it is rounded down to a tenth of its unit.
+/// A size that the user has not chosen, such as the memory that is left, for sentences. If the
+/// exact size has many digits, it is rounded down to a tenth of its unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;

@@ -1,5 +1,5 @@
-//! Runs programs, measurements and exchanges on a machine of any type. The command and the papers use
-//! this crate.
+//! Runs programs, measurements and exchanges on a machine of any type. The command and the papers
+//! use this crate.
 //!
 //! ```text
 //!   a name and values ──► Kind ──► dyn Chosen ─┐
@@ -7,11 +7,11 @@
 //!   an exchange of `mapping` ──────────────────┘    (a Host, a Sim, ...)
 //! ```
 //!
-//! Programs, measurements and exchanges are written once. They are compiled for each type of machine,
-//! because that makes them fast. The code around them, such as arguments, sessions and files of papers,
-//! does not need these types. It uses a [`Runner`] and a [`Chosen`], which hide them, so it is compiled
-//! once. For simulated machines ([`simulated`]) the programs are compiled once, too, although two
-//! crates run them.
+//! Programs, measurements and exchanges are written once. They are compiled for each type of
+//! machine, because that makes them fast. The code around them, such as arguments, sessions and
+//! files of papers, does not need these types. It uses a [`Runner`] and a [`Chosen`], which hide
+//! them, so it is compiled once. For simulated machines ([`simulated`]) the programs are compiled
+//! once, too, although two crates run them.
 //!
 //! ```
 //! use cellworks_machine::Machine;

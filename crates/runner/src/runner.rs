@@ -16,8 +16,8 @@ pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
 
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
-    /// Runs a program once. The program must have passed its [check](Chosen::check). `draw` is called
-    /// with each picture, if there is a `draw`.
+    /// Runs a program once. The program must have passed its [check](Chosen::check). `draw` is
+    /// called with each picture, if there is a `draw`.
     ///
     /// # Errors
     ///

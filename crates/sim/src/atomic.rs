@@ -5,10 +5,10 @@
 //! bytes and the reservations on them.
 //!
 //! A line that any SPE has comes from that SPE's cache and not from memory, whether it was changed
-//! or not: an SPU that asks for a line gets it "from another SPUs cache, if its in there" (D. Calver,
-//! n4g.com/news/41514). So the module of the line makes no difference, as CellStats finds (section
-//! 4.5.1). Of several caches that have the line, the one that got it last supplies it, as in the
-//! MERSI protocol of other PowerPC processors. No source says which of them does on a Cell.
+//! or not: an SPU that asks for a line gets it "from another SPUs cache, if its in there" (D.
+//! Calver, n4g.com/news/41514). So the module of the line makes no difference, as CellStats finds
+//! (section 4.5.1). Of several caches that have the line, the one that got it last supplies it, as
+//! in the MERSI protocol of other PowerPC processors. No source says which of them does on a Cell.
 
 // Rejected: refusing commands to a line that is read or written by DMA, like those of atomic
 // units. Then 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at most 140 us
@@ -90,7 +90,8 @@ impl AtomicCaches {
             .position(|cache| cache.iter().any(supplies))
     }
 
-    /// An SPE begins to claim a line, or to read it: from the SPE that supplies it, if there is one.
+    /// An SPE begins to claim a line, or to read it: from the SPE that supplies it, if there is
+    /// one.
     pub fn begin(&mut self, spe: usize, line: LineNumber, command: LineCommand) {
         self.under_way.push((spe, line, command));
     }

@@ -73,9 +73,11 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///
 /// On every machine:
 ///
-/// - starting a program on one SPE and on all, and, if there is an operating system, creating one of
+/// - starting a program on one SPE and on all, and, if there is an operating system, creating one
+/// of
 ///   its threads;
-/// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE 0;
+/// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE
+/// 0;
 /// - atomic operations by one SPE, by all on one variable, and by all on private variables, and
 ///   `fetchadd` on one variable also by numbers of SPEs between one and all, for a curve;
 /// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;

@@ -51,17 +51,17 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `commands_in_flight` | commands | `table_bytes`, `chains` | As `misses_in_flight`, with the latency of a get. |
 /// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE, for each memory module. By Little's law it is the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth. |
 ///
-/// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`. It is the time
-/// from writing a word until the SPE that waits for it has it.
+/// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`. It is the
+/// time from writing a word until the SPE that waits for it has it.
 ///
 /// All times are medians. The size of a cache is the one that a program sees: the parts that other
 /// programs use, or that a hypervisor withholds, are not in it. A cache is not found if it is less
 /// than 1.6 times as slow as the one before. To be found, it must hold at least two tables that the
 /// one before does not hold, and there must be two tables that it does not hold.
 ///
-/// A table is beyond the caches if a cache was found, and if the time of the table is that of tables
-/// of which no cache holds any part. A cache that holds more than the largest table looks like
-/// memory.
+/// A table is beyond the caches if a cache was found, and if the time of the table is that of
+/// tables of which no cache holds any part. A cache that holds more than the largest table looks
+/// like memory.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {

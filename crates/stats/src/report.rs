@@ -33,8 +33,8 @@ pub struct Measurement {
     /// every run has the same rounds, it is the range of these medians, and `None` if there was one
     /// round. On a computer it comes from order statistics: it contains the median with a
     /// probability of at least 95 % if the rounds are independent of each other. It is `None` if
-    /// there were fewer than six rounds. Rounds of one visit are not independent, so the interval is
-    /// widened to hold the median of each visit. After a single visit it does not show what the
+    /// there were fewer than six rounds. Rounds of one visit are not independent, so the interval
+    /// is widened to hold the median of each visit. After a single visit it does not show what the
     /// rounds of that visit have in common.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
@@ -120,8 +120,8 @@ pub struct Interval {
 /// The circumstances of a measurement. A field that has no meaning for the function is `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
-    /// The number of SPEs that take part. In a transfer between SPEs, SPE 0 is one of them, although
-    /// it only lends its local store.
+    /// The number of SPEs that take part. In a transfer between SPEs, SPE 0 is one of them,
+    /// although it only lends its local store.
     pub spes: usize,
     /// The Cell whose SPEs were taken first.
     pub cell: usize,
@@ -219,9 +219,9 @@ pub struct Matrix {
     pub polling: Option<Polling>,
     /// The bytes of the block that is copied. `None` for other primitives.
     pub block_bytes: Option<usize>,
-    /// The time in nanoseconds from SPE to SPE, with a row for each SPE that sends, and a column for
-    /// each that receives. `None` on the diagonal, for pairs that were not measured, and for pairs
-    /// whose time is shorter than the steps of the clock.
+    /// The time in nanoseconds from SPE to SPE, with a row for each SPE that sends, and a column
+    /// for each that receives. `None` on the diagonal, for pairs that were not measured, and for
+    /// pairs whose time is shorter than the steps of the clock.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
     /// The number of pairs of SPEs of the machine.
     pub pairs: usize,

@@ -56,8 +56,8 @@ pub struct Setting {
     pub(crate) noun: &'static str,
     /// Which functions use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why a function of this kind does not use it. `None` if the reason is the same as for the other
-    /// flags about memory.
+    /// Why a function of this kind does not use it. `None` if the reason is the same as for the
+    /// other flags about memory.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// The reason if no function takes this value.
     pub(crate) refusal: fn(usize) -> Option<String>,

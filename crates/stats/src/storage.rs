@@ -68,8 +68,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// The number of Cells over whose caches the buffers are spread. SPEs are taken from the Cell of the
-/// parameters first, and then from the others in order.
+/// The number of Cells over whose caches the buffers are spread. SPEs are taken from the Cell of
+/// the parameters first, and then from the others in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;

@@ -376,7 +376,8 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Bodies, fewer than twice as many nodes, and both once more while they are sorted and sent.
+        // Bodies, fewer than twice as many nodes, and both once more while they are sorted and
+        // sent.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 

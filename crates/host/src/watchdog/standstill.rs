@@ -239,8 +239,8 @@ fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
 }
 
 /// The futex for which a thread waits without a time limit, from the content of its `syscall`. That
-/// content is the number of the call, its six arguments, the stack pointer and the program counter, or
-/// `running`.
+/// content is the number of the call, its six arguments, the stack pointer and the program counter,
+/// or `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,
