@@ -1,19 +1,19 @@
-//! Computing for a number of cycles: a simulated machine adds them to its time, and a real one
-//! computes for about that long.
+//! Computing for a number of cycles. A simulated machine adds the cycles to its time, and a real
+//! machine computes for about that long.
 
 use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Span, Spe};
 
-/// The cycles of one link of the chain in [`spend`] on processors of the last fifteen years: a
-/// shift and an exclusive or of one cycle each, and a multiplication of three.
+/// The cycles of one link of the chain in [`spend`] on processors of the last fifteen years. A
+/// shift takes one cycle, an exclusive or takes one cycle, and a multiplication takes three cycles.
 const LINK_CYCLES: u64 = 5;
 
 /// An odd number without pattern. A multiplication by an odd number loses no bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles. A simulated machine adds that number to its time. A real one
-/// computes a chain of operations, each of which needs the result of the one before.
+/// Computes for about `cycles` cycles. A simulated machine adds that number to its time. A real
+/// machine computes a chain of operations, each of which needs the result of the one before.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));
@@ -25,13 +25,13 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The cycles that are timed to find the clock's rate. They take long compared with reading the
-/// clock, but are short compared with the time between two interrupts.
+/// The cycles that are timed to find the clock's rate. The timed cycles take long compared with
+/// reading the clock, but are short compared with the time between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
-/// The number of timings. The shortest counts, because it was not interrupted.
+/// The number of timings. The shortest timing counts, because no interrupt lengthened it.
 const TIMED: usize = 5;
 
-/// The rate of the SPU's clock in cycles a second, as [`spend`] counts them.
+/// Returns the rate of the SPU's clock in cycles a second, as [`spend`] counts cycles.
 pub(crate) fn rate_hz<S: Spe>(spe: &S) -> f64 {
     let time = || {
         let begin = spe.now();

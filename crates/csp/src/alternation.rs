@@ -1,4 +1,5 @@
-//! Alternation: waiting until one of several channels can be read or written (external choice).
+//! Alternation: a process waits until one of several channels can be read or written (external
+//! choice).
 
 // Rejected: prefetching the lines of the next guard, and the node of its partner. An alternation
 // over 64 channels took as long, and one over 2 channels longer.
@@ -34,7 +35,7 @@ enum Policy {
 }
 
 /// A set of guards. Each guard is a channel that the process wants to read or to write. A selection
-/// waits until one of them is ready and performs it.
+/// waits until one of the guards is ready, and performs that guard.
 ///
 /// Guards are listed once, in an order, for any number of selections. The time of a selection
 /// depends on how many guards are ready, not on how many are listed. An alternation may both read
@@ -72,8 +73,8 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The guard at which the next search begins.
     next: usize,
-    /// Sets of writing guards that were offered the same item: the first one that is chosen writes
-    /// it.
+    /// Sets of writing guards that were offered the same item. The first guard of a set that is
+    /// chosen writes the item.
     any_of: Vec<Vec<usize>>,
 }
 
@@ -83,8 +84,8 @@ struct Word {
     ready: Arc<AtomicU64>,
     /// The guards whose pre-condition is true.
     conditions: u64,
-    /// The guards that have what they need: a writing guard an item to write, a reading guard room
-    /// for an item.
+    /// The guards that have what they need. A writing guard needs an item to write, and a reading
+    /// guard needs room for an item.
     supplied: u64,
 }
 
@@ -98,7 +99,7 @@ impl Word {
 
 /// A guard that reads.
 // Invariant in `T`, as is `WriteGuard`: items of type `T` are put into the guard and taken out of
-// it.
+// the guard.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -191,8 +192,8 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel is not ready, or not ready any
-    /// more afterwards, this records it.
+    /// Performs the guard if its channel is ready. If the channel is not ready, or is not ready any
+    /// more after the guard was performed, this records that the channel is not ready.
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -202,7 +203,7 @@ trait Listed {
     fn waiting(&self) -> Waiting<'_>;
     /// The [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
-    /// Records that no other guard holds an item for this one any more.
+    /// Records that no other guard holds an item for this guard any more.
     fn forget_holder(&self);
 }
 
@@ -230,8 +231,8 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // The lock is released before the assignment below drops an item that was not taken
-                // out of the guard.
+                // The lock is released here. Otherwise the assignment below could drop an item that
+                // was not taken out of the guard while the lock is held.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -304,19 +305,20 @@ enum Patience {
 }
 
 impl<'a> Alternation<'a> {
-    /// An alternation that chooses, of several ready guards, the one that was listed first.
+    /// Makes an alternation that prefers guards by their order: of several ready guards, it chooses
+    /// the guard that was listed first.
     pub fn priority() -> Self {
         Self::new(Policy::Priority)
     }
 
-    /// An alternation that gives each guard its turn: it chooses, of several ready guards, the next
-    /// one in the order of the list after the guard that was chosen last. With `n` guards, a guard
-    /// that stays ready waits for `n - 1` others at most.
+    /// Makes an alternation that gives each guard its turn. Of several ready guards, it chooses the
+    /// next one in the order of the list after the guard that was chosen last. With `n` guards, a
+    /// guard that stays ready waits for `n - 1` others at most.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
-    /// An alternation that chooses any of several ready guards, pseudo-randomly from `seed`.
+    /// Makes an alternation that chooses any of several ready guards, pseudo-randomly from `seed`.
     pub fn arbitrary(seed: u64) -> Self {
         // The state must not be 0: xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
@@ -394,8 +396,8 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a guard has what it needs: a writing guard an item, a reading guard room for
-    /// one.
+    /// Records whether a guard has what it needs. A writing guard needs an item, and a reading
+    /// guard needs room for one.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -406,8 +408,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard. While it is false, the guard is not chosen. It is true at
-    /// first.
+    /// Sets the pre-condition of a guard. While the pre-condition is false, the guard is not
+    /// chosen. At first, the pre-condition is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -418,8 +420,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Gives a writing guard the item to write when it is chosen. The guard keeps the item until
-    /// then.
+    /// Gives a writing guard an item, which the guard writes when it is chosen. The guard keeps the
+    /// item until then.
     ///
     /// # Panics
     ///
@@ -441,8 +443,8 @@ impl<'a> Alternation<'a> {
         self.supply(index, true);
     }
 
-    /// Gives several writing guards the same item. The first one that is chosen writes it. After
-    /// that the others have nothing to write.
+    /// Gives several writing guards the same item. The first guard that is chosen writes the item.
+    /// After that, the other guards have nothing to write.
     ///
     /// ```
     /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -495,7 +497,7 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when a guard has nothing to write any more: then the guards that were offered the
+    /// Called when a guard has nothing to write any more. Then the guards that were offered the
     /// same item have nothing to write either.
     #[cold]
     #[inline(never)]
@@ -509,7 +511,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Whether a writing guard has an item that was not written yet.
+    /// Returns whether a writing guard has an item that was not written yet.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
         self.words[index / 64].supplied & 1 << (index % 64) != 0
@@ -530,15 +532,16 @@ impl<'a> Alternation<'a> {
         Some(process.take_back(parcel, self.guards[index].link()))
     }
 
-    /// The item that a guard has read, after it was chosen.
+    /// Returns the item that a guard has read. Call this after the guard was chosen.
     ///
-    /// An item that is not taken stays in its guard, which can be chosen again only when it was
-    /// taken: the writer has gone on, and no other item of that channel is read meanwhile. It is
-    /// dropped with the alternation.
+    /// If the item is not taken, it stays in its guard. The guard can be chosen again only after
+    /// its item was taken. Until then no other item of that channel is read, although the writer of
+    /// the item has gone on. When the alternation is dropped, an item that was not taken is dropped
+    /// too.
     ///
     /// # Panics
     ///
-    /// If the guard has no item: it was not chosen since its last item was taken.
+    /// If the guard has no item, because the guard was not chosen since its last item was taken.
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -554,26 +557,27 @@ impl<'a> Alternation<'a> {
         process.fetch(parcel, self.guards[index].link())
     }
 
-    /// The guard number `index`, which reads or writes items of type `T`.
+    /// Returns the guard number `index`, which reads or writes items of type `T`.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
-        // SAFETY: only `read` and `write` make tokens (`ReadGuard` and `WriteGuard`), with the item
-        // type of the channel that they list at that index. `T` is exactly that type, lifetimes
-        // included, because tokens are invariant. A token is used only with its own alternation:
-        // `index_in` has compared the numbers of the two alternations, and no number is used twice.
-        // The guard lives as long as it is listed.
+        // SAFETY: the caller has `index` and `T` from a token (`ReadGuard` or `WriteGuard`). Only
+        // `read` and `write` make tokens. Each of them lists a channel at an index, and makes a
+        // token that has this index and the item type of this channel. `T` is exactly that type,
+        // lifetimes included, because tokens are invariant. A token is used only with its own
+        // alternation: `index_in` has compared the number in the token with the number of this
+        // alternation, and no number is used twice. The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, performs it, and returns which one it was. The other processes
-    /// of this processor run meanwhile.
+    /// Waits until a guard is ready, performs the guard, and returns which guard it was. Meanwhile
+    /// the other processes of this processor run.
     ///
     /// # Errors
     ///
     /// [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable the
-    /// guard by [`when`](Self::when) and go on, or end. In a destructor while the run is being
-    /// cancelled this does not wait, and returns that the channel of the first enabled guard is
-    /// closed.
+    /// guard by [`when`](Self::when) and go on, or end. If a destructor calls this while the run is
+    /// being cancelled, this does not wait. Then the error says that the channel of the first
+    /// enabled guard is closed.
     ///
     /// # Panics
     ///
@@ -584,7 +588,8 @@ impl<'a> Alternation<'a> {
         Ok(chosen.expect("a selection without limits ends with a guard"))
     }
 
-    /// As [`select`](Self::select), but if no guard is ready now it returns `None`: the skip guard.
+    /// Selects as [`select`](Self::select) does. If no guard is ready now, this returns `None`: the
+    /// skip guard.
     ///
     /// # Errors
     ///
@@ -597,8 +602,8 @@ impl<'a> Alternation<'a> {
         self.choose(process, Patience::None)
     }
 
-    /// As [`select`](Self::select), but if no guard is ready until `deadline` it returns `None`:
-    /// the time-out guard.
+    /// Selects as [`select`](Self::select) does. If no guard is ready until `deadline`, this
+    /// returns `None`: the time-out guard.
     ///
     /// # Errors
     ///
@@ -625,9 +630,10 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // An alternation that waits on the other side of a channel makes a guard of this one
-            // ready only while this one waits too. But a selection with a limit may never wait. So
-            // it checks all of its guards.
+            // The process on the other side of a channel may wait in an alternation, too. That
+            // alternation makes a guard of this alternation ready only while this alternation also
+            // waits. But a selection with a limit may never wait. So such a selection checks all of
+            // its guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -648,7 +654,7 @@ impl<'a> Alternation<'a> {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
                             // The deadline may have passed before the call, and the program may
-                            // call this in a loop: so other processes must get a turn here.
+                            // make this call in a loop. So other processes must get a turn here.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -659,7 +665,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// The result of a selection that has found no ready guard and waits no longer.
+    /// Returns the result of a selection that has found no ready guard and waits no longer.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -672,7 +678,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// The result of a selection that cannot wait, because the run is being cancelled.
+    /// Returns the result of a selection that cannot wait, because the run is being cancelled.
     fn cancelled(&self) -> GuardEnded {
         let first = (0..self.guards.len()).find(|index| self.is_enabled(*index));
         GuardEnded {
@@ -681,7 +687,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// The next guard to check: one that may be ready, and is enabled.
+    /// Returns the next guard to check, which may be ready and is enabled.
     #[inline]
     fn candidate(&self) -> Option<usize> {
         let start = match self.policy {
@@ -706,7 +712,7 @@ impl<'a> Alternation<'a> {
         words.find_map(|word| self.candidate_of(word, !0))
     }
 
-    /// Performs a guard that is ready, if there is one.
+    /// If a guard is ready, performs it.
     #[inline(always)]
     fn try_guards<P: Place>(
         &mut self,
@@ -755,8 +761,8 @@ impl<'a> Alternation<'a> {
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // The guard is not supplied now: if it has written, it has no item to write; if it has
-        // read, its item must be taken before it can read again.
+        // The guard is not supplied now. If the guard has written, it has no item to write. If the
+        // guard has read, its item must be taken before the guard can read again.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -764,7 +770,8 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or a process on the other side has performed one.
+    /// Waits until a guard may be ready, or until a process on the other side has performed a
+    /// guard.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(
@@ -821,13 +828,13 @@ enum Waited {
     Poked,
     /// A process on the other side has performed this guard.
     Claimed(usize),
-    /// The deadline has passed, or the run is being cancelled and this is a destructor.
+    /// `Process::wait_until` has returned false, for example because the deadline has passed.
     InVain,
 }
 
-/// The alternation counts as waiting as long as this value lives, in the frame of the call that
-/// waits. When that call returns or unwinds, the alternation is active again and has recorded what
-/// happened to its guards.
+/// Marks the alternation as waiting as long as this value lives. The value lies in the frame of the
+/// call that waits. When that call returns or unwinds, the alternation is active again and has
+/// recorded what happened to its guards.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

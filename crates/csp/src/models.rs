@@ -32,8 +32,8 @@ use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 
-/// The places of the parties of a model. Each party has a seat, at which it sleeps until it is
-/// woken.
+/// The places of the parties of a model. Each party has a seat. The party sleeps at its seat until
+/// another party wakes it.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -44,8 +44,8 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// Whether the party acts as a destructor in a run that is being cancelled: then it does not
-    /// wait.
+    /// Whether the party acts as a destructor in a run that is being cancelled. Such a party does
+    /// not wait.
     is_cancelled: bool,
 }
 
@@ -137,7 +137,7 @@ fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
 
-/// An item. A lost item is missing in the end, because each party returns the items that it owns.
+/// An item. Each party returns the items that it owns, so a lost item is missing in the end.
 type Token = u32;
 
 /// How many parties a model may have.
@@ -154,7 +154,8 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard, which has a deadline once. The deadline passes at any time.
+    /// An alternation with one guard. One of its selections has a deadline, which passes at any
+    /// time.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`] once, and then [`Plain`](Self::Plain).
     Try,
@@ -166,8 +167,8 @@ enum Way {
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
-/// The items that a party owns in the end: those that it has read, and those that it was given
-/// back.
+/// The items that a party owns in the end. A party owns the items that it has read, and the items
+/// that it was given back.
 #[derive(Debug, Default)]
 struct Owned {
     read: Vec<Token>,
@@ -199,7 +200,7 @@ impl Network {
 /// A party, which runs as a thread of the model, at a seat.
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
-/// Runs the parties of a model. Returns the items that each owns in the end.
+/// Runs the parties of a model. Returns the items that each party owns in the end.
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     let seated =
         parties
@@ -212,8 +213,8 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// As [`run`], but the parties of one sequence run one after the other, each on a thread of its
-/// own.
+/// Runs parties as [`run`] does. The parties of one sequence run one after the other, each on a
+/// thread of its own.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
@@ -222,7 +223,8 @@ fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// A sequence of parties: the first one runs here, and each of the others on a thread of its own.
+/// Runs a sequence of parties. The first party runs here, and each of the others on a thread of its
+/// own.
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
     let mut parties = parties.into_iter();
     let (first, seat) = parties.next().expect("a sequence has parties");
@@ -259,9 +261,9 @@ enum Ending {
     Poison,
 }
 
-/// Registers the process of this end at the channel. Otherwise a process does so with its first
-/// item, for which it takes the lock. In a model the first item too is to go through the ring
-/// without the lock.
+/// Registers the process of this end at the channel. Without this call, a process registers with
+/// its first item, and takes the lock for that. In a model, the first item too is to go through the
+/// ring without the lock.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &RawChannel<T, Spin>,
@@ -336,7 +338,7 @@ fn write<E>(
     given_back
 }
 
-/// Reads until the channel ends, or there are `limit` items.
+/// Reads until the channel ends, or until `items` holds `limit` items.
 fn read<E>(
     process: &Process<'_, Seats>,
     way: Way,
@@ -395,7 +397,7 @@ fn read<E>(
     }
 }
 
-/// Selects a guard. Returns false if its channel has ended.
+/// Selects a guard. If the guard's channel has ended, returns false.
 fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: Way) -> bool {
     if way == Way::Until {
         match alternation.select_until(process, Time::default()) {
@@ -406,7 +408,8 @@ fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: 
     alternation.select(process).is_ok()
 }
 
-/// Writes items until the channel ends. Then it ends the channel itself, by `ending`.
+/// Makes a party that writes items until the channel ends. Then the party itself ends the channel,
+/// by `ending`.
 fn writer_that<E: 'static>(
     way: Way,
     mut writer: Writer<Token, E>,
@@ -429,13 +432,13 @@ fn writer_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Writes items until the channel ends. Then it drops its end.
+/// Makes a party that writes items until the channel ends. Then the party drops its end.
 fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
     writer_that(way, writer, items, Ending::Drop)
 }
 
-/// Reads until the channel ends or it has `limit` items. Then it ends the channel itself, by
-/// `ending`.
+/// Makes a party that reads until the channel ends or the party has `limit` items. Then the party
+/// itself ends the channel, by `ending`.
 fn reader_that<E: 'static>(
     way: Way,
     mut reader: Reader<Token, E>,
@@ -459,12 +462,13 @@ fn reader_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Reads until the channel ends or it has `limit` items. Then it drops its end.
+/// Makes a party that reads until the channel ends or the party has `limit` items. Then the party
+/// drops its end.
 fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
     reader_that(way, reader, limit, Ending::Drop)
 }
 
-/// Ends a channel at any time.
+/// Makes a party that ends a channel at any time.
 fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
 }
@@ -480,7 +484,7 @@ pub(crate) fn count_dropped(items: usize) {
     DROPPED.set(DROPPED.get() + items);
 }
 
-/// Asserts that each of these items is owned by one party, or was dropped with a last reader.
+/// Asserts that each item either is owned by one party or was dropped with a last reader.
 fn assert_conserved(items: &[Token], all: &[Owned]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let mut owned: Vec<Token> = owned.copied().collect();
@@ -492,7 +496,7 @@ fn assert_conserved(items: &[Token], all: &[Owned]) {
     assert_eq!(owned.len() + dropped, items.len(), "{}", text());
 }
 
-/// A writer, and a reader of up to `limit` items.
+/// Checks a writer with a reader of up to `limit` items.
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
@@ -508,7 +512,7 @@ fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way
     });
 }
 
-/// Every way of writing with every way of reading.
+/// Checks every way of writing with every way of reading.
 fn check_pairs(preemptions: Option<usize>, capacity: usize, limit: usize) {
     for write in WAYS {
         for read in WAYS {
@@ -560,7 +564,7 @@ fn an_item_is_offered_to_any_of_two_readers() {
     }
 }
 
-/// Parties that do not wait or have a deadline, with each other and with parties that wait.
+/// Checks parties that do not wait or have a deadline, with each other and with parties that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
         for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
@@ -819,8 +823,8 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// As long as both sides are on one OS thread they need no barrier. After the writer has moved they
-/// do.
+/// While both sides are on one OS thread, they need no barrier. After the writer has moved, they
+/// need one.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -967,7 +971,7 @@ fn two_readers_share_what_one_writes() {
     }
 }
 
-/// More parties than loom can run in all schedules.
+/// This model has more parties than loom can run in all schedules.
 #[cfg(shuttle)]
 #[test]
 fn three_writers_and_three_readers_meet() {
@@ -1003,10 +1007,10 @@ fn three_writers_and_three_readers_meet() {
     }
 }
 
-/// How many items each party reads and writes if all alternate.
+/// How many items each party reads and writes in the models in which all parties alternate.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
-/// Reads items and writes as many, whichever is possible first.
+/// Reads items and writes the same number of items. Whichever is possible first comes first.
 fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut owned = Owned::default();
@@ -1032,7 +1036,7 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
     (Box::new(party), false)
 }
 
-/// Each party writes to the next one, and the last one to the first.
+/// Each party writes to the next party, and the last party writes to the first.
 fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
     check(preemptions, move || {
         let mut readers = VecDeque::new();
@@ -1186,7 +1190,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer sees that the alternation waits for it, but gives it the item only in a later wait.
+/// The writer sees that the alternation waits for it, but the writer gives the alternation the item
+/// only in a later wait.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {

@@ -1,8 +1,9 @@
-//! Processes: what the ends of channels need of the process that uses them.
+//! Processes. This file provides what the ends of channels need of the process that uses these
+//! ends.
 
 // Rejected: several threads of one process that wait. Where processors share no memory, news
-// comes for a process, and one of its threads took the news of another: a hang on a strict host.
-// So a second thread that is going to wait gets an error.
+// arrives for a process, not for a thread. One thread of the process took the news of another
+// thread, and a strict host hung. So if a second thread is going to wait, it gets an error.
 
 use std::cell::Cell;
 use std::fmt;
@@ -26,54 +27,55 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process of a network. Its program passes it to every operation on a channel.
+/// A process of a network. The program of the process passes it to every operation on a channel.
 ///
-/// It belongs to the processor on which it runs, its [`place`](Self::place), and can be neither
-/// sent to nor shared with other processors. Its program may start further threads on that
-/// processor, but they cannot wait in its process. A thread that has to communicate must be a
-/// process of its own.
+/// A process belongs to the processor on which it runs, its [`place`](Self::place). A process can
+/// be neither sent to nor shared with other processors. Its program may start further threads on
+/// that processor, but these threads cannot wait in the process. If a thread has to communicate, it
+/// must be a process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
     /// `Some` where processors share no memory.
     carrier: Option<&'a dyn Carrier>,
-    // On the heap, so that the process itself never changes: then the compiler need not load its
-    // fields again.
+    // The changing state is on the heap, so that the process itself never changes. Then the
+    // compiler need not load the fields of the process again.
     changing: Box<Changing>,
 }
 
-/// The state of a process that changes.
+/// The part of a process that changes.
 #[derive(Default)]
 struct Changing {
-    /// The present step has asked for the waker of this process.
+    /// Whether the present step has asked for the waker of this process.
     step_waits: Cell<bool>,
     /// How many communications the process has had that may not have had to wait.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. A power of two. With turns of 256 four equal writers, which a fair alternation on
-/// another core kept up with, had shares of 1 : 4.
+/// run once. The number is a power of two. When a fair alternation on another core kept up with
+/// four equal writers, these writers had shares of 1 : 4 with turns of 256.
 const TURN: usize = 16;
 
 /// The identity of a process: its name, its number and its network.
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The process's number, and the handle of the thread that began the process. Only that thread
-    /// may wait in it.
+    /// The process's number, and the handle of the thread that began the process. Only this thread
+    /// may wait in the process.
     waker: Waker,
     shared: &'a NetworkState,
 }
 
 impl<'a> Identity<'a> {
-    /// A number of the process that is unique among all networks: the number of its network in the
-    /// upper half, its own number in the lower half.
+    /// Returns a number of the process that is unique among all networks. The upper half is the
+    /// number of the network, and the lower half is the number of the process in its network.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
     }
 
-    /// The number in its network of the process with this [`user`](Self::user) number.
+    /// Returns the number that a process has in its network, from the [`user`](Self::user) number
+    /// of the process.
     pub(crate) fn number_of(user: u64) -> u32 {
         user as u32
     }
@@ -97,7 +99,7 @@ impl<'a, P: Place> Process<'a, P> {
         Self::numbered(shared.next_number(), place, name, shared, carrier)
     }
 
-    /// As [`new`](Self::new), with a number that the caller has chosen.
+    /// Makes a process as [`new`](Self::new) does, with a number that the caller has chosen.
     pub(crate) fn numbered(
         number: u32,
         place: &'a P,
@@ -147,8 +149,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication that may not have to wait. After [`TURN`] of them the process [ends
-    /// its turn](Self::end_turn).
+    /// Counts a communication that may not have to wait. After [`TURN`] of these communications the
+    /// process [ends its turn](Self::end_turn).
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -159,8 +161,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, including those that wait for other
-    /// processors. Where processors share no memory it does nothing: there the others run whenever
-    /// this process waits for DMA.
+    /// processors. Where processors share no memory, this does nothing, because the other processes
+    /// run whenever this process waits for DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -176,9 +178,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, if one of them is ready. If none is,
-    /// this takes only a check, and on a Cell no context switch. It is for loops that compute for
-    /// long and do not communicate (section 2.2.7).
+    /// If another process of this processor is ready, lets the others run once. If no other process
+    /// is ready, this takes only a check, and on a Cell no context switch. Use this in loops that
+    /// compute for long and do not communicate (section 2.2.7).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -202,8 +204,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_ready();
     }
 
-    /// Waits until `time`, a time as [`now`](Self::now) returns it. The other processes of this
-    /// processor run meanwhile. While a process sleeps, its network is not in a deadlock.
+    /// Waits until `time`, a time as [`now`](Self::now) returns it. Meanwhile the other processes
+    /// of this processor run. While a process sleeps, its network is not in a deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
@@ -215,7 +217,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.identity.shared
     }
 
-    /// Whether all processors share memory, so that steps are performed here.
+    /// Returns whether all processors share memory, so that this processor performs the steps.
     #[inline(always)]
     pub(crate) fn shares_memory(&self) -> bool {
         self.carrier.is_none()
@@ -230,8 +232,8 @@ impl<'a, P: Place> Process<'a, P> {
         &self.identity
     }
 
-    /// The handle by which other processes wake this one. A step asks for it if the process has to
-    /// wait.
+    /// Returns the handle by which other processes wake this process. If the process has to wait, a
+    /// step asks for this handle.
     #[inline(always)]
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
@@ -258,8 +260,8 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // On some machines a thread that is unwound because the run was cancelled is not recognised
-        // as the calling thread.
+        // When a thread is unwound because the run was cancelled, some machines do not recognise
+        // the thread as the calling one.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -268,15 +270,15 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Whether the process is an outside thread whose network has ended: then no other process will
-    /// ever use its channels.
+    /// Returns whether the process is an outside thread whose network has ended. Then no other
+    /// process will ever use its channels.
     #[inline(always)]
     pub(crate) fn is_left_alone(&self) -> bool {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// The identity of the process as a user of buffers without their locks. `None` where
-    /// processors share no memory.
+    /// Returns the identity of the process as a user of buffers without their locks. Where
+    /// processors share no memory, returns `None`.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -293,9 +295,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step of the protocol at the channel that `what` names. Then it wakes the
-    /// processes that can go on after the step. The step asks for the [waker](Self::waker) of this
-    /// process if, and only if, this process has to wait.
+    /// Performs a step of the protocol at the channel that `what` names. Then wakes the processes
+    /// that can go on after the step. If, and only if, this process has to wait, the step asks for
+    /// the [waker](Self::waker) of this process.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -311,8 +313,8 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// As [`perform`](Self::perform), for a step in which an alternation checks one of its guards.
-    /// The step returns whether it has found anything to do.
+    /// Performs a step as [`perform`](Self::perform) does. In this step, an alternation checks one
+    /// of its guards. The step returns whether it has found anything to do.
     #[inline(always)]
     pub(crate) fn attempt<'b>(
         &self,
@@ -350,7 +352,8 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// As [`perform`](Self::perform), for the step with which an alternation begins to wait.
+    /// Performs a step as [`perform`](Self::perform) does. With this step, an alternation begins to
+    /// wait.
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         match self.carrier {
@@ -368,8 +371,8 @@ impl<'a, P: Place> Process<'a, P> {
         result
     }
 
-    /// Where processors share no memory: asks the program of another SPE to start the process that
-    /// was queued for it.
+    /// Asks the program of another SPE to start the process that was queued for that SPE. Where
+    /// processors share memory, this does nothing.
     pub(crate) fn request_start(&self, at: SpeId) {
         if let Some(carrier) = self.carrier {
             carrier.start(at);
@@ -391,9 +394,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Wakes a process. `polls` says how it waits: see
-    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Returns whether it belongs to
-    /// this core.
+    /// Wakes a process. `polls` says how the process waits: see
+    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Returns whether the woken process
+    /// belongs to this core.
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
@@ -407,8 +410,8 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// As [`wake_one`](Self::wake_one), for an outside thread.
-    // It takes two numbers, because a waker would take room in the frames of all callers.
+    /// Wakes an outside thread, as [`wake_one`](Self::wake_one) wakes a process.
+    // This takes two numbers, because a waker would take room in the frames of all callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -482,24 +485,25 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Whether the process should poll if it now waits at a channel with a lock of type `L`: see
-    /// [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
+    /// Returns whether the process should poll if it now waits at a channel with a lock of type
+    /// `L`: see [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll<L: Lock>(&self) -> bool {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits by polling. It is not inlined: the core is idle, so the call costs nothing, and
-    /// inlined it took the ring 0.9 ns more for each message.
+    /// Waits by polling. This function is not inlined. While a process polls, the core is idle, so
+    /// the call costs nothing. When this function was inlined, the ring took 0.9 ns more for each
+    /// message.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.place.wait_until(why, ready)
     }
 
-    /// Waits until `ready` returns true, or until `deadline`. Returns false if the deadline has
-    /// passed. Without a deadline it returns false only in a destructor while the run is being
-    /// cancelled.
+    /// Waits until `ready` returns true, or until `deadline`. If the deadline has passed, returns
+    /// false. Without a deadline, this returns false in two cases only: a destructor calls it while
+    /// the run is being cancelled, or the process is an outside thread whose run is over.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -533,8 +537,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Calls `perform` with a closure that performs `step`, which it calls once. Returns the step's
-/// result.
+/// Calls `perform` with a closure that performs `step`. `perform` calls the closure once. Returns
+/// the step's result.
 fn once<R>(
     step: impl FnOnce(&mut Woken) -> R,
     perform: impl FnOnce(&mut dyn FnMut() -> Woken),
@@ -550,9 +554,9 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits. It describes the wait to the machine.
-/// If the wait is cancelled, its destructor records the wait for the report of a deadlock; a call
-/// that returns forgets it.
+/// A wait of a process, in the frame of the call that waits. This value describes the wait to the
+/// machine. If the wait is cancelled, the destructor of this value records the wait for the report
+/// of a deadlock. If the call returns, it forgets this value, and nothing is recorded.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,

@@ -1,4 +1,4 @@
-//! The measurements that describe a machine.
+//! This file lists the measurements that describe a machine.
 
 mod without_caches;
 
@@ -10,14 +10,14 @@ use crate::function::Function;
 use crate::request::{Count, Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The time for all rounds of a measurement together.
+/// The time for all rounds of one measurement together.
 const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 
-/// The largest total size of the private buffers of all SPEs, so that preparing them does not take
-/// longer than the measurement.
+/// The largest total size of the private buffers of all SPEs. With larger buffers, preparing the
+/// buffers would take longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks, of which the machine may not have all.
+/// The sizes of blocks. A machine may have no room for some of these sizes.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -33,11 +33,12 @@ const BLOCK_BYTES: [usize; 9] = [
 /// The sizes of blocks between local stores.
 const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
-/// The bytes of a list, as in the paper's figures 10 and 11.
+/// The bytes of all elements of a list, as in the paper's figures 10 and 11.
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory, if there is memory for them.
+/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, it
+/// is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -50,70 +51,74 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The largest block that several SPEs copy: source and target together are more than the largest
-/// caches hold.
+/// The largest block that several SPEs copy. The source and the target of this size together are
+/// more than the largest caches hold.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The sizes of tables of pointers. They are powers of two and, because there are caches of 48 KB,
-/// the sizes half way to the next power. They begin below the smallest cache and end above most of
-/// the largest caches.
+/// The least and the largest size of tables of pointers. The sizes are powers of two and the sizes
+/// half way to the next power, because there are caches of 48 KB. The least size is below the
+/// smallest cache, and the largest size is above most of the largest caches.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
-/// A table that is seldom found in a cache, but takes little time to make.
+/// The size of a table that is seldom found in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// Numbers of chains. Cores have 10 to 48 misses of their first cache under way.
+/// The numbers of chains. Cores have 10 to 48 misses of their first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// Numbers of SPEs that contend for a variable or for the memory. All SPEs come in addition.
+/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs comes
+/// in addition.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
-/// The measurements that describe a machine, as requests that [`Request::plan`] accepts for it.
+/// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
+/// this machine.
 ///
-/// On every machine:
+/// On every machine the measurements are:
 ///
-/// - starting a program on one SPE and on all, and, if there is an operating system, creating one
-/// of
-///   its threads;
+/// - starting a program on one SPE and on all SPEs, and, if there is an operating system, creating
+///   one of its threads;
 /// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE
-/// 0;
-/// - atomic operations by one SPE, by all on one variable, and by all on private variables, and
-///   `fetchadd` on one variable also by numbers of SPEs between one and all, for a curve;
+///   0;
+/// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
+///   variables; and `fetchadd` on one variable also by numbers of SPEs between one and all, for a
+///   curve;
 /// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
 /// - DMA blocks and lists, copies, and chases, as below.
 ///
-/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), measurements that
-/// show the caches:
+/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
+/// measurements show the caches:
 ///
-/// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all on one
-///   buffer, and by all on private buffers of up to 1 GB together; blocks of 128 bytes and 16 KB
-///   also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and an
-///   SPE of the first and of the last Cell;
+/// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all SPEs on
+///   one buffer, and by all SPEs on private buffers of up to 1 GB together; blocks of 128 bytes and
+///   16 KB also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and
+///   an SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
 /// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of blocks of one
-///   size by numbers of SPEs between one and all, for a curve. That size is the largest power of two
-///   up to 64 MB for which each SPE has room for two blocks;
+///   size by numbers of SPEs between one and all, for a curve. That size is the largest power of
+///   two up to 64 MB for which each SPE has room for two blocks;
 /// - chasing pointers through tables of 4 KB to 256 MB, whose times show each cache as a step; with
 ///   1 to 48 chains through a table of 128 MB, which shows how many misses are under way at once;
 ///   and through the same table while all other SPEs load the memory.
 ///
-/// On a machine without caches, the curves of the paper, and further ones for an SPE with a local
-/// store:
+/// On a machine without caches, further measurements give the curves of the paper, and curves for
+/// an SPE with a local store:
 ///
 /// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
 ///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
 ///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
-/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all (figures 10 and 11);
+/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all SPEs (figures 10 and
+///   11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
 /// - chasing pointers through a table of 256 KB with 1 to 16 chains, and with one chain while all
 ///   other SPEs load the memory.
 ///
-/// A measurement for which the machine has no room is left out, such as that of blocks of 16 KB in
-/// local stores of 16 KB. There are 100 to 300 measurements. The rounds of each may take 0.1 s, and
-/// end earlier when they agree. The warm-up and the preparation of the memory take further time. If
-/// there is less time, [`Plan::set_span`](crate::Plan::set_span) changes that of a plan. On a
-/// simulated Cell blade all measurements take some tens of millions of bus packets.
+/// If the machine has no room for a measurement, the measurement is left out. For example, local
+/// stores of 16 KB have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds
+/// of each measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
+/// preparation of the memory take further time. If there is less time,
+/// [`Plan::set_span`](crate::Plan::set_span) changes the time of a plan. On a simulated Cell blade
+/// all measurements take some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -155,15 +160,15 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // For a machine with one SPE, some requests occur twice. Others are for what the machine
-        // does not have: larger blocks, Cells without SPEs, a second SPE.
+        // For a machine with one SPE, some requests occur twice. Other requests are for what the
+        // machine does not have, such as larger blocks, Cells without SPEs or a second SPE.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
 }
 
-/// Every size with one SPE and with all, and some sizes also with other memory modules and between
-/// SPEs.
+/// Requests blocks of every size with one SPE and with all SPEs. Also requests blocks of some sizes
+/// with the other memory modules, and between SPEs.
 fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let all = topology.spes().len();
     let mut requests = Vec::new();
@@ -196,14 +201,14 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// A near Cell and a far one, in place of all Cells: on large machines, all of them would take
-/// minutes.
+/// Returns a near Cell and a far one. These two Cells stand for all Cells, because on large
+/// machines all Cells would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
 }
 
-/// One SPE, all SPEs on one buffer, and all SPEs on private buffers.
+/// Returns three counts: one SPE, all SPEs on one buffer, and all SPEs on private buffers.
 fn one_and_all(all: usize) -> Vec<Count> {
     let mut counts = vec![Count::Shared(1)];
     if all > 1 {
@@ -212,7 +217,8 @@ fn one_and_all(all: usize) -> Vec<Count> {
     counts
 }
 
-/// Mailboxes and signals between an SPE of each Cell and the PPE, and between that SPE and SPE 0.
+/// Requests mailboxes and signals between an SPE of each Cell and the PPE, and between that SPE and
+/// SPE 0.
 fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for function in [Function::Mailbox, Function::Signal] {
@@ -228,7 +234,7 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
     requests
 }
 
-/// Lists, from those with few long elements to those with many short ones.
+/// Requests lists, from those with few long elements to those with many short ones.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
         settings: Settings {
@@ -240,8 +246,8 @@ fn lists(request: &Request) -> impl Iterator<Item = Request> {
     })
 }
 
-/// All atomic operations with one SPE and with all, and one operation also with numbers of SPEs
-/// between these.
+/// Requests all atomic operations with one SPE and with all SPEs. Requests one operation also with
+/// numbers of SPEs between one and all.
 fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let functions = Function::ALL
         .into_iter()
@@ -261,7 +267,8 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// The PPE wakes an SPE of the first and of the last Cell, and so does SPE 0.
+/// Requests wake-ups of an SPE of the first and of the last Cell. The PPE wakes these SPEs, and so
+/// does SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {
@@ -274,7 +281,7 @@ fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     first_and_last(topology).flat_map(of_cell).collect()
 }
 
-/// Numbers of SPEs between one and all.
+/// Returns numbers of SPEs between one and all.
 fn some_of(all: usize) -> impl Iterator<Item = usize> {
     let is_some = move |spes: &usize| (2..all).contains(spes);
     CONTENDERS.into_iter().filter(is_some)

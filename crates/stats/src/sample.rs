@@ -7,61 +7,65 @@
 //! ```
 //!
 //! A loop is timed in batches, and the clock is read after each batch. A sample is the time of a
-//! batch, less the time of reading the clock, divided by the number of its operations. There is no
-//! gap between batches, so that they add up to the whole loop.
+//! batch, less the time of reading the clock, divided by the number of operations of the batch.
+//! There is no gap between batches, so the batches add up to the whole loop.
 //!
-//! Samples of one loop have much in common, such as the places of its lines and the clock rate of
-//! that moment. So they cannot show how different the median would be next time. The medians of
-//! several rounds show more: their range shows drift that the samples of one loop hide. But rounds
-//! of one visit have something in common as well, such as the places of memory and the other users
-//! of the computer. Only visits show the effect of these, so the interval of the median contains
-//! the median of each visit.
+//! Samples of one loop have much in common, such as the places of the loop's lines and the clock
+//! rate of that moment. So samples of one loop cannot show how different the median would be next
+//! time. The medians of several rounds show more: their range shows drift that the samples of one
+//! loop hide. But the rounds of one visit have something in common as well, such as the places of
+//! memory and the other users of the computer. Only several visits show the effect of these
+//! circumstances, so the interval of the median contains the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that the loops of a round give together, unless a loop would give fewer than
-/// [`SAMPLES_MIN`]. Samples are kept until the last round, and there may be hundreds of SPEs.
+/// The most samples that the loops of a round give together. If a loop would then give fewer than
+/// [`SAMPLES_MIN`] samples, the loop gives [`SAMPLES_MIN`]. Samples are kept until the last round,
+/// and there may be hundreds of SPEs.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// The number of samples that each loop of a round may give, however many loops there are: enough
-/// for its median.
+/// The number of samples that each loop of a round may give, however many loops there are. This
+/// number is enough for the median of the loop.
 const SAMPLES_MIN: u32 = 20;
 
-/// A batch lasts at least this many readings of the clock, and as many of the clock's smallest
-/// steps: neither is then more than 2 % of it.
+/// A batch lasts at least as long as this number of readings of the clock, and as long as this
+/// number of the clock's smallest steps. Then neither a reading nor a step is more than 2 % of a
+/// batch.
 const BATCH_PER_CLOCK: u128 = 50;
 
-/// A clock that did not move during this number of iterations stands still. The result will be
+/// If a clock did not move during this number of iterations, it stands still. The result will be
 /// refused, so waiting for the clock is of no use.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The fewest rounds that have an interval. All of six medians lie on one side of the long-run
-/// median with a probability of 3.1 %, all of five with 6.3 %.
+/// The fewest rounds that have an interval. With a probability of 3.1 %, all of six medians lie on
+/// one side of the long-run median. For five medians this probability is 6.3 %, which is more than
+/// [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The largest probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// An interval is narrow if it is at most a hundredth of the median. Placements or sizes of blocks
-/// that are worth comparing differ by more, and clock rates rarely vary by less.
+/// An interval is narrow if it is at most a hundredth of the median. If two placements or two sizes
+/// of blocks are worth comparing, their times differ by more than a hundredth. A smaller limit
+/// would rarely be reached, because clock rates rarely vary by less than a hundredth.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 /// The request for a timed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     pub iterations: u32,
-    /// Whether it counts; a warm-up does not.
+    /// Whether the round counts. A warm-up does not count.
     pub counts: bool,
 }
 
 /// The times that decide whether there will be another round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundTimes {
-    /// How long the loop took; for several SPEs, the longest.
+    /// How long the loop took. For several SPEs, this is the longest time.
     pub took: Span,
-    /// The median of its samples; for several SPEs, the median of their medians.
+    /// The median of the loop's samples. For several SPEs, this is the median of their medians.
     pub median: Span,
 }
 
@@ -76,8 +80,8 @@ pub(crate) struct Stopwatch {
     kept: Vec<TimedLoop>,
 }
 
-/// The properties of the clock. All are 0 if it was not seen to move, as on a simulated machine
-/// where reading it takes no time.
+/// The properties of the clock. If the clock was not seen to move, all properties are 0. This is so
+/// on a simulated machine where reading the clock takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// The time of a reading.
@@ -101,11 +105,11 @@ pub(crate) struct TimedLoop {
 }
 
 impl RoundTimes {
-    /// The times of several SPEs as one. With an even number of them, the median is the mean of the
-    /// two in the middle.
+    /// Returns the times of several SPEs as one. With an even number of SPEs, the median is the
+    /// mean of the two medians in the middle.
     ///
-    /// The median of all their samples would be a little more accurate, but the PPE, which decides
-    /// with it whether there is another round, does not have the samples.
+    /// The median of all samples of the SPEs would be a little more accurate. But the PPE decides
+    /// by the median whether there is another round, and the PPE does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -123,12 +127,13 @@ impl RoundTimes {
 }
 
 impl Clock {
-    /// Reads the clock until the time of a reading is known: the median of many steps, each divided
-    /// by the readings that it took. So neither an interrupt nor a coarse clock spoils it.
+    /// Reads the clock until the time of a reading is known. This time is the median of many steps,
+    /// each divided by the number of readings that the step took. So neither an interrupt nor a
+    /// coarse clock spoils the time of a reading.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
-        /// An odd number, so that one step is in the middle.
+        /// An odd number of steps, so that one step is in the middle.
         const STEPS: usize = 101;
-        /// The most readings, because a clock that stands still must not be waited for.
+        /// The most readings. If a clock stands still, more readings would not show a step.
         const READINGS_MAX: u32 = 10_000;
 
         let mut steps = Vec::with_capacity(STEPS);
@@ -154,15 +159,16 @@ impl Clock {
         }
     }
 
-    /// The shortest length of a batch.
+    /// Returns the shortest length of a batch.
     pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
 }
 
 impl Stopwatch {
-    /// A stopwatch with this clock, one of `stopwatches` that time loops at the same time. Measures
-    /// how long it takes to read the clock, with at most 10,000 readings.
+    /// Makes a stopwatch. `stopwatches` is the number of stopwatches that time loops at the same
+    /// time. `now` reads the clock. This measures how long a reading of the clock takes, with at
+    /// most 10,000 readings.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -191,12 +197,12 @@ impl Stopwatch {
         Ok(times)
     }
 
-    /// The rounds that counted, in order.
+    /// Returns the rounds that counted, in order.
     pub fn into_rounds(self) -> Vec<TimedLoop> {
         self.kept
     }
 
-    /// The number of iterations of a batch in a loop of `iterations`.
+    /// Returns the number of iterations of a batch in a loop of `iterations`.
     fn batch(&self, iterations: u32) -> u32 {
         let by_count = iterations.div_ceil(self.samples_max).max(1);
         let Some(iteration) = self.iteration else {
@@ -227,7 +233,7 @@ impl Stopwatch {
         let mut left = iterations;
         let (mut done, mut readings) = (0, 0);
         while left > 0 {
-            // If the rest is less than a batch, it is added to the last one.
+            // If the rest is less than a batch, the rest is added to the last batch.
             let count = if left / 2 < batch { left } else { batch };
             for _ in 0..count {
                 operate()?;
@@ -238,7 +244,7 @@ impl Stopwatch {
             readings += 1;
             let took = after.since(before);
             if took < shortest && left > 0 {
-                // The batch is too short for the clock, so it goes on.
+                // The batch is too short for the clock, so the batch goes on.
                 batch = batch.saturating_mul(2);
                 continue;
             }
@@ -261,7 +267,8 @@ impl Stopwatch {
 }
 
 impl TimedLoop {
-    /// A loop whose iterations were timed one by one. Its length is the sum of them.
+    /// Makes a loop whose iterations were timed one by one. The length of the loop is the sum of
+    /// these times.
     pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
         let mut operating = Span::default();
         for sample in &samples {
@@ -277,7 +284,7 @@ impl TimedLoop {
         }
     }
 
-    /// The times that decide whether there will be another round.
+    /// Returns the times that decide whether there will be another round.
     pub fn times(&self) -> RoundTimes {
         RoundTimes {
             took: self.end.since(self.start),
@@ -287,9 +294,9 @@ impl TimedLoop {
 }
 
 trait Scale {
-    /// The span divided by a count.
+    /// Returns the span divided by a count.
     fn per(self, count: u32) -> Self;
-    /// The span times a factor.
+    /// Returns the span times a factor.
     fn times(self, count: u128) -> Self;
 }
 
@@ -303,26 +310,28 @@ impl Scale for Span {
     }
 }
 
-/// The smallest span that half of them do not exceed; `None` if there are none. Sorts the spans.
+/// Returns the smallest span that half of the spans do not exceed. If there are no spans, returns
+/// `None`. Sorts the spans.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
 
-/// The ranks, counted from 1, of the two values between which the median of their distribution lies
-/// with a probability of at least 95 % if the values are independent of each other; `None` for
-/// fewer than [`ROUNDS_MIN`] values.
+/// Returns two ranks, counted from 1, of `n` values. If the values are independent of each other,
+/// the median of their distribution lies between the values of these two ranks with a probability
+/// of at least 95 %. If there are fewer than [`ROUNDS_MIN`] values, returns `None`.
 ///
-/// Each value falls below the median with a probability of 1/2, whatever their distribution is. So
-/// the number of values below is binomial, and the median lies outside of the values of ranks `k`
-/// and `n + 1 - k` only if fewer than `k` fall on one of its sides.
+/// Whatever the distribution of the values is, each value falls below its median with a probability
+/// of 1/2. So the number of values below the median is binomial. The median lies outside of the
+/// values of ranks `k` and `n + 1 - k` only if fewer than `k` values fall on one side of the
+/// median.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
     }
     let n_f64 = n as f64;
-    // The probability that exactly `below` values fall below, and the probability that at most that
-    // number do.
+    // The first number is the probability that exactly `below` values fall below the median. The
+    // second number is the probability that at most `below` values do.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -334,11 +343,12 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     Some((below, n + 1 - below))
 }
 
-/// The medians of the rounds of each visit, in order. The interval of the median follows from them.
+/// The medians of the rounds of each visit, in order. The interval of the median follows from these
+/// medians.
 pub(crate) type Visited = Vec<Vec<Span>>;
 
-/// The medians of the rounds of one visit, from the loops of each processor. All processors have
-/// the same number of rounds. These medians decided whether there was another round.
+/// Returns the medians of the rounds of one visit, from the loops of each processor. All processors
+/// have the same number of rounds. These medians decided whether there was another round.
 pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     let of_round = |round: usize| {
         let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
@@ -347,11 +357,11 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     (0..loops[0].len()).map(of_round).collect()
 }
 
-/// The interval of the median; `None` if there are too few rounds.
+/// Returns the interval of the median. If there are too few rounds, returns `None`.
 ///
-/// By the ranks of all rounds alone, a visit of many rounds would outvote the others. Rounds of one
-/// visit have something in common in which visits differ, and the next visit finds one of these
-/// states again. So the interval is widened to contain the median of each visit.
+/// If only the ranks of all rounds counted, a visit of many rounds would outvote the other visits.
+/// The rounds of one visit have something in common in which visits differ, and the next visit
+/// finds one of these states again. So the interval is widened to contain the median of each visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -366,10 +376,11 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Whether these rounds are enough to know the median; `None` if there are too few to decide.
+/// Returns whether these rounds are enough to know the median. If there are too few rounds to
+/// decide, returns `None`.
 ///
-/// This is called after every round. So it sometimes returns true too early, when rounds agree by
-/// chance: the 95 % hold for a number of rounds that was fixed before.
+/// This is called after every round. So if rounds agree by chance, this sometimes returns true too
+/// early: the 95 % hold for a number of rounds that was fixed before.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -378,7 +389,7 @@ pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
 
 /// The rounds of all processors together. An iteration of a loop is `operations` operations.
 pub(crate) struct Samples<'a> {
-    /// The rounds of each processor; all have the same number.
+    /// The rounds of each processor. All processors have the same number of rounds.
     loops: &'a [Vec<TimedLoop>],
     operations: usize,
 }
@@ -388,11 +399,12 @@ impl<'a> Samples<'a> {
         Self { loops, operations }
     }
 
-    /// The time of one operation, and the number of samples that are outliers.
+    /// Returns the time of one operation, and the number of samples that are outliers.
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
-        // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
+        // By the nearest rank, this is the smallest sample that `percent` percent of the samples do
+        // not exceed.
         let at_percent = |percent: usize| {
             let rank = (samples.len() * percent).div_ceil(100).max(1);
             self.operation_ns(samples[rank - 1])
@@ -417,8 +429,9 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// The interval of the median, from the medians of the rounds of each visit. It is widened to
-    /// contain `p50`, the median of all samples, which may differ from the median of the medians.
+    /// Returns the interval of the median, from the medians of the rounds of each visit. `p50`, the
+    /// median of all samples, may differ from the median of the medians. So the interval is widened
+    /// to contain `p50`.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -427,8 +440,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// The range of the medians of all visited rounds. This is the interval if rounds differ only
-    /// by what happens in them.
+    /// Returns the range of the medians of all visited rounds. If rounds differ only by what
+    /// happens in them, this range is the interval.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -437,12 +450,12 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// The number of rounds that counted.
+    /// Returns the number of rounds that counted.
     pub fn rounds(&self) -> usize {
         self.loops[0].len()
     }
 
-    /// The number of iterations of each processor.
+    /// Returns the number of iterations of each processor.
     pub fn iterations(&self) -> u64 {
         self.loops[0]
             .iter()
@@ -450,24 +463,25 @@ impl<'a> Samples<'a> {
             .sum()
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.in_order().count()
     }
 
-    /// Every sample: those of each processor after those of the one before.
+    /// Returns every sample. The samples of each processor follow those of the processor before.
     pub fn all_ns(&self) -> Vec<f64> {
         self.in_order()
             .map(|sample| self.operation_ns(sample))
             .collect()
     }
 
-    /// Bytes a second, if each iteration moves `bytes`, by the time of every round from the first
-    /// start to the last end. `None` if nothing moves, or the clock does not.
+    /// Returns the bytes that were moved in a second, if each iteration moves `bytes`. The time of
+    /// every round counts from the first start to the last end. If nothing moves, or the clock does
+    /// not move, returns `None`.
     ///
-    /// This is what the SPEs did, although unequal SPEs do not overlap all the time. What they
-    /// could do if all were busy would be an estimate from the rate of each, which is too high for
-    /// those that share a CPU.
+    /// This is the rate that the SPEs reached together, although unequal SPEs do not overlap all
+    /// the time. The rate that they could reach if all were busy would be an estimate from the rate
+    /// of each SPE. For SPEs that share a CPU, this estimate is too high.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -570,8 +584,8 @@ mod tests {
         let latency = latency(&loops, 1);
         assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
         assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
-        // From the first start to the last end it takes 85 ns and 70 ns, and the pause between does
-        // not count.
+        // From the first start to the last end the rounds take 85 ns and 70 ns. The pause between
+        // the rounds does not count.
         assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
         assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }
@@ -591,7 +605,7 @@ mod tests {
 
     #[test]
     fn the_medians_interval_has_the_ranks_of_the_binomial() {
-        // Exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
+        // These are exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
         for (n, ranks) in [
             (0, None),
             (1, None),
@@ -672,8 +686,8 @@ mod tests {
         assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
-    /// A clock that goes on with each reading and with each operation, and shows multiples of its
-    /// step.
+    /// A clock that goes on with each reading and with each operation. The clock shows multiples of
+    /// its step.
     struct MadeUp {
         ns: Cell<u64>,
         reading_ns: u64,

@@ -1,4 +1,4 @@
-//! Places: a program starts tasks on a worker or on the PPE.
+//! Places. A place is a worker, or the PPE, from which a program starts tasks.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ use crate::node::Node;
 use crate::phase::Waits;
 use crate::shared::{Destination, Shared};
 
-/// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which it runs, or
-/// the [`Main`](crate::Main) program of the pool.
+/// The place from which a program starts tasks. A place is the [`Worker`](crate::Worker) on which
+/// the program runs, or the [`Main`](crate::Main) program of the pool.
 pub trait Place<S: Spe>: sealed::Sealed<S> {}
 
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
@@ -31,18 +31,18 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
 
-        /// Called when a closure was started: if many jobs are in the queue, waits until few are
-        /// left.
+        /// Called when a closure was started. If many jobs are in the queue, this waits until few
+        /// are left.
         ///
         /// # Errors
         ///
-        /// What unwinds the caller because the run was cancelled.
+        /// The payload that unwinds the caller because the run was cancelled.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
 
-        /// Called when the `number`th task of a phase was submitted: as
-        /// [`wait_for_room`](Self::wait_for_room), for the queue to which the task went.
+        /// Called when the `number`th task of a phase was submitted. This waits as
+        /// [`wait_for_room`](Self::wait_for_room) does, for the queue to which the task went.
         ///
         /// # Errors
         ///
@@ -52,22 +52,24 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// The queue to which a job goes that is pushed at this place.
+        /// Returns the queue to which this place pushes a job.
         fn queue_of(&self, job: &Job<S>) -> Destination {
             let _ = job;
             Destination::Starter
         }
 
-        /// Notifies a processor that something has changed for which it may wait.
+        /// Notifies the processor `to` that something has changed. That processor may be waiting
+        /// for the change.
         fn notify(&self, to: Processor);
 
-        /// A phase of this place begins.
+        /// Called when a phase of this place begins.
         fn phase_begins(&self) {}
 
-        /// All tasks were submitted to a phase of this place, unless its tasks submit more.
+        /// Called when all tasks were submitted to a phase of this place. The tasks of the phase
+        /// may still submit more.
         fn all_submitted(&self) {}
 
-        /// The tasks of a phase of this place have ended.
+        /// Called when the tasks of a phase of this place have ended.
         ///
         /// # Errors
         ///
@@ -76,18 +78,18 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// The task that runs there, if one does.
+        /// Returns the task that runs at this place, if a task runs.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
-        /// The waits of tasks of the pool for other tasks.
+        /// Returns the waits of tasks of the pool for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even if the run is cancelled meanwhile. Other tasks
-        /// run.
+        /// Waits until `done` returns true. If the run is cancelled meanwhile, this still waits for
+        /// `done`. Other tasks run during the wait.
         ///
         /// # Errors
         ///
-        /// What unwinds the caller because the run was cancelled.
+        /// The payload that unwinds the caller because the run was cancelled.
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
@@ -109,8 +111,9 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits by `wait`, which returns false if the caller unwinds already: see
-/// [`sealed::Sealed::wait_for`].
+/// Waits until `done` returns true, by calling `wait` with `done`. If the caller is already being
+/// unwound, `wait` cannot wait and returns false. Then this function waits in another way until
+/// `done` returns true, and returns an error: see [`sealed::Sealed::wait_for`].
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,
@@ -120,7 +123,7 @@ pub(crate) fn wait_by<S: Spe>(
     let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
     let panic = match waited {
         Ok(true) => return Ok(()),
-        // The caller unwinds already.
+        // The caller is already being unwound.
         Ok(false) => Box::new(Cancelled) as Payload,
         Err(panic) => panic,
     };

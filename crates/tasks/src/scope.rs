@@ -1,4 +1,5 @@
-//! Scopes: closures that are started one by one and end before a call returns.
+//! Scopes. A scope starts closures one by one. The call that made the scope returns only after all
+//! closures have ended.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,8 +13,8 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// A scope, which starts closures on the workers of a pool. They end before the call that made the
-/// scope returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
+/// A scope, which starts closures on the workers of a pool. The closures end before the call that
+/// made the scope returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -32,7 +33,7 @@ pub(crate) struct ScopeState {
 }
 
 impl ScopeState {
-    /// The state of a scope that is made at `owner`.
+    /// Makes the state of a scope at the place `owner`.
     pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
@@ -64,11 +65,12 @@ impl ScopeState {
         }
     }
 
-    /// Keeps the panic of a closure, if it is the first.
+    /// Keeps the panic of a closure. If an earlier panic is kept already, `panic` is dropped.
     ///
     /// # Errors
     ///
-    /// The panic, if it unwinds the worker because the run was cancelled.
+    /// Returns `panic` itself if the run was cancelled. Then the panic is the one that unwinds the
+    /// worker because of the cancellation, and the caller has to pass it on.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -83,19 +85,19 @@ impl ScopeState {
 }
 
 impl<'scope, S: Spe> Scope<'scope, '_, S> {
-    /// Starts `body` on the worker that takes it first. `from` is the caller's worker or
+    /// Starts `body` on the first worker that takes `body`. `from` is the caller's worker or
     /// [`Main`](crate::Main) program.
     ///
-    /// The closure may borrow what outlives the scope, and start more closures in it. If it panics,
-    /// the call that made the scope panics after all closures have ended.
+    /// The closure may borrow what outlives the scope, and start more closures in the scope. If the
+    /// closure panics, the call that made the scope panics after all closures have ended.
     ///
     /// While thousands of closures wait to be run, this call waits until half of them have been
-    /// taken, so that memory stays bounded. Other tasks run meanwhile, on stacks of their own.
+    /// taken, so that memory stays bounded. Meanwhile other tasks run, on stacks of their own.
     ///
     /// # Panics
     ///
-    /// If `from` belongs to another pool. While it waits, also with what unwinds the caller because
-    /// the run was cancelled.
+    /// If `from` belongs to another pool, this panics. If the run is cancelled while this call
+    /// waits, the call also panics, with the payload that unwinds the caller.
     #[inline]
     #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
@@ -137,7 +139,8 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended. They have ended even if this returns an error.
+/// Waits until all closures of a scope have ended. Even if this returns an error, all closures have
+/// ended.
 ///
 /// # Errors
 ///

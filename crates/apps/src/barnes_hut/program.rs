@@ -20,15 +20,18 @@ use crate::{
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
 ///
-/// Where programs reach only their local stores, the tree is cut into sections. Each phase has a
-/// task for each set of 512 bodies, with another section than in the phase before. Elsewhere there
-/// is one phase, with the whole tree. The first forces on some bodies are compared with those by
-/// direct summation. Speed-ups are over one worker, if that runs too. The paper has 10k bodies for
-/// 100 steps, 100k for 10, and a million for one.
+/// Where programs reach only their local stores, the tree is cut into sections, and the forces are
+/// computed in several phases. Each phase has a task for each set of 512 bodies. The task
+/// accelerates its set by one section of the tree. In each phase, a set meets another section than
+/// in the phase before. Elsewhere one phase computes the forces, and each task has the whole tree.
+/// The first forces on some bodies are compared with the forces by direct summation. If the program
+/// also runs with one worker, the results contain the speed-ups over one worker. The paper has 10k
+/// bodies for 100 steps, 100k for 10, and a million for one.
 ///
-/// On a simulated machine not all phases of more than 50,000 bodies run. Some phases of one step
-/// do, and the run time of all follows from theirs. Then the results have `phases_simulated`, but
-/// neither an energy nor an error of the forces.
+/// If there are more than 50,000 bodies, a simulated machine does not run all phases. The machine
+/// runs a sample of the phases of one step. The run time of all phases and steps is extrapolated
+/// from this sample. Then the results contain `phases_simulated`, but neither an energy nor an
+/// error of the forces.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BarnesHut {
@@ -50,85 +53,90 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// Bodies of a task, which are 16 KB (section 5.2 of the paper gives this size for the tasks that
-/// move bodies, and about 2,000 of the other tasks for a million bodies).
+/// The bodies of a task, which take 16 KB. Section 5.2 of the paper gives this size for the tasks
+/// that move bodies. With a million bodies the paper has about 2,000 of the other tasks.
 const SET: usize = 512;
 
-/// Bodies of the smallest part that a set is split into. Each part needs its section again, which
-/// takes as long to arrive as some bodies take to go through it.
+/// The number of bodies in the smallest part that a set is split into. Each part needs the section
+/// of the tree again. To bring the section takes as long as some bodies take to go through the
+/// section.
 const PART: usize = 64;
 
-/// A step of time. A body at a distance of 1 goes round in 1,060 of them.
+/// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
 const STEP: f32 = 0.01;
 
 /// The opening angle. The paper does not give its value.
 const THETA: f32 = 0.5;
 
-/// The cycles that an SPU takes when a body meets a node. The node is loaded (6); the difference to
-/// its centre of mass is taken, squared, added and compared (6 each but 2 for the comparison); and
-/// the branch is mispredicted every other time (18). Cell BE Programming Tutorial, table of
-/// pipeline latencies.
+/// The cycles that an SPU takes when a body meets a node. The node is loaded (6). The difference to
+/// the node's centre of mass is taken, squared, added and compared (6 each, but 2 for the
+/// comparison). The branch is mispredicted every other time (18). The numbers of cycles come from
+/// the Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body: the inverse of the distance by an approximate
-/// root that is improved once (4 + 7 + 3 * 6), its cube and the mass (3 * 6), and the sums of
-/// acceleration and potential (6). Cell BE Programming Tutorial, table of pipeline latencies.
+/// The further cycles if the node acts upon the body. The inverse of the distance takes an
+/// approximate root that is improved once (4 + 7 + 3 * 6). The cube of the inverse and the mass
+/// follow (3 * 6), and then the sums of acceleration and potential (6). The numbers of cycles come
+/// from the Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// The acceleration of a set takes this many times as long as the two constants above add up to, by
-/// the number of bodies. The factors are fitted to the run times of one worker without double
-/// buffering in the paper's table 5.2. No cost of a step of the walk gives all three times. The
-/// paper's times are 14 us for each task, and 1.4 ns more for each body of the whole simulation.
-/// With a million bodies that is as long as 18 cycles for each body of the set and each of 512
-/// nodes; with 10,000 it is nearly nothing. Here, as usual with Barnes-Hut, a body passes over a
-/// larger share of a larger tree. The paper does not state when its program passes over a node.
+/// The fitted factors, each with its number of bodies. The acceleration of a set takes this factor
+/// times as long as the two constants above add up to. The factors are fitted to the run times of
+/// one worker without double buffering in the paper's table 5.2. No single cost of a step of the
+/// walk gives all three times. The paper's times are 14 us for each task, and 1.4 ns more for each
+/// body of the whole simulation. With a million bodies, the time for the bodies of the simulation
+/// is as long as 18 cycles for each body of the set and each of 512 nodes. With 10,000 bodies, this
+/// time is nearly nothing. In this program, as usual with Barnes-Hut, a body passes over a larger
+/// share of a larger tree. The paper does not state when its program passes over a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
-/// The cycles that an SPU takes to move a body: speed and place are loaded (6), changed one after
-/// the other (3 * 6) and stored (6). Cell BE Programming Tutorial, table of pipeline latencies.
+/// The cycles that an SPU takes to move a body. Speed and place are loaded (6), changed one after
+/// the other (3 * 6) and stored (6). The numbers of cycles come from the Cell BE Programming
+/// Tutorial, table of pipeline latencies.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
-/// The cycles that the PPE takes to build a node of the tree. This is an estimate, of one or two
-/// accesses to memory beyond the caches. Neither the time nor the share of building the tree is
-/// published. With 1,000 cycles, building the tree of 10,000 bodies and the waits of tasks would
-/// take longer than the whole step.
+/// The cycles that the PPE takes to build a node of the tree. The number is an estimate of one or
+/// two accesses to memory beyond the caches. Neither the time of building the tree nor its share of
+/// the run time is published. If a node took 1,000 cycles, then building the tree of 10,000 bodies
+/// and the waits of tasks would take longer than the whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// With this number of bodies there are 98 phases of 98 tasks each. A computer simulates them all
-/// in some seconds.
+/// The most bodies for which a simulated machine runs all phases. With this number of bodies each
+/// step has 98 phases of 98 tasks each. A computer simulates all of these phases in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// Half a day on this computer with 10k bodies.
+/// The most steps. With 10k bodies, this number of steps takes half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies whose forces are compared with direct summation.
+/// The number of bodies whose forces are compared with the forces by direct summation.
 const COMPARED: usize = 100;
 
-/// Larger errors of the forces are taken as wrong. For an evenly filled square at the least
-/// distance, the error of a single mass is an eighth of the square of `THETA`, relative to its
-/// pull. Some pulls cancel each other, and so do errors of different squares.
+/// The largest error of the forces that is not taken as wrong. For an evenly filled square at the
+/// least distance, the error of using a single mass is an eighth of the square of `THETA`, relative
+/// to the pull of the square. Some pulls cancel each other, and so do errors of different squares.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
-/// The side of the square that is drawn. It holds all of the disc in its first state.
+/// The side of the square that is drawn. In its first state the whole disc lies in this square.
 const DRAWN_SIDE: f32 = 20.0;
 
-/// The pixels of a side.
+/// The pixels of a side of the picture.
 const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
-/// A section of a tree by itself: first the ancestors of its first node, then its nodes.
+/// A section of a tree by itself. The ancestors of the section's first node come first, and then
+/// the nodes of the section.
 struct Piece {
-    /// The index of its first node in the tree.
+    /// The index in the tree of the section's first node.
     first: u32,
     ancestors: usize,
     nodes: Vec<Node>,
 }
 
 impl Piece {
-    /// A tree in as many pieces as there are sets of bodies, or fewer.
+    /// Cuts a tree into as many pieces as there are sets of bodies, or fewer.
     fn all_of(tree: &Tree, sets: usize) -> Vec<Self> {
         let length = tree.nodes().len().div_ceil(sets);
         let piece = |(number, section): (usize, &[Node])| {
@@ -148,20 +156,20 @@ impl Piece {
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
-    /// The number of phases that its time stands for.
+    /// The number of phases that the time of this phase stands for.
     stands_for: usize,
 }
 
 impl Rotation {
-    /// All phases, or a sample of them.
+    /// Returns all phases, or a sample of them.
     ///
     /// A set has most to do with its own section, and less with sections that are farther away. So
-    /// the sample has few phases in which sections are far away. Each of them stands for the phases
-    /// around it.
+    /// the sample has few phases in which sections are far away. Each phase of the sample stands
+    /// for the phases around it.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
-            // 0 to 4, 6, 8, 12, 16, 24 and so on.
+            // The distances 0 to 4, 6, 8, 12, 16, 24 and so on are in the sample.
             let unit = 1 << away.max(2).ilog2().saturating_sub(1);
             !is_sampled || away.is_multiple_of(unit)
         };
@@ -179,7 +187,7 @@ impl Rotation {
     }
 }
 
-/// The fitted factor for the time of accelerating this number of bodies: see [`FITTED`].
+/// Returns the fitted factor for the time of accelerating this number of bodies: see [`FITTED`].
 fn fitted(bodies: usize) -> f64 {
     let [least, middle, most] = FITTED;
     let bodies = (bodies as f64).clamp(least.0, most.0);
@@ -191,13 +199,14 @@ fn fitted(bodies: usize) -> f64 {
     low.1 * (bodies / low.0).powf(exponent)
 }
 
-/// The cycles that an SPU takes to accelerate bodies.
+/// Returns the cycles that an SPU takes to accelerate bodies.
 fn cycles(counts: Counts, factor: f64) -> Cycles {
     let counted = counts.met * CYCLES_PER_NODE + counts.interactions * CYCLES_PER_INTERACTION;
     Cycles((counted as f64 * factor) as u64)
 }
 
-/// A set of bodies that a task accelerates. It may be split into parts while it is whole.
+/// Hands a set of bodies to the task that accelerates these bodies. A whole set may be split into
+/// parts. A smaller set, such as the last one, is not split.
 fn split_set(set: &mut [Body]) -> Update<'_, Body> {
     let part = if set.len() == SET { PART } else { set.len() };
     Update::rows(set, part)
@@ -221,8 +230,9 @@ fn accelerate_all<M: Machine>(
 }
 
 impl BarnesHut {
-    /// Builds a tree and computes the accelerations of all bodies. Returns how long that takes, in
-    /// seconds, and how many phases of tasks have run: all, or a sample.
+    /// Builds a tree and computes the accelerations of all bodies. Returns how long the building
+    /// and the computing take, in seconds, and how many phases of tasks have run. These are all
+    /// phases, or a sample.
     fn find_forces<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -288,7 +298,7 @@ impl BarnesHut {
         })
     }
 
-    /// Moves all bodies. Every call but the first must end the step before.
+    /// Moves all bodies. Every call but the first also ends the step before.
     fn move_all<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -313,8 +323,8 @@ impl BarnesHut {
     }
 }
 
-/// The distance of the accelerations of some bodies from those by direct summation, relative to
-/// these: the root of the mean square.
+/// Returns how far the accelerations of some bodies are from those by direct summation. The
+/// distance is the root of the mean square, relative to the accelerations by direct summation.
 fn force_error(bodies: &[Body]) -> f64 {
     let every = bodies.len().div_ceil(COMPARED);
     let (mut errors, mut squares) = (0.0, 0.0);
@@ -376,8 +386,8 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Bodies, fewer than twice as many nodes, and both once more while they are sorted and
-        // sent.
+        // The memory holds the bodies and fewer than twice as many nodes, and all of them once more
+        // while they are sorted and sent.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 
@@ -394,8 +404,9 @@ impl Program for BarnesHut {
         self.check(topology)?;
         // A machine whose times repeat is a simulated one.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // If only some sections have acted upon the bodies, their places after the step are not
-        // right, so a further step would be useless. It would take about as long as the first one.
+        // If only some sections have acted upon the bodies, the places of the bodies after the step
+        // are not right. So a further step would be useless. A further step would also take about
+        // as long as the first one.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

@@ -1,11 +1,11 @@
-//! Errors of requests in the terms of the command line.
+//! This file explains errors of requests in the terms of the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
 
-/// The error in the terms of the command line, with the flag in front, and an example that works.
-/// The example keeps `-s`, unless `-s` is wrong. `machine` is the flag that chooses the machine, if
-/// it is needed.
+/// Returns the error in the terms of the command line, with the flag in front, and an example that
+/// works. The example keeps `-s`, unless `-s` is wrong. If the command needs a flag to choose the
+/// machine, `machine` is that flag, with a blank before it. Otherwise `machine` is empty.
 pub(super) fn explain(
     error: &RequestError,
     request: &Request,
@@ -14,7 +14,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // The example has another function than the one that is refused.
+    // The example has another function than the function that is refused.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }

@@ -1,4 +1,5 @@
-//! List commands: the elements and where each of them lands.
+//! List commands: this file has the elements of a list, and finds where the data of each element
+//! lands.
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::check::{check_local_store, check_shape};
@@ -11,9 +12,9 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 
 /// One element of a list: how many bytes to move from or to where.
 ///
-/// In the local store it is two words: the first holds stall-and-notify in its most significant bit
-/// (the architecture's bit 0) and the size below it, the second the lower half of the effective
-/// address. The order of the bytes in a word is the machine's.
+/// In the local store an element is two words. The first word holds stall-and-notify in its most
+/// significant bit (the architecture's bit 0), and the size below that bit. The second word holds
+/// the lower half of the effective address. The order of the bytes in a word is the machine's.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -25,18 +26,19 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until the program acknowledges. Ignored on the
-    /// last one.
+    /// Whether the list stops after this element until the program acknowledges. On the last
+    /// element, this is ignored.
     pub stall_and_notify: bool,
-    /// Bytes to move, as for a single transfer; 0 skips the element. 31 bits wide, so that the bits
-    /// which the architecture reserves in the word are seen, and refused as a size above 16 KB.
+    /// The bytes to move, as for a single transfer. An element of 0 bytes is skipped. The size is
+    /// 31 bits wide and includes the bits that the architecture reserves in the word. If a reserved
+    /// bit is set, the size is above 16 KB and is refused.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
 }
 
 impl ListElement {
-    /// The element from its two words; every pair of words is one, legal or not.
+    /// Makes the element from its two words. Every pair of words is an element, legal or not.
     pub const fn from_words([first, eal]: [u32; 2]) -> ListElement {
         ListElement {
             stall_and_notify: first & STALL_AND_NOTIFY != 0,
@@ -45,11 +47,11 @@ impl ListElement {
         }
     }
 
-    /// The two words of the element.
+    /// Returns the two words of the element.
     ///
     /// # Panics
     ///
-    /// If the most significant bit of `bytes` is set: the word has no place for it.
+    /// If the most significant bit of `bytes` is set, because the word has no place for this bit.
     pub const fn to_words(self) -> [u32; 2] {
         assert!(
             self.bytes & STALL_AND_NOTIFY == 0,
@@ -76,55 +78,58 @@ pub struct ElementTransfer {
 }
 
 impl ElementTransfer {
-    /// Where the data start in the local store.
+    /// Returns where the data starts in the local store.
     pub const fn lsa(&self) -> LsAddr {
         self.lsa
     }
 
-    /// Where the data start in the effective address space.
+    /// Returns where the data starts in the effective address space.
     pub const fn ea(&self) -> EffectiveAddress {
         self.ea
     }
 
-    /// How many bytes to move; 0 only where the element was there for its stall.
+    /// Returns how many bytes to move. If the element has 0 bytes, it is returned only for its
+    /// stall.
     pub const fn bytes(&self) -> u32 {
         self.operation.bytes
     }
 
-    /// Whether the list stalls once these bytes have moved: then call
-    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read on after the acknowledgement.
+    /// Returns whether the list stalls once these bytes have moved. If so, call
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read the next element after the
+    /// acknowledgement.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
 
-    /// The element as a fault names it.
+    /// Returns the element as a fault names it.
     pub const fn operation(&self) -> Operation {
         self.operation
     }
 }
 
-/// A place in a list: hands out one element's transfer after the other.
+/// A place in a list. The cursor hands out one element's transfer after the other.
 ///
-/// Elements run in order. Each starts in the local store at the next multiple of 16 after the one
-/// before; one of fewer than 16 bytes takes the low four bits of its effective address. All share
-/// the list's EAH. Elements of 0 bytes are skipped.
+/// Elements run in order. The data of an element starts in the local store at the next multiple of
+/// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
+/// bits of its effective address are added to this multiple of 16. The list has one upper half of
+/// the effective address (the EAH), which holds for all elements. Elements of 0 bytes are skipped.
 ///
-/// The cursor reads an element when it is asked for it and not before, so a program may change the
-/// elements behind a stalled one until it acknowledges the stall.
+/// The cursor reads an element only when the caller asks for this element. So while an element is
+/// stalled, a program may change the elements after it, until the program acknowledges the stall.
 ///
 /// Source: CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129.
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// Where the next element's 16-byte block starts. The local store has a multiple of 16 bytes,
-    /// so this never passes its end.
+    /// Where the next element's 16-byte block starts. The size of the local store is a multiple of
+    /// 16 bytes, so this address never passes the end of the local store.
     next_lsa: u32,
     any_moved: bool,
 }
 
 impl ListTransfer {
-    /// A cursor at the first element.
+    /// Returns a cursor at the first element.
     pub const fn cursor(&self) -> ListCursor {
         ListCursor::new(*self)
     }
@@ -140,19 +145,20 @@ impl ListCursor {
         }
     }
 
-    /// The list that the cursor walks.
+    /// Returns the list that the cursor walks.
     pub const fn list(&self) -> &ListTransfer {
         &self.list
     }
 
-    /// The next element that moves bytes or stalls, or `None` at the end of the list.
+    /// Returns the next element that moves bytes or stalls. At the end of the list, returns `None`.
     ///
-    /// `read` reads the element at a local-store address: a multiple of 8, inside the list.
+    /// `read` reads the element at a local-store address. The address is a multiple of 8 and lies
+    /// inside the list.
     ///
     /// # Errors
     ///
     /// The faults of a single transfer, and [`MfcFault::ListCrosses4GiB`]. The list ends at the
-    /// fault: what came before it has moved, nothing after it will.
+    /// fault. The elements before the fault have moved, and no element after the fault will move.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,
@@ -190,7 +196,7 @@ impl ListCursor {
             bytes,
         };
         if bytes == 0 {
-            // Moves nothing, so neither its addresses nor the room left matter.
+            // The element moves nothing, so neither its addresses nor the room left matter.
             return Ok(ElementTransfer {
                 operation,
                 lsa: LsAddr(self.next_lsa),
@@ -258,7 +264,7 @@ mod tests {
         }
     }
 
-    /// The whole list: what each element moves, up to the first fault.
+    /// Returns what each element of the whole list moves, up to the first fault.
     fn walk(lsa: LsAddr, elements: &[ListElement]) -> (Vec<ElementTransfer>, Option<MfcFault>) {
         let mut cursor = list(lsa, elements.len());
         let mut moved = Vec::new();
@@ -401,7 +407,7 @@ mod tests {
             why(&[element(0, 0), element(16, 0x1000)]),
             Misalignment::FirstElement { lsa: off }
         );
-        // A longer one breaks the rule of every transfer.
+        // A longer element breaks the rule of every transfer.
         assert_eq!(
             why(&[element(32, 0x1000)]),
             Misalignment::LocalStore {

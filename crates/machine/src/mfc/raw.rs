@@ -1,14 +1,15 @@
-//! Commands as programs give them: what six channel writes carry.
+//! Commands as programs give them. Six channel writes carry a command.
 
-// Rejected: `unsafe fn` for raw commands. Every caller would have to prove what a table look-up of
-// at most 3 ns (measured with the atomic operation behind it) can check.
+// Rejected: `unsafe fn` for raw commands. Every caller would have to prove what a look-up in a
+// table can check. The look-up takes at most 3 ns (measured with the atomic operation behind it).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
 use super::opcode::Opcode;
 use super::tag::Tag;
 
-/// A command as a program gives it: the values of the six channel writes, legal or not.
+/// A command as a program gives it. The command has the values of the six channel writes, legal or
+/// not.
 ///
 /// ```
 /// # use cellworks_machine::mfc::{Command, EffectiveAddress, LsAddr, RawCommand, Tag};
@@ -23,14 +24,14 @@ use super::tag::Tag;
 /// Source: the channels 16 to 21, CBEA s.9.1 pp.113-118.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
-    /// The word for `MFC_Cmd`: the opcode in the low 16 bits, above it the transfer class and
-    /// replacement class ids, which steer speed and never meaning and are ignored (Handbook p.457,
-    /// CBEA p.114).
+    /// The word for `MFC_Cmd`. The low 16 bits are the opcode. The bits above are the ids of the
+    /// transfer class and of the replacement class. These ids change only how fast a command runs,
+    /// never what the command does, so they are ignored (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
-    /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command the low half is the
-    /// local-store address of the list, and the high half is shared by all its elements.
+    /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command, the low half is the
+    /// local-store address of the list, and all elements of the list share the high half.
     pub ea: u64,
     /// `MFC_Size`: bytes to move, or bytes of list.
     pub size: u32,
@@ -76,7 +77,7 @@ macro_rules! constructors {
 }
 
 impl RawCommand {
-    /// The command with these values, unchecked.
+    /// Makes the command with these values, unchecked.
     pub const fn new(
         opcode: Opcode,
         lsa: LsAddr,

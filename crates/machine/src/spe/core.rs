@@ -1,6 +1,6 @@
-//! What a machine implements for each SPE. The typed views, cooperative threads and interleaved
-//! work of this crate are built on it. Programs do not call these methods: they use
-//! [`Spe`](super::Spe).
+//! The trait that a machine implements for each SPE. The typed views, cooperative threads and
+//! interleaved work of this crate are built on the trait. Programs do not call these methods: they
+//! use [`Spe`](super::Spe).
 //!
 //! - For views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
 //!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
@@ -21,21 +21,24 @@ use crate::memory::LINE_BYTES;
 use crate::time::Span;
 use crate::wake::Wake;
 
-/// What a machine implements for each SPE. Programs use it through [`Spe`](super::Spe).
+/// A machine implements this trait for each SPE. Programs use the trait through
+/// [`Spe`](super::Spe).
 ///
 /// # Safety
 ///
-/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says: typed
-/// views rely on it. [`run_threads`](Self::run_threads) returns, or unwinds, only when every body
-/// that was started has been run to its end or dropped: the bodies borrow what their scope can
-/// borrow.
+/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says, because
+/// typed views rely on this documentation. [`run_threads`](Self::run_threads) returns, or unwinds,
+/// only when every body that was started has been run to its end or dropped, because the bodies
+/// borrow what their scope can borrow.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// Keeps a view's bytes in the local store. Dropping it frees the room.
+    /// A hold keeps a view's bytes in the local store. When the hold is dropped, the room of the
+    /// bytes is free again.
     type Hold;
 
-    /// The local store, if programs can use only data in it, as on simulated machines and strict
-    /// hosts. There data is moved to the local store, and the stacks of cooperative threads take
-    /// room in it. `None` if programs use main memory directly.
+    /// Returns the local store, if programs can use only data in the local store, as on simulated
+    /// machines and strict hosts. On these machines data is moved to the local store, and the
+    /// stacks of cooperative threads take room in the local store. If programs use main memory
+    /// directly, returns `None`.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
@@ -43,14 +46,14 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// For [`thread_scope`](super::Spe::thread_scope): runs `main`, which may start cooperative
     /// threads by its argument, and returns when all of these threads have ended.
     ///
-    /// If `main` or a thread panics, the panic is resumed after all have ended. `at` is the call
-    /// that waits for the threads; the report of a deadlock shows it.
+    /// If `main` or a thread panics, the panic is resumed after all threads have ended. `at` is the
+    /// call that waits for the threads. The report of a deadlock shows this call.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
     /// For typed views: makes bytes of main memory available to this SPE.
     ///
-    /// The pointer that it returns is aligned to `request.align` and valid for `request.bytes`
-    /// initialised bytes as long as the hold lives and the memory is borrowed. These bytes are
+    /// The returned pointer is aligned to `request.align`. As long as the hold lives and the memory
+    /// is borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are
     /// either the memory itself or a buffer that belongs to the hold alone. With `request.fetch`, a
     /// buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The machine
     /// accesses the memory only during this call and during [`put_back`](Self::put_back).
@@ -67,8 +70,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// For typed views: waits until the bytes of `hold` have arrived.
     fn arrived(&self, hold: &Self::Hold);
 
-    /// For typed views: [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which some
-    /// machines can do faster.
+    /// For typed views: does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call. Some
+    /// machines can do both faster in one call.
     ///
     /// # Errors
     ///
@@ -88,41 +91,43 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// For interleaved work, which may run for long without a call that waits. If another thread of
-    /// this core waits for something that has come from outside, it can go on after this call. If
-    /// the run was cancelled, this call ends the program. On machines where every call does that,
-    /// this one does nothing.
+    /// For interleaved work, which may run for long without a call that waits: looks for what has
+    /// come from outside. If another thread of this core waits for something that has come from
+    /// outside, that thread can go on after this call. If the run was cancelled, this call ends the
+    /// program. On machines where every call does both, this call does nothing.
     fn look_outside(&self) {}
 
-    /// For loops that poll what other processors write. Where time is simulated, it runs the other
-    /// processors up to the present time of this one. On other machines it does nothing, because
-    /// the other processors run anyway.
+    /// For loops that poll what other processors write. Where time is simulated, this runs the
+    /// other processors up to the present time of this processor. On other machines this does
+    /// nothing, because the other processors run anyway.
     #[inline(always)]
     fn catch_up(&self) {}
 
-    /// For observation: the calling thread begins an activity with this name, nested in those that
-    /// it has begun before. Machines that record no activities do nothing.
+    /// For observation: the calling thread begins an activity with this name. The activity is
+    /// nested in those that the thread has begun before. Machines that record no activities do
+    /// nothing.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
     }
 
-    /// For observation: ends the activity that the calling thread has begun last.
+    /// For observation: ends the activity that the calling thread began last.
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// For interleaved work: for about how long this SPE may work without a look outside. It may if
-    /// staged slices are read in place, and no other thread of this SPE is ready. Otherwise this
-    /// returns `None`.
+    /// For interleaved work: if staged slices are read in place, and no other thread of this SPE is
+    /// ready, returns a time. For about this time the SPE may work without a call of
+    /// [`look_outside`](Self::look_outside). Otherwise this returns `None`.
     ///
     /// Whether slices are read in place does not change while a program runs. Whether other threads
-    /// are ready does, so this is called again after that time.
+    /// are ready does change, so the caller asks again after the returned time.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// For typed views: [`hold_until_arrived`](Self::hold_until_arrived), on a machine that reads
-    /// staged slices in place. It does not wait, and should compile to as little as possible.
+    /// For typed views: does what [`hold_until_arrived`](Self::hold_until_arrived) does, on a
+    /// machine that reads staged slices in place. This method does not wait, and should compile to
+    /// as little as possible.
     ///
     /// # Errors
     ///
@@ -130,7 +135,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold). Besides, [`uninterrupted_span`](Self::uninterrupted_span) has
+    /// As [`hold`](Self::hold). Besides, [`uninterrupted_span`](Self::uninterrupted_span) must have
     /// returned a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
@@ -141,8 +146,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         unsafe { self.hold_until_arrived(request) }
     }
 
-    /// For typed views: copies the bytes of a hold back to main memory. The copy is complete when
-    /// this returns.
+    /// For typed views: copies the bytes of a hold back to main memory. When this method returns,
+    /// the copy is complete.
     ///
     /// # Safety
     ///
@@ -169,15 +174,15 @@ pub struct StageRequest {
     pub bytes: usize,
     /// The alignment of the elements' type in bytes, at most 128.
     pub align: usize,
-    /// Whether to get the bytes. Otherwise only room for new ones is needed.
+    /// Whether to get the bytes. If not, only room for new bytes is needed.
     pub fetch: bool,
     /// The name of the slice's type, for messages.
     pub what: &'static str,
-    /// The call that asked.
+    /// The call that asked for the bytes.
     pub at: &'static Location<'static>,
 }
 
-/// The largest alignment of staged elements, in bytes: a line of a local store.
+/// The largest alignment of staged elements, in bytes. This is the size of a line of a local store.
 const ALIGN_MAX: usize = LINE_BYTES;
 
 impl StageRequest {
@@ -207,18 +212,18 @@ impl StageRequest {
 
 /// A cooperative thread that a machine is to start: see [`SpeCore::run_threads`].
 pub struct NewThread {
-    /// Its id among those of its scope.
+    /// The id of the thread among the threads of its scope.
     pub id: ThreadId,
-    /// The size of its stack in bytes, if the program chose one.
+    /// If the program chose the size of the thread's stack, this size in bytes.
     pub stack_bytes: Option<usize>,
-    /// What it runs.
+    /// The closure that the thread runs.
     pub body: Box<dyn FnOnce()>,
 }
 
 /// Starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread. It runs for the first time when the caller waits or yields.
+    /// Starts a thread. When the caller waits or yields, the thread runs for the first time.
     ///
-    /// If its body panics, the panic is resumed at the end of its scope.
+    /// If the body of the thread panics, the panic is resumed at the end of the thread's scope.
     fn start(&self, thread: NewThread);
 }

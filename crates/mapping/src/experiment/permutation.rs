@@ -1,4 +1,4 @@
-//! Mappings of tasks to SPEs, and all of them in the order of a dictionary.
+//! Mappings of tasks to SPEs. This file lists all mappings in the order of a dictionary.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use cellworks_machine::SpeId;
 /// The character for an SPE without a task, in a text with one character for each SPE.
 const IDLE: char = '-';
 
-/// Up to this many tasks each task is one digit.
+/// If there are at most this many tasks, each task is one digit.
 const DIGITS: usize = 10;
 
-/// A mapping: the task of each SPE. SPE 0 always has task 0, because tasks that are all alike in
-/// their pattern have neighbours at the same distances again if each task takes the place of the
-/// next one.
+/// A mapping gives the task of each SPE. SPE 0 always has task 0. Other tasks on SPE 0 need no
+/// mappings of their own if all tasks are alike in their pattern. If each task then takes the place
+/// of the next one, the tasks have neighbours at the same distances again.
 ///
-/// As text it is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task is `-`.
-/// Where there are more than 10 tasks, blanks stand between them.
+/// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
+/// is `-`. If there are more than 10 tasks, blanks stand between them.
 ///
 /// ```
 /// use cellworks_mapping::experiment::Mapping;
@@ -28,7 +28,7 @@ const DIGITS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     tasks: usize,
-    /// The task of each SPE; `tasks` if it has none.
+    /// The task of each SPE. If an SPE has no task, its entry is `tasks`.
     of_spe: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ pub struct MappingError {
 }
 
 impl Mapping {
-    /// Task 0 on SPE 0, task 1 on SPE 1 and so on; the SPEs after them have none.
+    /// Maps task 0 to SPE 0, task 1 to SPE 1 and so on. The SPEs after these have no task.
     ///
     /// # Panics
     ///
@@ -57,26 +57,26 @@ impl Mapping {
         }
     }
 
-    /// All mappings, in the order of a dictionary in which an SPE without a task comes last. There
-    /// are [`count`](Self::count) of them.
+    /// Returns all mappings, in the order of a dictionary in which an SPE without a task comes
+    /// last. The number of mappings is [`count`](Self::count).
     ///
     /// # Panics
     ///
-    /// As [`identity`](Self::identity), which is the first.
+    /// As [`identity`](Self::identity), which is the first mapping.
     pub fn all(tasks: usize, spes: usize) -> impl Iterator<Item = Self> {
         let first = Self::identity(tasks, spes);
         std::iter::successors(Some(first), Self::next)
     }
 
-    /// How many mappings there are; `None` if more than a `u64` holds.
+    /// Returns how many mappings there are. If a `u64` cannot hold the number, returns `None`.
     pub fn count(tasks: usize, spes: usize) -> Option<u64> {
-        // Task 0 has its SPE, and each task after it one that is left.
+        // Task 0 has SPE 0. Each task after task 0 has one of the SPEs that are left.
         (1..tasks).try_fold(1_u64, |count, placed| {
             count.checked_mul(spes.saturating_sub(placed) as u64)
         })
     }
 
-    /// A random mapping. All mappings are equally likely.
+    /// Returns a random mapping. All mappings are equally likely.
     ///
     /// # Panics
     ///
@@ -91,8 +91,8 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// What is wrong with it: a task that is there twice, that is missing or unknown, another task
-    /// than 0 on SPE 0, or more or fewer SPEs than there are.
+    /// The error says what is wrong with the text: a task is named twice, a task is missing or
+    /// unknown, SPE 0 has another task than 0, or the text names more or fewer SPEs than there are.
     pub fn parse(text: &str, tasks: usize, spes: usize) -> Result<Self, MappingError> {
         let text = text.trim();
         let bare = text
@@ -145,8 +145,8 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // No task is there twice. So a task is missing only if more SPEs have no task than the
-        // numbers of SPEs and tasks allow.
+        // At this point each task is on at most one SPE. So if fewer SPEs have a task than there
+        // are tasks, a task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));
@@ -154,17 +154,17 @@ impl Mapping {
         Ok(Self { tasks, of_spe })
     }
 
-    /// How many tasks there are.
+    /// Returns how many tasks there are.
     pub fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// How many SPEs they are mapped to.
+    /// Returns to how many SPEs the tasks are mapped.
     pub fn spes(&self) -> usize {
         self.of_spe.len()
     }
 
-    /// The SPE of task 0, of task 1 and so on.
+    /// Returns the SPE of task 0, of task 1 and so on.
     pub fn spe_of_each_task(&self) -> Vec<SpeId> {
         let mut spes = vec![SpeId::new(0); self.tasks];
         for (spe, task) in self.of_spe.iter().enumerate() {
@@ -175,10 +175,10 @@ impl Mapping {
         spes
     }
 
-    /// The next one in the order of a dictionary.
+    /// Returns the next mapping in the order of a dictionary.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail has no successor; what stands before it becomes the next
-        // larger one.
+        // The longest descending tail has no successor. So the element before this tail becomes the
+        // next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

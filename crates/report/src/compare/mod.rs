@@ -182,8 +182,9 @@ impl Comparison {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with those of A, each with its name. A value is the median of those
-    /// of the runs, and its interval covers the values of all runs and their intervals.
+    /// Compares the runs of B with those of A, each run with its name. The value of a side is the
+    /// median of the values of its runs. The interval of a side covers the values of all its runs
+    /// and their intervals.
     ///
     /// # Errors
     ///
@@ -285,9 +286,9 @@ impl Comparison {
         })
     }
 
-    /// The ratios that have a slower side, with how many times as slow B is. These are the
-    /// measurements, matrices and results of programs that are times, cycles or rates. A finding
-    /// follows from measurements, and is not among them.
+    /// Returns the ratios that have a slower side, each with how many times as slow B is. These
+    /// ratios are of measurements, matrices and results of programs that are times, cycles or
+    /// rates. A finding follows from measurements, so findings are not among these ratios.
     pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let judged = self
             .results
@@ -296,8 +297,9 @@ impl Comparison {
         judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 
-    /// Those of [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as long
-    /// as A, or does less than A divided by that. If intervals are known, they must not overlap.
+    /// Returns those [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as
+    /// long as A, or does less than A divided by `1 + share`. If the intervals of both sides are
+    /// known, a slowdown counts only if the intervals do not overlap.
     pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
         let is_certain =
             |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
@@ -310,7 +312,7 @@ fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
     runs.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// The name of a side, which has one run or more.
+/// Returns the name of a side, which has one run or more.
 fn name_of(runs: &[(&str, &Measured)]) -> String {
     match runs {
         [(name, _)] => (*name).to_owned(),
@@ -319,12 +321,13 @@ fn name_of(runs: &[(&str, &Measured)]) -> String {
 }
 
 impl Ratio {
-    /// Name and circumstances in one line, such as `mailbox (cell=0, spes=1)`.
+    /// Returns name and circumstances in one line, such as `mailbox (cell=0, spes=1)`.
     pub fn describe(&self) -> String {
         described(self.kind, &self.name, &self.parameters)
     }
 
-    /// How many times as slow B is; `None` if its unit does not determine which side is slower.
+    /// Returns how many times as slow B is. If the unit does not determine which side is slower,
+    /// returns `None`.
     fn slowdown(&self) -> Option<f64> {
         let slowdown = match is_a_rate(&self.value_unit)? {
             true => 1.0 / self.value,
@@ -333,7 +336,7 @@ impl Ratio {
         Some(slowdown)
     }
 
-    /// B divided by A; `None` unless both are above 0.
+    /// Divides B by A. If A or B is not above 0, returns `None`.
     fn of(a: &Compare, b: &Compare) -> Option<Self> {
         let quotient = |b: f64, a: f64| {
             let ratio = b / a;
@@ -363,8 +366,8 @@ impl Ratio {
     }
 }
 
-/// Whether more of this unit is better, as for a rate, or worse, as for a time; `None` if that is
-/// not known.
+/// Returns whether more of this unit is better, as for a rate, or worse, as for a time. If this is
+/// not known, returns `None`.
 fn is_a_rate(unit: &str) -> Option<bool> {
     match unit {
         "ns" | "us" | "s" | "cycles" => Some(false),
@@ -410,7 +413,8 @@ impl Summary {
     }
 }
 
-/// Possible explanations of differences between numbers: of A and B, and of the runs of one side.
+/// Returns possible explanations of differences between the numbers of A and B, and between the
+/// runs of one side.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
@@ -430,7 +434,7 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     notes
 }
 
-/// A sentence if two runs on one computer were taken in different states of it.
+/// Returns a sentence if two runs on one computer were taken in different states of the computer.
 fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
         return None;
@@ -468,7 +472,7 @@ fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     })
 }
 
-/// The differences between the circumstances of two runs.
+/// Returns the differences between the circumstances of two runs.
 fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
@@ -524,7 +528,7 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     notes
 }
 
-/// The reasons to doubt the numbers of a run.
+/// Returns the reasons to doubt the numbers of a run.
 fn doubts(envelope: &Envelope, name: &str) -> Vec<String> {
     let mut doubts = Vec::new();
     if envelope.environment.build == "debug" && is_real(envelope) {

@@ -1,12 +1,13 @@
-//! Decides which measurements make a curve: those that differ in one quantity only.
+//! This file decides which measurements make a curve. The measurements of a curve differ in one
+//! quantity only.
 //!
 //! For each function and each quantity that a curve can be drawn against, measurements that agree
 //! in all other parameters are a line. The names of the lines of a chart are the parameters in
 //! which the lines differ.
 //!
-//! A chart has no more lines than there are styles. If there are more, the chart is divided by the
-//! values of a parameter in which lines differ. Each value gets a chart with the same axes, and the
-//! title of the chart has what its lines have in common:
+//! A chart has no more lines than there are styles. If there are more lines, the chart is divided
+//! by the values of a parameter in which lines differ. Each value gets a chart with the same axes.
+//! The title of each chart has what the lines of the chart have in common:
 //!
 //! ```text
 //!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
@@ -24,9 +25,10 @@ use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
 use crate::Report;
 use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
-/// Fewer points than this do not make a curve.
+/// The fewest points that make a curve.
 const POINTS_MIN: usize = 3;
-/// From this ratio of the slowest to the fastest on, times are drawn by their logarithm.
+/// If the ratio of the slowest to the fastest time is at least this, times are drawn by their
+/// logarithm.
 const WIDE_RATIO: f64 = 10.0;
 
 /// The quantity that a curve is drawn against.
@@ -45,10 +47,11 @@ pub(super) struct Curves {
     charts: Vec<Chart>,
 }
 
-/// Measurements that differ in one quantity, sorted by it.
+/// Measurements that differ in one quantity, sorted by this quantity.
 #[derive(Clone)]
 struct Line<'a> {
-    /// What they have in common: all parameters but the quantity and those that depend on it.
+    /// What the measurements have in common: all parameters but the quantity and those that depend
+    /// on the quantity.
     common: Common,
     points: Vec<(usize, &'a Measurement)>,
 }
@@ -79,7 +82,7 @@ pub(super) fn of(report: &Report) -> Vec<Curves> {
     curves.filter(|curves| !curves.charts.is_empty()).collect()
 }
 
-/// The curves as figures; `None` if there are none.
+/// Returns the curves as figures. If there are no curves, returns `None`.
 pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
     if curves.is_empty() {
         return None;
@@ -111,9 +114,10 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // Sizes and numbers of SPEs at the same time would need a surface. With two SPEs there is
-        // no third point. The function that is measured with numbers of SPEs in between is drawn in
-        // any case.
+        // A chart of sizes and numbers of SPEs at the same time would need a surface. So numbers of
+        // SPEs are drawn only if sizes are not. `fetchadd`, which is measured with numbers of SPEs
+        // in between, is drawn in any case. On a machine with two SPEs its lines have no third
+        // point, so two points are enough.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -133,7 +137,7 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
     charts
 }
 
-/// The lines of at least `points_min` points.
+/// Returns the lines of at least `points_min` points.
 fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for measurement in measured.iter().copied() {
@@ -358,24 +362,25 @@ fn charts_of(
 /// Lines of one chart.
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The first and the last name, if the lines of the group have no circumstance in common.
+    /// If the lines of the group have no circumstance in common: the names of the first and the
+    /// last line.
     range: Option<[String; 2]>,
 }
 
-/// All lines, in groups of at most [`STYLES`].
+/// Divides all lines into groups of at most [`STYLES`].
 fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     if lines.len() <= STYLES {
         return vec![Group { lines, range: None }];
     }
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // A chart is to show the effect of the number of SPEs, so lines are not divided by it.
+    // A chart is to show the effect of the number of SPEs, so lines are not divided by this number.
     let aspects = (0..all[0].len()).filter(|at| *at != SPES);
     let Some((at, values)) = aspects
         .map(|at| (at, values(&all, at)))
         .find(|(_, values)| values.len() > 1)
     else {
         let names = names(&lines);
-        // Charts with about the same number of lines.
+        // All charts have about the same number of lines.
         let each = lines.len().div_ceil(lines.len().div_ceil(STYLES));
         let groups = lines.chunks(each).zip(names.chunks(each));
         return groups
@@ -394,7 +399,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     values.iter().map(with).flat_map(readable).collect()
 }
 
-/// The values of an aspect that have a meaning, in the order of the lines.
+/// Returns the values of an aspect that have a meaning, in the order of the lines.
 fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
@@ -406,8 +411,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// The aspects that these lines have in common, of those in which `all` lines differ; empty if
-    /// these are all lines.
+    /// Returns the aspects that the lines of this group have in common, of those aspects in which
+    /// `all` lines differ. If the group has all lines, the text is empty.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -433,12 +438,12 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
     text
 }
 
-/// The differences between the lines. If that left a line without a name, the name has all aspects
-/// of the line.
+/// Names each line by the aspects in which the lines differ. If a line would then have no name, its
+/// name has all aspects of the line.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // An aspect that has no meaning for some lines is left out of all names, if the names still
-    // differ.
+    // If an aspect has one value for some lines and no meaning for the others, the brief names
+    // leave this aspect out. The brief names are used only if all brief names differ.
     let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
@@ -449,7 +454,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// The aspects of each line whose values make `matter` true; all aspects if a line would have none.
+/// Names each line by the aspects whose values make `matter` true. If a line has none of these
+/// aspects, its name has all aspects of the line.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();
@@ -471,7 +477,7 @@ const SPES: usize = 1;
 /// The number of aspects before those of settings.
 const BEFORE_SETTINGS: usize = 4;
 
-/// The circumstances in words. An aspect without a meaning is empty.
+/// Returns the circumstances in words. An aspect without a meaning is empty.
 fn aspects(common: &Common) -> Vec<String> {
     let p = &common.parameters;
     let spes = match (p.spes, p.between) {
@@ -502,7 +508,8 @@ fn aspects(common: &Common) -> Vec<String> {
     aspects
 }
 
-/// A number, with its unit if it has one, without zeros behind the point.
+/// Returns a number without zeros behind the point. If the number has a unit, the text keeps the
+/// unit.
 pub(crate) fn short(text: &str) -> String {
     let (number, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
     if !number.contains('.') {

@@ -1,5 +1,6 @@
-//! What carries commands and data between the elements of a machine, and the memory at its ends.
-//! The fabric has no programs and moves no bytes: it computes when each transaction is complete.
+//! The fabric carries commands and data between the elements of a machine, and has the memory at
+//! its ends. The fabric has no programs and moves no bytes: it computes when each transaction is
+//! complete.
 //!
 //! ```text
 //!   begin(transaction) ─► command bus ─► snoop, link ─► source has the data ─► interconnect ─► sink ─► Token
@@ -10,11 +11,13 @@
 //! # Commands
 //!
 //! A transaction begins with a command, which waits for a slot of its Cell's command bus. One
-//! *phase* later every unit of the Cell has seen the command, and their combined response is known.
-//! The target starts when it has seen the command; it does not wait for the response.
+//! *phase* later every unit of the Cell has seen the command, and the combined response of the
+//! units is known. When the target has seen the command, the target starts, and does not wait for
+//! the response.
 //!
-//! Commands to main memory are coherent. If there are two Cells, both snoop them. Then data for the
-//! requester waits for the response of both Cells, from whichever Cell the data comes:
+//! Commands to main memory are coherent. If there are two Cells, the units of both Cells snoop
+//! every coherent command. Then data for the requester waits for the responses of both Cells, even
+//! if the data comes from the requester's own Cell:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                         ┌─► combined response:
@@ -23,15 +26,16 @@
 //!                                             └──phase──► its response ──link──┘
 //! ```
 //!
-//! Data that is written to the memory of the other Cell leaves when the requester's own Cell has
-//! seen the command. The command takes the response of that Cell along, so the other Cell is the
-//! first to have both responses. The controller's answer comes back over the link.
+//! When the requester's own Cell has seen the command, data that is written to the memory of the
+//! other Cell leaves. The command goes to the other Cell over the link, and brings the response of
+//! the requester's Cell with it. So the other Cell has both responses before the requester's Cell
+//! has both. The answer of the memory controller comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
-//! Requests to a local store or a register in the other Cell go through the interfaces at the ends
-//! of the link. The far interface issues them again as its own commands. A read is a command one
-//! way and data the other. A write is a request, a response, and then the data:
+//! Requests to a local store or a register in the other Cell go through two interfaces, one at each
+//! end of the link. The far interface issues the requests again as its own commands. A read takes a
+//! command one way and data the other way. A write takes a request, a response, and then the data:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──► source ──rings──► interface keeps the data
@@ -40,21 +44,24 @@
 //!   target's Cell                                                     └─► slot ──phase──┘   ──► rings ──► sink
 //! ```
 //!
-//! The near interface takes the data off its own interconnect at once, so that nothing there waits
-//! for the other Cell. It keeps a copy until the far interface has placed the command on its bus
-//! and has answered that the command was not refused. Only then may the far interface pass the data
-//! on. The two interfaces exchange the response and its acknowledgement themselves, without the
-//! interconnects behind them. Together these two take as long as anything else takes one way. So a
-//! read and a write are slower than within a Cell by the same time: the link twice, a phase, and a
-//! second way over an interconnect, which is 217 ns on the QS20. No source describes this protocol.
-//! It is the simplest that agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) a
-//! message, and 220 ns for each access of the PPE (CellStats, tables 1 and 2).
+//! The near interface takes the data off its own interconnect at once, so that nothing on this
+//! interconnect waits for the other Cell. The near interface keeps a copy of the data until the far
+//! interface has placed the command on its bus and has answered that the command was not refused.
+//! This answer is the response. Then the near interface acknowledges the response, and only then
+//! may the far interface pass the data on. The two interfaces exchange the response and the
+//! acknowledgement without the interconnects behind them. The response and the acknowledgement
+//! together take as long over the link as any other message takes in one direction. So between two
+//! Cells a read and a write take longer than within a Cell by the same time. This time is 217 ns on
+//! the QS20, and has three parts: the link is crossed twice, a second Cell takes a phase to see the
+//! command, and the data goes over a second interconnect. No source describes this protocol. This
+//! protocol is the simplest one that agrees with the measurements: 216 ns (mailbox) and 230 ns
+//! (signal) a message, and 220 ns for each access of the PPE (CellStats, tables 1 and 2).
 //!
 //! # Data
 //!
 //! The time of data that a requester reads from memory comes from [`memory`]. A write to memory is
-//! complete when the controller has accepted it and has answered. Everything else takes the time of
-//! the local store or register at each end; a PPE adds no time here.
+//! complete when the controller has accepted the write and has answered. Every other transaction
+//! takes the time of the local store or register at each end. A PPE adds no time here.
 
 mod command;
 mod crossbar;
@@ -85,12 +92,13 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction or of a unit. It is the upper part of an event's index.
+/// A step of a transaction or of a unit. The number of the step is the upper part of an event's
+/// index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
     /// The arbiter of a Cell's rings may have something to grant. The index is that of the Cell.
-    /// This step and the next are wake-ups; the others belong to a transaction.
+    /// This step and [`Step::Schedule`] wake a unit. The other steps belong to a transaction.
     Arbitrate,
     /// A memory module may have something to start. The index is that of the module.
     Schedule,
@@ -98,7 +106,7 @@ enum Step {
     Reflected,
     /// The command arrives in the other Cell.
     Crossed,
-    /// The combined response of the other Cell alone is known there.
+    /// The combined response of the other Cell alone is known in that Cell.
     Snooped,
     /// The combined response arrives in the requester's Cell.
     Responded,
@@ -128,8 +136,9 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The bits of an event's index that remain for the transaction, of 19. They number more
-    /// transactions than the MFCs of a thousand SPEs have under way.
+    /// The bits of an event's index that hold the number of the transaction. The index has 19 bits
+    /// in all, and the step takes the others. With this number of bits, there are more numbers than
+    /// the MFCs of a thousand SPEs have transactions under way.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -145,7 +154,7 @@ impl Step {
     }
 }
 
-/// Where an element is: its Cell, and its number there.
+/// Where an element is: its Cell, and its number in this Cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Port {
     cell: u16,
@@ -158,7 +167,8 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction: whether the combined response is known where data waits for it.
+    /// For a coherent transaction: whether the combined response is known at the place where data
+    /// waits for this response.
     responded: bool,
     /// For a coherent transaction: the time at which data began to wait for the combined response.
     data_at: Option<Moment>,
@@ -167,7 +177,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// Where data comes from, and where it goes.
+    /// Returns where data comes from, and where it goes.
     fn ends(&self) -> (Port, Port) {
         match self.transaction.access {
             Access::Write => (self.requester, self.target),
@@ -200,8 +210,8 @@ impl Ends {
         }
     }
 
-    /// From the request for data to its first byte at the bus. For memory the controller computes
-    /// it.
+    /// Returns the time from the request for data to its first byte at the bus. For memory the
+    /// controller computes this time.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -211,7 +221,7 @@ impl Ends {
         }
     }
 
-    /// From the last byte off the bus until the transaction is complete.
+    /// Returns the time from the last byte off the bus until the transaction is complete.
     fn sink(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, Place::Memory { .. }, _) => Femtoseconds::ZERO,
@@ -227,12 +237,12 @@ impl Ends {
 pub(crate) struct Fabric {
     command: CommandBus,
     link: Option<Link>,
-    /// By Cell.
+    /// The networks, one for each Cell.
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The port of everything: PPEs by Cell, SPEs by id, modules, and the interfaces of the link by
-    /// Cell.
+    /// The ports of all elements. PPEs and the interfaces of the link are in the order of the
+    /// Cells, SPEs are in the order of their ids, and modules in the order of their numbers.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -240,17 +250,17 @@ pub(crate) struct Fabric {
     under_way: Vec<UnderWay>,
     /// Unused entries of `under_way`.
     unused: Vec<u32>,
-    /// Kept to save its allocation.
+    /// The list is kept so that it need not be allocated again.
     outcomes: Vec<Outcome>,
 }
 
 impl Fabric {
-    /// An idle fabric.
+    /// Makes an idle fabric.
     ///
     /// # Panics
     ///
     /// If the description does not pass the checks of loading: an element of the rings is missing,
-    /// there are more than two Cells, or two Cells without a link.
+    /// there are more than two Cells, or there are two Cells without a link.
     pub fn new(description: &Description) -> Self {
         let cells = 0..description.cells.len();
         let port = |cell: usize, element| Port {
@@ -266,7 +276,8 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
-        // As many as the MFCs have under way, so that a long run seldom has to allocate.
+        // There is room for as many transactions as the MFCs have under way, so that a long run
+        // seldom has to allocate.
         let spe_count = description.spes().count();
         let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
         let link = Link::new(description);
@@ -292,8 +303,9 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. It is complete when [`handle`](Self::handle) returns its token: then
-    /// data that is read has arrived, and data that is written is in its place.
+    /// Begins a transaction. When [`handle`](Self::handle) returns the token of the transaction,
+    /// the transaction is complete. Then data that is read has arrived, and data that is written is
+    /// in its place.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -308,8 +320,8 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // From here on the way of the data needs no more commands, so its time is computed
-            // ahead.
+            // From here on the way of the data needs no more commands, so the time of this way is
+            // computed ahead.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -375,9 +387,9 @@ impl Fabric {
         }
     }
 
-    /// How long a word takes from one node to a register of another one, from its command on, where
-    /// words meet no other packets: on a crossbar and a measured matrix. `None` where a word takes
-    /// a transaction.
+    /// Returns how long a word takes from its command at one node to a register of another node. On
+    /// a crossbar and a measured matrix, words meet no other packets, so this time is known. Where
+    /// a word takes a transaction, returns `None`.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -386,7 +398,7 @@ impl Fabric {
         Some(self.command.phase + network + ends)
     }
 
-    /// What the rings, memory modules and links have carried so far.
+    /// Returns what the rings, memory modules and links have carried so far.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         let networks = self.networks.iter().enumerate();
         let modules = self.modules.iter().enumerate();
@@ -431,7 +443,7 @@ impl Fabric {
         self.link.as_mut().expect("two Cells have a link")
     }
 
-    /// The Cell that is not the requester's.
+    /// Returns the Cell that is not the requester's.
     fn other_cell(&self, id: usize) -> usize {
         1 - usize::from(self.under_way[id].requester.cell)
     }
@@ -440,8 +452,8 @@ impl Fabric {
         push(time, step.index(id), queue);
     }
 
-    /// The units of the requester's Cell have seen a command. The command is coherent, or that of a
-    /// read from the other Cell.
+    /// Called when the units of the requester's Cell have seen a command. The command is coherent,
+    /// or belongs to a read from the other Cell.
     fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
@@ -466,7 +478,8 @@ impl Fabric {
         }
     }
 
-    /// The command of a read arrives in the target's Cell, which is not the requester's.
+    /// Called when the command of a read arrives in the target's Cell, which is not the
+    /// requester's.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
@@ -479,7 +492,7 @@ impl Fabric {
         self.leave_source(ready, id, queue);
     }
 
-    /// The target of a coherent read has seen the command.
+    /// Called when the target of a coherent read has seen the command.
     fn start_source(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let transaction = self.under_way[id].transaction;
         match (transaction.place, transaction.target) {
@@ -529,8 +542,9 @@ impl Fabric {
         }
     }
 
-    /// The source of a coherent read will have the data at `ready_at`. In the requester's Cell the
-    /// data leaves only after the combined response; in the other Cell it leaves at once.
+    /// Called when the time is known at which the source of a coherent read will have the data,
+    /// which is `ready_at`. If the source is in the requester's Cell, the data leaves only after
+    /// the combined response. If the source is in the other Cell, the data leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -540,7 +554,8 @@ impl Fabric {
         }
     }
 
-    /// The combined response is known in the requester's Cell.
+    /// Called when the combined response is known in the requester's Cell, or, for a write to the
+    /// memory of the other Cell, in the other Cell.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -569,8 +584,8 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement. Its time is part of that of the response: see the drawing
-                // above.
+                // This is the acknowledgement. Its time is part of the time of the response: see
+                // the drawing above.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);
@@ -578,7 +593,7 @@ impl Fabric {
         }
     }
 
-    /// Data has arrived from the link in the Cell of its sink.
+    /// Called when data has arrived from the link in the Cell of its sink.
     fn off_link(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         let coherent = entry.transaction.place.is_coherent();
@@ -595,7 +610,7 @@ impl Fabric {
         }
     }
 
-    /// Whether a transaction writes to the memory of the other Cell.
+    /// Returns whether a transaction writes to the memory of the other Cell.
     fn is_written_across(&self, id: usize) -> bool {
         let entry = &self.under_way[id];
         let transaction = &entry.transaction;

@@ -9,41 +9,45 @@
 //! ```
 //!
 //! A packet holds all segments of its way from its start until its last beat has arrived, so a
-//! transfer in progress keeps others from its way. It holds a port only while it passes that port.
-//! So the next packet of the same source finds the way still held, and goes over the other ring of
-//! the direction. Each segment of each ring has one number, the time from which it is free, so no
-//! event has to release it.
+//! transfer in progress keeps other packets from its way. A packet holds a port only while it
+//! passes that port. So the next packet of the same source finds the way still held, and goes over
+//! the other ring of the direction. Each segment of each ring has one number, the time from which
+//! it is free. So no event has to release a segment.
 //!
-//! The arbiter grants a packet when its way is free, the out-port of its source and the in-port of
-//! its sink will be free when the packet passes them, and its ring has not just started another
-//! packet. The memory controller goes first. Of all other elements, the one that sent least
-//! recently goes first. A packet goes the shorter way round. Of two ways of equal length, and of
-//! the rings of a direction, it takes the first on which it can start. Elements send their packets
-//! in the order in which the packets are ready.
+//! The arbiter grants a packet if three conditions hold. The way of the packet is free. The
+//! out-port of its source and the in-port of its sink will be free when the packet passes these
+//! ports. The ring of the packet has not just started another packet. The memory controller goes
+//! first. Of all other elements, the element that sent least recently goes first. A packet goes the
+//! shorter way round. Of two ways of equal length, and of the rings of a direction, the packet
+//! takes the first on which it can start. Elements send their packets in the order in which the
+//! packets are ready.
 //!
-//! Two kinds of packets would starve. A packet from far reaches a port later than one from a
-//! neighbour that starts at the same time. So the far packet can always start sooner after the
-//! packet before, and the neighbours would starve. And a packet that goes far needs more free
-//! segments at once than one that goes a short way, so it would starve, too. Therefore no sender
-//! may start that would delay the first packet of the memory controller, or of the other element
-//! whose turn it is, if that packet is ready and only waits for its way.
+//! By these rules alone, two kinds of packets would starve. A packet from far reaches a port later
+//! than a packet from a neighbour that starts at the same time. So the far packet can always start
+//! sooner after the packet before, and the packets of neighbours would starve. A packet that goes
+//! far needs more free segments at once than a packet that goes a short way. So packets that go far
+//! would starve, too. Therefore a packet may have to let other packets go before it: the first
+//! packet of the memory controller, and the first packet of the other element whose turn it is. If
+//! such a packet is ready and only waits for its way, no sender may start that would delay it.
 //!
-//! At most one wake-up of the arbiter is planned, for the earliest time at which it can grant
-//! anything.
+//! At most one wake-up of the arbiter is planned, for the earliest time at which the arbiter can
+//! grant a packet.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
-//! Micro, 2006; recalled) for the conditions of a grant, the priority and that the others take
-//! turns. How the arbiter keeps them from starving and which of the rings of a direction it takes
-//! is not published.
+//! Micro, 2006; recalled) for the conditions of a grant, the priority of the memory controller and
+//! the turns of the other elements. Two facts are not published: how the arbiter keeps these
+//! elements from starving, and which of the rings of a direction the arbiter takes.
 
 // Rejected: a segment that is free when a packet has left it. Then every pairing of eight SPEs
-// reaches the limit of its ports (best to worst 1.0 to 1.1, published 2.5; with the whole way
-// held 1.75), and one reader uses one ring, where the console's counters show two.
-// Rejected: the rings of a direction in turn, with each segment free when left. All packets
-// start 8 cycles apart, so it changes nothing.
-// Rejected: round robin among the elements alone. With skewed occupancy it starves the elements
-// that are far from a contended port: two of eight streams got half of what the others had.
+// reaches the limit of its ports, so the best pairing is 1.0 to 1.1 times as fast as the worst. The
+// published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, one reader then
+// uses one ring, where the console's counters show two.
+// Rejected: the rings of a direction in turn, with each segment free when a packet has left it. All
+// packets start 8 cycles apart, so taking turns changes nothing.
+// Rejected: round robin among the elements alone. With skewed occupancy, round robin starves the
+// elements that are far from a contended port: two of eight streams got half of what the others
+// had.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -60,18 +64,19 @@ pub(super) struct Rings {
     packet: Femtoseconds,
     hop: Femtoseconds,
     start_interval: Femtoseconds,
-    /// By ring; the rings that run clockwise come first.
+    /// The rings, of which the clockwise ones come first.
     rings: Vec<Ring>,
     clockwise: usize,
-    /// The allowed ways, the shorter one first, by `source * elements + sink`.
+    /// The allowed ways from a source to a sink, at the index `source * elements + sink`. The
+    /// shorter way comes first.
     ways: Vec<[Option<Way>; 2]>,
-    /// By element, in ring order.
+    /// The elements in ring order.
     elements: Vec<Element>,
-    /// By element: a time at or before the earliest at which its first packet could be granted;
-    /// [`Moment::NEVER`] if it has no packet.
+    /// For each element, a time at or before the earliest time at which the element's first packet
+    /// could be granted. If the element has no packet, this is [`Moment::NEVER`].
     next: Vec<Moment>,
-    /// By element: the number of its latest grant, counted over all elements; always 0 for the
-    /// memory controller.
+    /// For each element, the number of its latest grant, counted over all elements. For the memory
+    /// controller this is always 0.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
@@ -80,7 +85,7 @@ pub(super) struct Rings {
 
 #[derive(Debug)]
 struct Ring {
-    /// By segment; number n is between the elements n and n + 1.
+    /// The time from which each segment is free. Segment n is between the elements n and n + 1.
     free_at: Vec<Moment>,
     next_start: Moment,
     busy_until: Moment,
@@ -91,7 +96,7 @@ struct Ring {
 struct Element {
     out_free_at: Moment,
     in_free_at: Moment,
-    /// Sorted by the time at which they are ready.
+    /// The packets of the element, sorted by the time at which they are ready.
     packets: VecDeque<Packet>,
 }
 
@@ -101,7 +106,7 @@ struct Way {
     hops: usize,
 }
 
-/// The start of a packet: when, on which ring and which way.
+/// The start of a packet: the time, the ring and the way.
 #[derive(Clone, Copy)]
 struct Start {
     time: Moment,
@@ -110,7 +115,7 @@ struct Start {
 }
 
 impl Rings {
-    /// The idle rings of a Cell.
+    /// Makes the idle rings of a Cell.
     ///
     /// # Panics
     ///
@@ -168,8 +173,8 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that will be ready now or later. Returns when the arbiter must be woken,
-    /// unless an earlier call has returned that time already.
+    /// Takes a packet that will be ready now or later. Returns when the arbiter must be woken. If
+    /// an earlier call has already returned a time that is early enough, returns `None`.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -189,9 +194,9 @@ impl Rings {
         })
     }
 
-    /// Grants what can be granted now, and calls `arrive` with each packet and the time at which
-    /// its last byte arrives. Returns when the arbiter must be woken again, if there is more to do.
-    /// A wake-up that an earlier one has replaced does nothing.
+    /// Grants what can be granted now. For each granted packet, calls `arrive` with the packet and
+    /// the time at which its last byte arrives. If there is more to do, returns when the arbiter
+    /// must be woken again. If an earlier wake-up has replaced this wake-up, the call does nothing.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -213,7 +218,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// The elements on the way that a packet tries first, including both ends.
+    /// Returns the elements on the way that a packet tries first, including both ends.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
@@ -224,13 +229,13 @@ impl Rings {
         })
     }
 
-    /// What each ring carried.
+    /// Returns what each ring has carried.
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
     }
 
-    /// Of the elements that may send now, the one that has its turn.
+    /// Returns which of the elements that may send now has its turn.
     #[inline]
     fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
@@ -243,8 +248,9 @@ impl Rings {
         next
     }
 
-    /// The earliest time at which something can be granted. Times in `next` may have become too
-    /// early because of other grants. Those that matter here are put right.
+    /// Returns the earliest time at which a packet can be granted. Because of other grants, times
+    /// in `next` may have become too early. A time that is too early is put right here if it
+    /// matters for the result.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -265,14 +271,14 @@ impl Rings {
         }
     }
 
-    /// When the first packet of an element can start if no other packet starts.
+    /// Returns when the first packet of an element can start if no other packet starts.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// How the first packet of an element can start now, or when to try again.
+    /// Returns how the first packet of an element can start now, or else when to try again.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -292,15 +298,16 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The other element may itself have to let another one go before it.
+                // The other element may itself have to let a third element go before it.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// The elements that come before this one and whose packets are ready and wait for their way:
-    /// the memory controller, and the first of the others.
+    /// Returns the elements that come before this element and whose packets are ready and wait for
+    /// their way. The first one is the memory controller, and the second one is the first of the
+    /// other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -321,12 +328,12 @@ impl Rings {
         first
     }
 
-    /// Whether a start makes another start, which is not earlier, impossible.
+    /// Returns whether a start makes another start impossible. The other start is not earlier.
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
-        // How much later the head of the other packet passes a place, for the hops that each packet
-        // makes to that place.
+        // Returns how much later than this packet the head of the other packet passes a place.
+        // `hops` and `other_hops` are the hops that each packet makes to that place.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -347,9 +354,9 @@ impl Rings {
                 })
     }
 
-    /// The first start of an element's first packet from a time on; of several at the same time,
-    /// the one on the first ring. It is written out because an arbiter spends most of its time
-    /// here.
+    /// Returns the first start of an element's first packet from a time on. If several starts are
+    /// at the same time, the start on the first ring is returned. The search is written out because
+    /// an arbiter spends most of its time here.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -373,7 +380,8 @@ impl Rings {
         first.expect("a way from each element to each other")
     }
 
-    /// The first start of an element's first packet from a time on, on each ring that it may use.
+    /// Returns the first start of an element's first packet from a time on, for each ring that the
+    /// packet may use.
     #[inline]
     fn starts(&self, now: Moment, from: usize) -> impl Iterator<Item = Start> {
         let source = &self.elements[from];
@@ -392,8 +400,9 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element out of its queue, and takes all that is on its way for
-    /// the time in which it passes. Returns when its last byte arrives.
+    /// Takes the first packet of an element out of its queue. Takes all segments and ports on the
+    /// packet's way for the time in which the packet passes. Returns when the last byte of the
+    /// packet arrives.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -423,7 +432,7 @@ impl Rings {
         (passed, packet)
     }
 
-    /// The time from which every segment of a way is free.
+    /// Returns the time from which every segment of a way is free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
         let segments = segments(from, way, ring.free_at.len());
@@ -441,7 +450,7 @@ impl Rings {
     }
 }
 
-/// The number of an element of the rings.
+/// Returns the number of an element of the rings.
 ///
 /// # Panics
 ///
@@ -454,7 +463,7 @@ pub(super) fn element(description: &Parameters, name: &str) -> usize {
     found.unwrap_or_else(|| panic!("the rings have no element {name}"))
 }
 
-/// The segments of a way, from the source on.
+/// Returns the segments of a way, from the source on.
 #[inline]
 fn segments(from: usize, way: Way, count: usize) -> impl Iterator<Item = usize> {
     let mut element = from;
@@ -477,7 +486,7 @@ mod tests {
 
     const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
-    // Places in ring order.
+    // These are places in ring order.
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
@@ -496,8 +505,8 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets and returns the arrival of each. A packet is given by when it is ready, its
-    /// source and its target; times are in bus cycles.
+    /// Sends packets and returns the arrival of each packet. A packet is given by the time at which
+    /// it is ready, its source and its target. Times are in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -552,8 +561,9 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // The first packet holds segment 2 until it has arrived, whether it passes that segment
-        // first or last.
+        // In both cases the two packets go over segment 2, and the packet that starts first holds
+        // this segment until that packet has arrived. In the first case, segment 2 is the last one
+        // that this packet passes. In the second case, segment 2 is the first one.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -574,7 +584,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_element_go_over_the_rings_of_a_direction_in_turn() {
-        // The ports are free after 8 cycles, the way after 9.
+        // The ports are free after 8 cycles, and the way is free after 9 cycles.
         let mut rings = rings(2, 2);
         let packets: Vec<_> = (0..10).map(|_| (0, 1, 2)).collect();
         let starts: Vec<u64> = (0..10).map(|n| 8 * n + 9).collect();
@@ -589,9 +599,10 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // Its turn is before that of element 2, with which it shares segment 2. It waits for
-        // segment 1 until cycle 10, and element 2 waits for it. The others do not delay it and
-        // start meanwhile.
+        // The seventh packet has its turn before the packet of element 2, with which it shares
+        // segment 2. The seventh packet waits for segment 1 until cycle 10, and the packet of
+        // element 2 waits for the seventh packet. The other packets do not delay the seventh
+        // packet, and start meanwhile.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -610,12 +621,13 @@ mod tests {
 
     #[test]
     fn one_port_takes_one_packet_at_a_time() {
-        // Into element 3 from both sides: the in-port is taken from cycle 1 to cycle 9.
+        // Two packets go into element 3, one from each side. The in-port is taken from cycle 1 to
+        // 9.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
             [9, 8 + 9]
         );
-        // Out of element 2 to both sides.
+        // Two packets go out of element 2, one to each side.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 2, 1)]),
             [9, 8 + 9]
@@ -624,12 +636,13 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // Five hops clockwise share segments, and seven against it are too many.
+        // The ways of five hops clockwise share segments. The ways of seven hops against the clock
+        // are too long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
         );
-        // Six hops either way.
+        // There are six hops either way.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 6), (0, 1, 7)]),
             [14, 14]
@@ -665,7 +678,8 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both go over segment 2; the first packet reaches it after one hop.
+        // Both packets go over segment 2. The packet from element 1 reaches this segment after one
+        // hop.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");
@@ -673,8 +687,8 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each element sends against the order to its neighbour: one hop, or three. The rings
-        // cannot start all packets as often as the ports could send them.
+        // Each element sends against the order to its neighbour, which is one hop or three hops
+        // away. The rings cannot start all packets as often as the ports could send them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();
@@ -695,7 +709,7 @@ mod tests {
     #[test]
     fn a_ring_is_busy_while_at_least_one_packet_is_on_it() {
         let mut rings = rings(1, 1);
-        // Two packets that overlap, from cycle 0 to 12, and a single one for 9 cycles.
+        // Two packets overlap, from cycle 0 to 12. A single packet takes 9 cycles.
         arrivals(&mut rings, &[(0, 1, 2), (0, 3, 4), (100, 3, 4)]);
         let counters: Vec<_> = rings.resources(1).collect();
         assert_eq!(counters[0].name, "Cell 1, ring 0");

@@ -1,19 +1,21 @@
-//! Words that are on their way to a register.
+//! This file keeps the words that are on their way to a register.
 
 use cellworks_machine::ProblemStateRegister;
 
 use crate::index::ProcessorIndex;
 
-/// Words on their way to a register.
+/// The words that are on their way to a register. The list has a place for each word. The places of
+/// words that have arrived are a free list: `next_free` of a free place is the index of the next
+/// free place.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    /// The place of the next word. It is the place of a word that has arrived, whose `next_free`
-    /// has the place after that, or a new one at the end.
+    /// The first place of the free list, which the next word takes. If no place is free, this is
+    /// the number of places, and the next word gets a new place at the end.
     free: u32,
 }
 
-/// A word on its way.
+/// A word on its way, or a free place.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     from: u32,
@@ -49,7 +51,7 @@ impl Flights {
         index
     }
 
-    // A function by itself, so that the code for a message stays small.
+    // This is a function by itself, so that the code for a message stays small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {
@@ -62,14 +64,15 @@ impl Flights {
         });
     }
 
-    /// The processors that a word comes from and goes to.
+    /// Returns the processor that a word comes from and the processor that it goes to.
     #[inline]
     pub(super) fn ends(&self, index: u32) -> (ProcessorIndex, ProcessorIndex) {
         let Flight { from, to, .. } = self.flights[index as usize];
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Takes a word that has arrived: the processor, the register and the word.
+    /// Takes a word that has arrived out of its place. Returns the processor, the register and the
+    /// word.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

@@ -1,6 +1,6 @@
-//! `chase`: following pointers at random. It shows the latency of a load that misses, the sizes of
-//! the caches, and how many misses one core has under way. The paper does not have it, because a
-//! local store has no misses.
+//! `chase` follows pointers in random order. The result shows the latency of a load that misses,
+//! the sizes of the caches, and how many misses one core has under way. The paper of CellStats,
+//! which this crate follows, does not have this measurement, because a local store has no misses.
 //!
 //! ```text
 //!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
@@ -14,23 +14,25 @@
 //!              ●────►●────►●────►●                           and are followed in turn
 //! ```
 //!
-//! The order is random so that no prefetcher can predict it. It is one cycle so that a walk visits
-//! all nodes. An operation is a visit to a node. On a computer with pages of 4 KB, the time
+//! The order is random so that no prefetcher can predict it. The table is one cycle so that a walk
+//! visits all nodes. An operation is a visit to a node. On a computer with pages of 4 KB, the time
 //! includes misses of the translation buffers.
 //!
-//! On a machine whose SPEs copy data into a local store, the SPE stages each node. With several
-//! chains it begins to stage the next node of every chain before it waits for the first of them. On
-//! a machine where a view is the memory itself, the SPE reads the table by references. Staging
-//! there is a prefetch and a turn for other threads. These take 3 ns, which would hide the latency
-//! of the first cache (1 ns) and, with many chains, half of the misses under way.
+//! On a machine whose SPEs copy data into a local store, the SPE stages each node. If there are
+//! several chains, the SPE begins to stage the next node of every chain before it waits for the
+//! first of these nodes. On a machine where a view is the memory itself, the SPE does not stage
+//! nodes: it reads the table by references. On such a machine, to stage a node is to prefetch the
+//! node and to give other threads a turn. The prefetch and the turn take 3 ns together. So staging
+//! would hide the latency of the first cache, which is 1 ns. With many chains, staging would also
+//! hide half of the misses that are under way.
 //!
 //! Other SPEs can copy memory at the same time. Then the result is the latency of a busy memory.
-//! Where a view is the memory itself, each of these SPEs copies blocks of its own, which are larger
-//! than a cache. Where views are copies, no cache keeps the data from the memory: all these SPEs
-//! read one source, and each writes to a single tile again and again. Blocks for each of hundreds
-//! of SPEs would take gigabytes.
+//! Where a view is the memory itself, each of these other SPEs copies blocks of its own, which are
+//! larger than a cache. Where views are copies, no cache keeps the data from the memory. So all the
+//! other SPEs read one source, and each of them writes to a single tile again and again. Blocks for
+//! each of hundreds of SPEs would take gigabytes.
 
-// Rejected: staging each node of a pointer chase on the host. It costs 2 ns a node, twice the
+// Rejected: staging each node of a pointer chase on the host. Staging costs 2 ns a node, twice the
 // latency of a first-level cache. Where views are the memory itself, the table is read by
 // references.
 
@@ -54,11 +56,11 @@ use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::shuffle::shuffle;
 
-/// The nodes of each chain that an iteration visits. With this many, the start and end of an
-/// iteration take little of its time even if the nodes are in the first cache.
+/// The nodes of each chain that an iteration visits. With this number of nodes, the start and end
+/// of an iteration take little of its time even if the nodes are in the first cache.
 const STEPS: usize = 1_024;
 
-/// In the inbound mailbox of an SPE that loads the memory: it shall stop.
+/// If an SPE that loads the memory finds this word in its inbound mailbox, it shall stop.
 const STOP: u32 = 1;
 
 pub(super) fn measure<M: CellMachine>(
@@ -77,8 +79,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// Measures as [`measure`] does, with the table in a region that has room for it, and not in memory
-/// near the SPE.
+/// Measures as [`measure`] does. Here the table is in a region that has room for it, and not in
+/// memory near the SPE.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -126,8 +128,8 @@ fn with_table<M: CellMachine>(
     })
 }
 
-/// The program of an SPE that loads the memory. It copies until the PPE tells it to stop, from a
-/// shared source if there is one.
+/// The program of an SPE that loads the memory. The SPE copies until the PPE tells it to stop. If
+/// `source` is given, the SPE copies from this shared source.
 fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),
@@ -193,8 +195,8 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
     }
 }
 
-/// Like [`chase`], with a table that the PPE has made in a region. The chains begin at the nodes
-/// `starts`.
+/// Follows pointers as [`chase`] does, through a table that the PPE has made in a region. The
+/// chains begin at the nodes `starts`.
 fn chase_in<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -260,8 +262,8 @@ impl Chains {
         }
     }
 
-    /// An error if a chain is not at the place to which its steps lead. `places` are those at which
-    /// the chains are.
+    /// Returns an error if a chain is not at the place to which its steps lead. `places` are the
+    /// places at which the chains are.
     fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
         let Self { nodes, steps, .. } = self;
         for (start, found) in self.starts.iter().zip(places) {
@@ -277,18 +279,18 @@ impl Chains {
     }
 }
 
-/// The nodes in the order of the cycle, each with the node after it.
+/// Returns the nodes in the order of the cycle, each with the node after it.
 fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     let nexts = order.iter().cycle().skip(1);
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read by references. To follow a reference takes no arithmetic. To
-/// follow an index would add a fourth of the time of a load from the first cache.
+/// A node of a table that is read by references. Following a reference takes no arithmetic.
+/// Following an index would add a fourth of the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
-    /// `None` only until [`link`] has made the table.
+    /// The next node. This is `None` only until [`link`] has made the table.
     next: Cell<Option<&'t Link<'t>>>,
     /// The number of nodes that the cycle has before this one.
     place: Cell<usize>,
@@ -303,7 +305,7 @@ impl<'t> Link<'t> {
     }
 }
 
-/// Links the table to one cycle, and returns the nodes at which the chains begin.
+/// Links the nodes of the table to one cycle, and returns the nodes at which the chains begin.
 fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t Link<'t>> {
     for ((node, next), place) in steps(order).zip(0..) {
         table[node].next.set(Some(&table[next]));
@@ -422,12 +424,12 @@ impl<S: CellSpe> Work<S> for Staging {
     }
 }
 
-/// Walks through a table in a region by indices: with loads where a view is the memory itself, and
-/// with DMA elsewhere.
+/// Walks through a table in a region by indices. Where a view is the memory itself, this loads the
+/// nodes. Elsewhere, DMA brings the nodes.
 struct InRegion {
     table: Region,
-    /// The place in the local store into which DMA brings nodes, one node for each chain. `None`
-    /// where nodes are loaded.
+    /// The place in the local store into which DMA brings nodes, one node for each chain. Where
+    /// nodes are loaded, this is `None`.
     arriving: Option<LocalBuffer>,
     positions: Vec<usize>,
     chains: Chains,
@@ -440,7 +442,7 @@ impl InRegion {
 
     fn load(&mut self) {
         if let [only] = *self.positions {
-            // In a register, as in `Linked::walk`.
+            // The position is in a register, as in `Linked::walk`.
             self.positions[0] = (0..STEPS).fold(only, |node, _| self.next(node));
         } else {
             for _ in 0..STEPS {
@@ -490,7 +492,7 @@ impl<S: CellSpe> Work<S> for InRegion {
     }
 }
 
-/// The numbers below `count` in a random order, which is the same in each call.
+/// Returns the numbers below `count` in a random order, which is the same in each call.
 fn random_order(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     shuffle(&mut order);
@@ -513,7 +515,7 @@ mod tests {
             .windows(2)
             .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
             .count();
-        // In a random order about 32 of 10,000 neighbours are this near.
+        // In a random order, about 32 of 10,000 neighbours are at most 16 apart.
         assert!(near < 100, "{near}");
     }
 

@@ -1,4 +1,4 @@
-//! Which SPE reads which memory module, and the size of the block.
+//! The plan of a matrix: which SPE reads which memory module, and the size of the block.
 
 use std::collections::BTreeSet;
 
@@ -14,32 +14,34 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The size of a block that the user does not choose, in sizes of the last-level cache. So little
-/// of it is in the cache that the latency is that of memory within some per cent.
+/// The size of a block that the user does not choose, as a multiple of the size of the last-level
+/// cache. A block of this size has only a small part in the cache. So the measured latency differs
+/// from the latency of memory by some per cent only.
 const PER_CACHE: usize = 4;
 
-/// The size of a block if the size of the last-level cache is not known: larger than most caches.
+/// If the size of the last-level cache is not known, this is the size of a block. The block is
+/// larger than most caches.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// The size of a block on a machine without caches, where the size hardly changes the figures and a
-/// large block takes long.
+/// The size of a block on a machine without caches. On such a machine the size hardly changes the
+/// figures, and a large block takes long.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
-/// The largest block, because an SPE receives the size in 32 bits.
+/// The largest block. An SPE receives the size in 32 bits, so no block is larger.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
-/// One SPE of each place reads each memory module, one after the other; `P` is the plan of a
+/// One SPE of each place reads each memory module, one module after the other. `P` is the plan of a
 /// measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
-    /// The size of the pages of blocks, if it was given.
+    /// The size of the pages of blocks, if the request gives it.
     pub page_bytes: Option<usize>,
-    /// Where a block lies by its size, if that is known.
+    /// The storage in which a block of this size lies, if this is known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
-    /// Row by row.
+    /// The cells of the matrix, row by row.
     pub cells: Vec<MemoryCellTask<P>>,
 }
 
@@ -54,7 +56,8 @@ pub(crate) struct MemoryCellTask<P> {
 }
 
 impl<P> MemoryTask<P> {
-    /// `planned` makes the plan of a function for SPEs that are placed.
+    /// Plans all cells of the matrix. `planned` makes the plan of a function for SPEs that are
+    /// placed.
     pub(super) fn plan(
         request: &Request,
         topology: &Topology,
@@ -122,8 +125,9 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// The places that read: on a computer the memory modules with an SPE beside them, elsewhere the
-/// Cells, which may share a module. The first SPE of each place reads.
+/// Returns a row for each SPE that reads. On a computer, the first SPE beside each memory module
+/// reads, if the module has an SPE beside it. On a machine without caches, the first SPE of each
+/// Cell reads, because several Cells may share a module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -170,7 +174,7 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Where a block of this size lies if an SPE reads it again and again.
+/// Returns where a block of this size lies if an SPE reads the block again and again.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;
@@ -186,7 +190,8 @@ mod tests {
 
     const MB: usize = 1 << 20;
 
-    /// SPEs in these Cells, beside these of `modules` memory modules.
+    /// Makes a topology with `modules` memory modules and an SPE for each of `sites`. A site is the
+    /// SPE's Cell and the memory module beside the SPE.
     fn topology(sites: &[(u16, u16)], modules: u16) -> Topology {
         let cells = sites.iter().map(|(cell, _)| cell).max().unwrap() + 1;
         let of_cell = |cell| sites.iter().find(|(of, _)| *of == cell).unwrap().1;
@@ -208,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A request, and the SPEs that fulfil it.
+    /// A request, and the SPEs that fulfil the request.
     type Asked = (Request, Vec<SpeId>);
 
     fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {

@@ -1,12 +1,14 @@
-//! The context switch. There is a file for each implementation, all with the same operations.
+//! The context switch. Each implementation has a file, and all files have the same operations.
 //!
-//! - [`Context`]: the saved state of a suspended thread that takes no turns, one word.
-//! - [`prepare`](x86_64::prepare): a context that starts a function on a fresh stack.
+//! - [`Context`]: the saved state of a suspended thread, in one word. A thread that takes turns is
+//!   saved in a [`Frame`](x86_64::Frame) instead.
+//! - [`prepare`](x86_64::prepare): makes a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
-//! - [`Frame`](x86_64::Frame): where a suspended thread goes on, outside of its stack.
-//! - [`turn`](x86_64::turn): a switch from one frame to another, which touches no stack.
+//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. The frame
+//!   does not lie on the thread's stack.
+//! - [`turn`](x86_64::turn): switches from one frame to another, and touches no stack.
 //!   [`switch_to_frame`](x86_64::switch_to_frame) saves a context and continues a frame.
-//! - [`prefetch`](x86_64::prefetch): a hint that a context will be continued soon.
+//! - [`prefetch`](x86_64::prefetch): gives a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;
