@@ -38,8 +38,8 @@ use crate::{
 
 /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
 ///
-/// The result is compared with brute force. Speed-ups are over one SPE with one thread, if that
-/// runs too. The paper has 50k points.
+/// The result is compared with brute force. If the program also runs on one SPE with one thread,
+/// the results contain the speed-ups over that run. The paper has 50k points.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knn {

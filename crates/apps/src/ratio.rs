@@ -28,7 +28,8 @@ use crate::{
 /// figure 9.
 ///
 /// The operations of a step are shared by all processes, and then each gives 16 bytes to the next.
-/// Speed-ups are over one SPE with one thread, if that runs too.
+/// If the program also runs on one SPE with one thread, the results contain the speed-ups over that
+/// run.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {

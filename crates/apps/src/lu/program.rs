@@ -21,8 +21,8 @@ use crate::{
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
 /// in the paper. Elsewhere it updates a column of tiles of 64 x 64 in double precision, and gives
 /// some of the tiles to a worker that has nothing to do. --dicing makes no difference. The product
-/// of the factors is compared with the matrix. Speed-ups are over one worker, if that runs too. The
-/// paper has matrices of 1k to 4k.
+/// of the factors is compared with the matrix. If the program also runs with one worker, the
+/// results contain the speed-ups over one worker. The paper has matrices of 1k to 4k.
 ///
 /// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
 /// evenly, and the run time of all follows from theirs. Then the results have `steps_simulated`,

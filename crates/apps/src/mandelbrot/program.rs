@@ -19,7 +19,8 @@ use crate::{
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
 /// The counts of all pixels are compared with those that are found row by row, without tasks.
-/// Speed-ups are over one worker, if that runs too. The paper has 1,000 frames.
+/// If the program also runs with one worker, the results contain the speed-ups over one worker. The
+/// paper has 1,000 frames.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mandelbrot {

@@ -152,8 +152,8 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time or a rate of B differs from that of A by more than their intervals. If these are
-/// of one run each, this is about two runs, and not yet about two machines.
+/// Whether a time or a rate of B differs from that of A by more than their intervals. If each
+/// side has one run, the verdict compares two runs, and not yet two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

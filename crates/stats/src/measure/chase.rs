@@ -22,7 +22,7 @@
 //! several chains, the SPE begins to stage the next node of every chain before it waits for the
 //! first of these nodes. On a machine where a view is the memory itself, the SPE does not stage
 //! nodes: it reads the table by references. On such a machine, to stage a node is to prefetch the
-//! node and to give other threads a turn. The prefetch and the turn take 3 ns together. So staging
+//! node and to give other threads a turn. The prefetch and the turn take 2 to 3 ns. So staging
 //! would hide the latency of the first cache, which is 1 ns. With many chains, staging would also
 //! hide half of the misses that are under way.
 //!
@@ -31,10 +31,6 @@
 //! larger than a cache. Where views are copies, no cache keeps the data from the memory. So all the
 //! other SPEs read one source, and each of them writes to a single tile again and again. Blocks for
 //! each of hundreds of SPEs would take gigabytes.
-
-// Rejected: staging each node of a pointer chase on the host. Staging costs 2 ns a node, twice the
-// latency of a first-level cache. Where views are the memory itself, the table is read by
-// references.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
