@@ -446,9 +446,15 @@ pub(crate) fn refuse_standard_input_twice<'p>(
 
 /// A parser for CPUs in Linux's notation.
 fn cpus(text: &str) -> Result<Cpus, String> {
-    let cpus = cellworks_host::parse_cpus(text).filter(|cpus| !cpus.is_empty());
-    cpus.map(Cpus)
+    number_list(text)
+        .map(Cpus)
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
+}
+
+/// The numbers of a list that may have ranges, such as 2,5 or 0-3. `None` if it is malformed or
+/// empty.
+pub(crate) fn number_list(text: &str) -> Option<BTreeSet<u32>> {
+    cellworks_host::parse_cpus(text).filter(|numbers| !numbers.is_empty())
 }
 
 /// A parser for the seed of random choices.

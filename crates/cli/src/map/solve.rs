@@ -1,5 +1,6 @@
 //! `cellworks map solve`: searches for a placement with a low cost.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,9 @@ use super::binding::to_report;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, parameters};
-use crate::args::{OutputArgs, input, kept, refuse_standard_input_twice, seed, such_as};
+use crate::args::{
+    OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
+};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
@@ -109,15 +112,14 @@ pub(crate) struct SolveArgs {
     )]
     pub fix: Vec<(Task, Place)>,
 
-    /// Places that stay empty, such as 0,5
+    /// Places that stay empty, such as 0,5 or 96-191
     #[arg(
         long,
         value_name = "PLACES",
-        value_delimiter = ',',
         value_parser = forbidden,
         allow_negative_numbers = true
     )]
-    pub forbid: Vec<usize>,
+    pub forbid: Vec<Forbidden>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -130,6 +132,18 @@ pub(crate) struct SolveArgs {
     /// each in turn. The fastest placement is kept. The standard output of the command is dropped
     #[arg(last = true)]
     pub command: Vec<OsString>,
+}
+
+/// Places that stay empty.
+#[derive(Clone)]
+pub(crate) struct Forbidden(BTreeSet<u32>);
+
+impl SolveArgs {
+    /// All places that stay empty, in ascending order.
+    fn forbidden(&self) -> BTreeSet<usize> {
+        let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
+        places.map(|place| *place as usize).collect()
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -147,10 +161,9 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
     Ok((Task(task), Place(place)))
 }
 
-fn forbidden(text: &str) -> Result<usize, String> {
-    let place = text.parse();
-    place.map_err(|_| {
-        "places are whole numbers from 0 on, with commas between several, such as 0,5".to_owned()
+fn forbidden(text: &str) -> Result<Forbidden, String> {
+    number_list(text).map(Forbidden).ok_or_else(|| {
+        "places are numbers and ranges with commas between, such as 0,5 or 96-191".to_owned()
     })
 }
 
@@ -208,9 +221,10 @@ fn measured<'a>(
                 .to_owned(),
         ));
     };
+    let forbidden = arguments.forbidden();
     let places = cpus.iter().enumerate();
     let open: Vec<usize> = places
-        .filter(|(place, _)| !arguments.forbid.contains(place))
+        .filter(|(place, _)| !forbidden.contains(place))
         .map(|(_, cpu)| *cpu)
         .collect();
     Measured::new(&arguments.command, &open).map(Some)
@@ -262,8 +276,8 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     for (task, place) in &arguments.fix {
         builder = builder.fix(*task, *place);
     }
-    for place in &arguments.forbid {
-        builder = builder.forbid(Place(*place));
+    for place in arguments.forbidden() {
+        builder = builder.forbid(Place(place));
     }
     builder.build().map_err(|error| {
         let files = arguments.problem.files(arguments.file.as_deref());
@@ -285,7 +299,7 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
         places: problem.costs().places(),
         capacity: arguments.capacity,
         fixed: fixed.collect(),
-        forbidden: arguments.forbid.clone(),
+        forbidden: arguments.forbidden().into_iter().collect(),
     }
 }
 

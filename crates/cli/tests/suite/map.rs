@@ -129,6 +129,32 @@ fn tasks_are_fixed_and_places_forbidden() {
 }
 
 #[test]
+fn ranges_of_places_are_forbidden() {
+    let (_folder, paths) = files(&[("cores.csv", CORES)]);
+    let cores = paths[0].to_str().unwrap();
+    let arguments = ["--pattern", "pairs", "--tasks", "2", "--costs", cores];
+    let on =
+        |flags: &[&str]| solve(&[&arguments[..], flags, &["--format", "json"]].concat()).json();
+    for flags in [
+        &["--forbid", "0,2-3"][..],
+        &["--forbid", "2-3", "--forbid", "0"],
+    ] {
+        let flags = [flags, &["--capacity", "2"]].concat();
+        let report = on(&flags);
+        assert_eq!(report["placement"], json!([1, 1]), "{flags:?}");
+        assert_eq!(report["problem"]["forbidden"], json!([0, 2, 3]));
+    }
+    let table = printed(&[&arguments[..], &["--forbid", "0-1"]].concat());
+    assert!(
+        table.contains("4 places, places 0-1 forbidden\n"),
+        "{table}"
+    );
+    solve(&[&arguments[..], &["--forbid", "1-4"]].concat()).refused(&format!(
+        "error: the pattern pairs on {cores}: place 4 is unknown: the problem has 4 places, numbered from 0\n"
+    ));
+}
+
+#[test]
 fn the_page_is_one_file_that_loads_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
