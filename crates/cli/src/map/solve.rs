@@ -56,7 +56,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// Searches for the placement of tasks with the lowest cost.
 ///
 /// The cost of two tasks is the volume that they send to each other, times the cost of a unit
-/// between their places. If there are at most 10! (3,628,800) placements, all are evaluated,
+/// between their places. Both directions are added up, and with latencies the sum is in ns: two
+/// tasks that send 1 to each other, at places 154 ns apart, cost 308. If there are at most 10! (3,628,800) placements, all are evaluated,
 /// however long that takes. If there are more, the search improves placements until the time is
 /// over, or until one costs no more than a proven bound. The same seed takes the same steps, but
 /// the number of steps in the time depends on the computer.
@@ -175,6 +176,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,
+        unit,
         machine,
         cpus,
         warnings,
@@ -190,7 +192,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         sweep: Sweep::default(),
     };
     let solving = Solving {
-        problem: about(arguments, &problem),
+        problem: about(arguments, &problem, unit),
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -286,7 +288,7 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
 }
 
 /// The problem in the form of reports.
-fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
+fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
         place: place.0,
@@ -295,6 +297,7 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
     PlacementProblem {
         file: arguments.problem.name(arguments.file.as_deref()),
         costs: costs.map(|costs| costs.display().to_string()),
+        unit: unit.map(str::to_owned),
         tasks: problem.volumes().tasks(),
         places: problem.costs().places(),
         capacity: arguments.capacity,

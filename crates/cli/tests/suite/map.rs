@@ -75,7 +75,8 @@ fn a_table_and_csv() {
     assert!(!table.contains('\u{1b}'), "styles in a pipe");
     for part in [
         ": 12 tasks, 12 places\n",
-        "cost          578\n",
+        "cost          578 ",
+        " volume times cost of each pair, both directions added up\n",
         "bound         493 ",
     ] {
         assert!(table.contains(part), "{part}: {table}");
@@ -907,6 +908,31 @@ fn a_pattern_takes_the_place_of_a_file() {
     assert!(table.contains("the pattern tree on"), "{table}");
     assert!(
         table.contains("what a placement by chance costs on average: 1.27 times as much"),
+        "{table}"
+    );
+}
+
+#[test]
+fn the_cost_has_its_unit_and_says_what_is_added_up() {
+    let (folder, paths) = files(&[("cores.csv", CORES), ("cores.xml", &hwloc_of_cores())]);
+    let page = folder.path().join("page.html");
+    let page = page.to_str().unwrap();
+    let [cores, xml] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let on = |costs| ["--pattern", "pairs", "--tasks", "2", "--costs", costs];
+    // Two of the cores are 10 ns apart.
+    let summed = "volume times cost in ns of each pair, both directions added up";
+    let table = printed(&[&on(cores)[..], &["--html", page]].concat());
+    assert!(
+        table.contains("cost          20 ") && table.contains(&format!(" {summed}\n")),
+        "{table}"
+    );
+    assert!(fs::read_to_string(page).unwrap().contains(summed));
+    let report = solve(&[&on("ps3")[..], &["--format", "json"]].concat()).json();
+    assert_eq!(report["problem"]["unit"], "ns");
+    // XML of hwloc does not say the unit.
+    let table = printed(&on(xml));
+    assert!(
+        table.contains("volume times cost of each pair, both directions"),
         "{table}"
     );
 }

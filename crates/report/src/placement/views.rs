@@ -106,8 +106,13 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
             figures(average / cost)
         )
     });
+    let unit = report.problem.unit.as_ref();
+    let summed = format!(
+        "volume times cost{} of each pair, both directions added up",
+        unit.map_or_else(String::new, |unit| format!(" in {unit}"))
+    );
     let rows: [(&str, Option<String>, &str); 6] = [
-        ("cost", report.result("cost").map(amount), ""),
+        ("cost", report.result("cost").map(amount), &summed),
         ("bound", report.result("bound").map(amount), meaning),
         (
             "gap",
