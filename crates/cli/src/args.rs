@@ -213,7 +213,7 @@ Examples:
   cellworks compare main-*.json --with branch-*.json --threshold 5%
       The same with several runs of each side: what lies within their spread is not slower.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
 cannot be relied upon, 4 the second run is slower by more than --threshold.";
 
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
@@ -252,7 +252,7 @@ Examples:
   cellworks reproduce --format csv > numbers.csv
       Every published number, for a spreadsheet.
 
-Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense,
+Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense, \
 130 interrupted.";
 
 /// Lists the simulated machines that are built in, or shows one of them.

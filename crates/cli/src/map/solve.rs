@@ -44,7 +44,7 @@ Examples:
   cellworks map solve graph.txt --costs matrix.json --fix 0=0 --forbid 1 --capacity 2
       Task 0 stays on place 0, place 1 takes no task, every other place up to two.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
+Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the \
 best placement so far is printed.";
 
 /// The number of placements with which a command is run.

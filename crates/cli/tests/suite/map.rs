@@ -937,6 +937,37 @@ fn the_cost_has_its_unit_and_says_what_is_added_up() {
     );
 }
 
+/// In 80 columns, each line but the last is so long that the next word has no room on it.
+#[test]
+fn the_exit_codes_in_the_help_fill_their_lines() {
+    for command in [
+        "map solve",
+        "map ring",
+        "stats",
+        "run",
+        "compare",
+        "reproduce",
+    ] {
+        let help = cellworks()
+            .args(command.split(' '))
+            .arg("--help")
+            .env("COLUMNS", "80")
+            .output();
+        let help = Run::from(help.unwrap()).out;
+        let (_, codes) = help
+            .split_once("Exit codes: ")
+            .unwrap_or_else(|| panic!("{command}: {help}"));
+        let lines: Vec<&str> = codes.trim_end().lines().collect();
+        let first = lines[0].len() + "Exit codes: ".len();
+        for (at, pair) in lines.windows(2).enumerate() {
+            let length = if at == 0 { first } else { pair[0].len() };
+            let next = pair[1].split(' ').next().unwrap().len();
+            assert!(length <= 80 && length + 1 + next > 80, "{command}: {codes}");
+        }
+        assert!(lines.len() > 1, "{command}: {codes}");
+    }
+}
+
 #[test]
 fn patterns_that_cannot_be() {
     let (_folder, paths) = files(&[("costs.csv", "0,1,2\n1,0,2\n2,2,0\n")]);
