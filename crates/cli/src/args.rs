@@ -213,7 +213,7 @@ Examples:
   cellworks compare main-*.json --with branch-*.json --threshold 5%
       The same with several runs of each side: what lies within their spread is not slower.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
 cannot be relied upon, 4 the second run is slower by more than --threshold.";
 
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
@@ -252,7 +252,7 @@ Examples:
   cellworks reproduce --format csv > numbers.csv
       Every published number, for a spreadsheet.
 
-Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense,
+Exit codes: 0 done, 1 the run or some simulations failed, 2 the arguments make no sense, \
 130 interrupted.";
 
 /// Lists the simulated machines that are built in, or shows one of them.
@@ -446,9 +446,15 @@ pub(crate) fn refuse_standard_input_twice<'p>(
 
 /// A parser for CPUs in Linux's notation.
 fn cpus(text: &str) -> Result<Cpus, String> {
-    let cpus = cellworks_host::parse_cpus(text).filter(|cpus| !cpus.is_empty());
-    cpus.map(Cpus)
+    number_list(text)
+        .map(Cpus)
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
+}
+
+/// The numbers of a list that may have ranges, such as 2,5 or 0-3. `None` if it is malformed or
+/// empty.
+pub(crate) fn number_list(text: &str) -> Option<BTreeSet<u32>> {
+    cellworks_host::parse_cpus(text).filter(|numbers| !numbers.is_empty())
 }
 
 /// A parser for the seed of random choices.

@@ -386,7 +386,8 @@ pub(crate) fn finding_value(finding: &Finding) -> String {
     }
 }
 
-/// The circumstances of a finding: `block 64 KB, spes 8`.
+/// The circumstances of a finding: `block 64 KB, 8 SPEs`. The number of SPEs stands in front,
+/// because a number behind is that of one SPE.
 pub(crate) fn finding_parameters(finding: &Finding) -> String {
     let pairs = finding.parameters.iter().map(|(name, value)| {
         let (name, value) = match (name.strip_suffix("_bytes"), value) {
@@ -396,7 +397,11 @@ pub(crate) fn finding_parameters(finding: &Finding) -> String {
             (_, Value::String(text)) => (name.as_str(), text.clone()),
             (_, value) => (name.as_str(), value.to_string()),
         };
-        format!("{} {value}", in_words(name))
+        match (name, value.parse()) {
+            ("spes", Ok(spes)) => count(spes, "SPE"),
+            ("loading_spes", Ok(spes)) => count(spes, "loading SPE"),
+            _ => format!("{} {value}", in_words(name)),
+        }
     });
     pairs.collect::<Vec<_>>().join(", ")
 }
@@ -491,6 +496,29 @@ mod tests {
     use super::*;
     use crate::made_up;
     use cellworks_stats::Settings;
+
+    #[test]
+    fn a_number_of_spes_is_no_number_of_an_spe() {
+        let finding = |loading_spes: usize| Finding {
+            name: "memory_latency_ns".to_owned(),
+            value: 168.0,
+            unit: "ns".to_owned(),
+            parameters: [
+                ("loading_spes", loading_spes.into()),
+                ("module", 1.into()),
+                ("spes", 1.into()),
+            ]
+            .map(|(name, value): (&str, Value)| (name.to_owned(), value))
+            .into(),
+        };
+        assert_eq!(
+            [0, 1].map(|loading| finding_parameters(&finding(loading))),
+            [
+                "0 loading SPEs, module 1, 1 SPE",
+                "1 loading SPE, module 1, 1 SPE"
+            ]
+        );
+    }
 
     #[test]
     fn titles_contain_what_differs_between_measurements() {

@@ -9,9 +9,14 @@ use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
+/// The unit of all costs but those of hwloc and QAPLIB, whose files do not name theirs.
+const NS: &str = "ns";
+
 /// Places for tasks.
 pub(crate) struct Places {
     pub costs: Costs,
+    /// The unit of the costs, if it is known.
+    pub unit: Option<&'static str>,
     pub machine: MachineInfo,
     /// The CPU of each place, if places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
@@ -36,7 +41,7 @@ impl Places {
     }
 
     /// Places with these costs, and these CPUs if places are CPUs. Nothing else is known about
-    /// them.
+    /// them, and nothing about the unit of the costs.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {
@@ -56,6 +61,7 @@ impl Places {
         };
         Self {
             costs,
+            unit: None,
             machine,
             cpus,
             ways: None,
@@ -79,7 +85,11 @@ pub(super) fn name_of(file: &Path) -> String {
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
-    Ok(Places::of(costs, Some(cpus), file))
+    let places = Places::of(costs, Some(cpus), file);
+    Ok(Places {
+        unit: Some(NS),
+        ..places
+    })
 }
 
 /// A simulated machine. A unit of volume costs the time in nanoseconds of a line of 128 bytes when
@@ -98,6 +108,7 @@ fn described(machine: &Path) -> Result<Places, Failure> {
     for (spe, name) in places.machine.spe_places.iter_mut().enumerate() {
         *name = format!("SPE {spe}");
     }
+    places.unit = Some(NS);
     places.ways = Some(ways);
     Ok(places)
 }
@@ -170,6 +181,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     Ok(Places {
         cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
         costs,
+        unit: Some(NS),
         machine,
         ways: None,
         warnings,

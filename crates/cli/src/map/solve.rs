@@ -1,5 +1,6 @@
 //! `cellworks map solve`: searches for a placement with a low cost.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,9 @@ use super::binding::to_report;
 use super::costs::Places;
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, parameters};
-use crate::args::{OutputArgs, input, kept, refuse_standard_input_twice, seed, such_as};
+use crate::args::{
+    OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
+};
 use crate::failure::Failure;
 use crate::output::{Printed, Views};
 use crate::session::{Circumstances, End, Session, SessionOptions, Steps};
@@ -41,7 +44,7 @@ Examples:
   cellworks map solve graph.txt --costs matrix.json --fix 0=0 --forbid 1 --capacity 2
       Task 0 stays on place 0, place 1 takes no task, every other place up to two.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the
+Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 130 interrupted: then the \
 best placement so far is printed.";
 
 /// The number of placements with which a command is run.
@@ -53,7 +56,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// Searches for the placement of tasks with the lowest cost.
 ///
 /// The cost of two tasks is the volume that they send to each other, times the cost of a unit
-/// between their places. If there are at most 10! (3,628,800) placements, all are evaluated,
+/// between their places. Both directions are added up, and with latencies the sum is in ns: two
+/// tasks that send 1 to each other, at places 154 ns apart, cost 308. If there are at most 10! (3,628,800) placements, all are evaluated,
 /// however long that takes. If there are more, the search improves placements until the time is
 /// over, or until one costs no more than a proven bound. The same seed takes the same steps, but
 /// the number of steps in the time depends on the computer.
@@ -109,15 +113,14 @@ pub(crate) struct SolveArgs {
     )]
     pub fix: Vec<(Task, Place)>,
 
-    /// Places that stay empty, such as 0,5
+    /// Places that stay empty, such as 0,5 or 96-191
     #[arg(
         long,
         value_name = "PLACES",
-        value_delimiter = ',',
         value_parser = forbidden,
         allow_negative_numbers = true
     )]
-    pub forbid: Vec<usize>,
+    pub forbid: Vec<Forbidden>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -130,6 +133,18 @@ pub(crate) struct SolveArgs {
     /// each in turn. The fastest placement is kept. The standard output of the command is dropped
     #[arg(last = true)]
     pub command: Vec<OsString>,
+}
+
+/// Places that stay empty.
+#[derive(Clone)]
+pub(crate) struct Forbidden(BTreeSet<u32>);
+
+impl SolveArgs {
+    /// All places that stay empty, in ascending order.
+    fn forbidden(&self) -> BTreeSet<usize> {
+        let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
+        places.map(|place| *place as usize).collect()
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -147,10 +162,9 @@ fn fixed(text: &str) -> Result<(Task, Place), String> {
     Ok((Task(task), Place(place)))
 }
 
-fn forbidden(text: &str) -> Result<usize, String> {
-    let place = text.parse();
-    place.map_err(|_| {
-        "places are whole numbers from 0 on, with commas between several, such as 0,5".to_owned()
+fn forbidden(text: &str) -> Result<Forbidden, String> {
+    number_list(text).map(Forbidden).ok_or_else(|| {
+        "places are numbers and ranges with commas between, such as 0,5 or 96-191".to_owned()
     })
 }
 
@@ -162,6 +176,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
     let Places {
         costs,
+        unit,
         machine,
         cpus,
         warnings,
@@ -177,7 +192,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         sweep: Sweep::default(),
     };
     let solving = Solving {
-        problem: about(arguments, &problem),
+        problem: about(arguments, &problem, unit),
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -208,9 +223,10 @@ fn measured<'a>(
                 .to_owned(),
         ));
     };
+    let forbidden = arguments.forbidden();
     let places = cpus.iter().enumerate();
     let open: Vec<usize> = places
-        .filter(|(place, _)| !arguments.forbid.contains(place))
+        .filter(|(place, _)| !forbidden.contains(place))
         .map(|(_, cpu)| *cpu)
         .collect();
     Measured::new(&arguments.command, &open).map(Some)
@@ -262,8 +278,8 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     for (task, place) in &arguments.fix {
         builder = builder.fix(*task, *place);
     }
-    for place in &arguments.forbid {
-        builder = builder.forbid(Place(*place));
+    for place in arguments.forbidden() {
+        builder = builder.forbid(Place(place));
     }
     builder.build().map_err(|error| {
         let files = arguments.problem.files(arguments.file.as_deref());
@@ -272,7 +288,7 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
 }
 
 /// The problem in the form of reports.
-fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
+fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
         place: place.0,
@@ -281,11 +297,12 @@ fn about(arguments: &SolveArgs, problem: &Problem) -> PlacementProblem {
     PlacementProblem {
         file: arguments.problem.name(arguments.file.as_deref()),
         costs: costs.map(|costs| costs.display().to_string()),
+        unit: unit.map(str::to_owned),
         tasks: problem.volumes().tasks(),
         places: problem.costs().places(),
         capacity: arguments.capacity,
         fixed: fixed.collect(),
-        forbidden: arguments.forbid.clone(),
+        forbidden: arguments.forbidden().into_iter().collect(),
     }
 }
 

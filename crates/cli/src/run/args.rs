@@ -47,7 +47,7 @@ Examples:
   cellworks run server --clients 1,4,16 --workers 1,2
       What a request costs at a server that waits for clients, workers, a timer and a signal to stop at once.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed,
+Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed, \
 130 interrupted.";
 
 /// Runs a program on this computer or on a simulated machine. Most of the programs come from

@@ -59,7 +59,7 @@ Examples:
   cellworks stats --machine qs20 -f dmaget -i 20 --trace get.pftrace
       The same moment by moment: open the file at ui.perfetto.dev.
 
-Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments make no sense,
+Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments make no sense, \
 3 measured, but disturbed, uncertain or unsteady, 130 interrupted.";
 
 /// Measures what communication costs: threads, mailboxes, signals, DMA and atomic operations.

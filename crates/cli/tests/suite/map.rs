@@ -75,7 +75,8 @@ fn a_table_and_csv() {
     assert!(!table.contains('\u{1b}'), "styles in a pipe");
     for part in [
         ": 12 tasks, 12 places\n",
-        "cost          578\n",
+        "cost          578 ",
+        " volume times cost of each pair, both directions added up\n",
         "bound         493 ",
     ] {
         assert!(table.contains(part), "{part}: {table}");
@@ -126,6 +127,32 @@ fn tasks_are_fixed_and_places_forbidden() {
     assert_eq!(result(&report, "cost"), 2.0);
     let fixed = json!([{"task": 0, "place": 2}, {"task": 2, "place": 2}]);
     assert_eq!(report["problem"]["fixed"], fixed);
+}
+
+#[test]
+fn ranges_of_places_are_forbidden() {
+    let (_folder, paths) = files(&[("cores.csv", CORES)]);
+    let cores = paths[0].to_str().unwrap();
+    let arguments = ["--pattern", "pairs", "--tasks", "2", "--costs", cores];
+    let on =
+        |flags: &[&str]| solve(&[&arguments[..], flags, &["--format", "json"]].concat()).json();
+    for flags in [
+        &["--forbid", "0,2-3"][..],
+        &["--forbid", "2-3", "--forbid", "0"],
+    ] {
+        let flags = [flags, &["--capacity", "2"]].concat();
+        let report = on(&flags);
+        assert_eq!(report["placement"], json!([1, 1]), "{flags:?}");
+        assert_eq!(report["problem"]["forbidden"], json!([0, 2, 3]));
+    }
+    let table = printed(&[&arguments[..], &["--forbid", "0-1"]].concat());
+    assert!(
+        table.contains("4 places, places 0-1 forbidden\n"),
+        "{table}"
+    );
+    solve(&[&arguments[..], &["--forbid", "1-4"]].concat()).refused(&format!(
+        "error: the pattern pairs on {cores}: place 4 is unknown: the problem has 4 places, numbered from 0\n"
+    ));
 }
 
 #[test]
@@ -883,6 +910,62 @@ fn a_pattern_takes_the_place_of_a_file() {
         table.contains("what a placement by chance costs on average: 1.27 times as much"),
         "{table}"
     );
+}
+
+#[test]
+fn the_cost_has_its_unit_and_says_what_is_added_up() {
+    let (folder, paths) = files(&[("cores.csv", CORES), ("cores.xml", &hwloc_of_cores())]);
+    let page = folder.path().join("page.html");
+    let page = page.to_str().unwrap();
+    let [cores, xml] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let on = |costs| ["--pattern", "pairs", "--tasks", "2", "--costs", costs];
+    // Two of the cores are 10 ns apart.
+    let summed = "volume times cost in ns of each pair, both directions added up";
+    let table = printed(&[&on(cores)[..], &["--html", page]].concat());
+    assert!(
+        table.contains("cost          20 ") && table.contains(&format!(" {summed}\n")),
+        "{table}"
+    );
+    assert!(fs::read_to_string(page).unwrap().contains(summed));
+    let report = solve(&[&on("ps3")[..], &["--format", "json"]].concat()).json();
+    assert_eq!(report["problem"]["unit"], "ns");
+    // XML of hwloc does not say the unit.
+    let table = printed(&on(xml));
+    assert!(
+        table.contains("volume times cost of each pair, both directions"),
+        "{table}"
+    );
+}
+
+/// In 80 columns, each line but the last is so long that the next word has no room on it.
+#[test]
+fn the_exit_codes_in_the_help_fill_their_lines() {
+    for command in [
+        "map solve",
+        "map ring",
+        "stats",
+        "run",
+        "compare",
+        "reproduce",
+    ] {
+        let help = cellworks()
+            .args(command.split(' '))
+            .arg("--help")
+            .env("COLUMNS", "80")
+            .output();
+        let help = Run::from(help.unwrap()).out;
+        let (_, codes) = help
+            .split_once("Exit codes: ")
+            .unwrap_or_else(|| panic!("{command}: {help}"));
+        let lines: Vec<&str> = codes.trim_end().lines().collect();
+        let first = lines[0].len() + "Exit codes: ".len();
+        for (at, pair) in lines.windows(2).enumerate() {
+            let length = if at == 0 { first } else { pair[0].len() };
+            let next = pair[1].split(' ').next().unwrap().len();
+            assert!(length <= 80 && length + 1 + next > 80, "{command}: {codes}");
+        }
+        assert!(lines.len() > 1, "{command}: {codes}");
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn errors_of_lists_have_the_syntax() {
     let orders = format!("orders are whole numbers, with k for 1,024; {LIST} 512,1k-4k");
     let cycles = format!("cycles are numbers from 0 on; {LIST} 0.1-10,11.7");
     let forbidden =
-        "places are whole numbers from 0 on, with commas between several, such as 0,5".to_owned();
+        "places are numbers and ranges with commas between, such as 0,5 or 96-191".to_owned();
     let fixed = "it is a task, = and its place, both whole numbers from 0 on, with commas between several, such as \
                  0=3,1=2";
     refused(
@@ -89,7 +89,7 @@ fn errors_of_lists_have_the_syntax() {
             ),
         ],
     );
-    for wrong in ["x", "-1", "0-1", "1;2"] {
+    for wrong in ["x", "-1", "1-0", "0-", "1;2", "0,,1"] {
         let message = value(wrong, "--forbid <PLACES>", &forbidden);
         refused(
             &[],

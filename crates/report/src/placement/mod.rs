@@ -65,6 +65,9 @@ pub struct PlacementProblem {
     pub file: String,
     /// The file with the costs; `None` if the first file has them, too.
     pub costs: Option<String>,
+    /// The unit of the costs between places, such as `ns`; `None` if it is not known.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// The number of tasks.
     pub tasks: usize,
     /// The number of places.

@@ -6,7 +6,7 @@ fn the_table_has_the_numbers_and_what_to_type() {
     for line in [
         "graph.txt on host, today.json",
         ": 3 tasks, 4 places, task 0 fixed to place 3, place 0 forbidden\n",
-        "cost          1,234.5\n",
+        "cost          1,234.5  volume times cost in ns of each pair, both directions added up\n",
         "bound         1,000    no placement costs less than this\n",
         "gap           19.0 %   of the cost is not proven to be necessary\n",
         "found after   12.5 ms\n",

@@ -12,7 +12,7 @@ use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
 use crate::table::cautions;
-use crate::text::{bold, count, figures, whole, wrapped};
+use crate::text::{bold, count, figures, ranges, whole, wrapped};
 
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
 time_to_best_ns,time_ns,iterations,placement,cpus\n";
@@ -76,8 +76,10 @@ fn sizes(report: &PlacementReport) -> String {
     for fixed in &problem.fixed {
         text += &format!(", task {} fixed to place {}", fixed.task, fixed.place);
     }
-    for place in &problem.forbidden {
-        text += &format!(", place {place} forbidden");
+    if !problem.forbidden.is_empty() {
+        let places = problem.forbidden.iter().map(|place| *place as u32);
+        let plural = if places.len() == 1 { "" } else { "s" };
+        text += &format!(", place{plural} {} forbidden", ranges(places.collect()));
     }
     text
 }
@@ -104,8 +106,13 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
             figures(average / cost)
         )
     });
+    let unit = report.problem.unit.as_ref();
+    let summed = format!(
+        "volume times cost{} of each pair, both directions added up",
+        unit.map_or_else(String::new, |unit| format!(" in {unit}"))
+    );
     let rows: [(&str, Option<String>, &str); 6] = [
-        ("cost", report.result("cost").map(amount), ""),
+        ("cost", report.result("cost").map(amount), &summed),
         ("bound", report.result("bound").map(amount), meaning),
         (
             "gap",

@@ -72,6 +72,7 @@ pub fn placement() -> PlacementReport {
         problem: PlacementProblem {
             file: "graph.txt".to_owned(),
             costs: Some("host, today.json".to_owned()),
+            unit: Some("ns".to_owned()),
             tasks: 3,
             places: 4,
             capacity: 1,

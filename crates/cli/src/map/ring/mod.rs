@@ -43,7 +43,7 @@ Examples:
   cellworks map ring --machine qs22 --pattern butterfly --packet 2k
       8 tasks that exchange packets as in a Fourier transform, in place of a ring.
 
-Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130
+Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130 \
 interrupted: then the mappings so far are printed.";
 
 /// The most tasks by default. With more tasks there are too many mappings.
