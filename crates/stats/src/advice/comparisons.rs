@@ -248,7 +248,7 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
         Some(Sides::of(one, each).with("chains", chains))
     },
     longer: "Keep up to {chains} accesses to main memory under way on each SPE, for instance by following as many \
-             independent chains of pointers: one ends every {second} then, and one after the other they take \
+             independent chains of pointers: then one access ends every {second}. One after the other, accesses take \
              {first} each, {ratio} times as long.",
     shorter: "",
     equal: "Asking main memory for several things at once gains nothing: one after the other takes {first} each, \
@@ -266,8 +266,8 @@ const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
         };
         Some(Sides::of(loaded, idle).with("others", others))
     },
-    longer: "Ask for data at least {first} before they are needed: so long main memory takes while {others}, \
-             {ratio} times as long as the {second} of an idle machine.",
+    longer: "Ask for data at least {first} before they are needed. An access to main memory takes that long while \
+             {others}, {ratio} times as long as the {second} of an idle machine.",
     shorter: "",
     equal: "",
 };
@@ -294,9 +294,9 @@ const SHARED_OR_ALONE: Comparison = Comparison {
         let work = time(10.0 * sides.first.is);
         Some(sides.with("how", how).with("work", work))
     },
-    longer: "Let {spes} SPEs that share a variable work at least {work} between two operations on it, so that these \
-             take less than 10 % of their time: {function} takes {second} with one SPE and {first} with {spes}, \
-             {how}.",
+    longer: "Where {spes} SPEs share a variable, let each work at least {work} between two operations on it. Then \
+             the operations take less than 10 % of its time: {function} takes {second} with one SPE and {first} with \
+             {spes}, {how}.",
     shorter: "",
     equal: "SPEs may share a variable: {function} takes {first} when {spes} SPEs use the same one, and {second} \
             when one SPE has it to itself.",
@@ -361,8 +361,8 @@ const WAKE_UP_OR_SPIN: Comparison = Comparison {
                 })
             })
     },
-    longer: "Spin where a wait is shorter than {first}, and sleep where it is longer: so long it takes to wake an \
-             SPE, {ratio} times as long as a {word} exchange while both sides spin ({second}).",
+    longer: "Spin where a wait is shorter than {first}, and sleep where it is longer. To wake an SPE takes {first}, \
+             {ratio} times as long as a {word} exchange while both sides spin ({second}).",
     shorter: "Let SPEs wait, and do not spin: an SPE that has waited has its word after {first}, less than a {word} \
               exchange takes ({second}).",
     equal: "Let SPEs wait, and do not spin: an SPE that has waited has its word after {first}, as long as a {word} \

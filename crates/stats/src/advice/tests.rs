@@ -251,8 +251,8 @@ fn a_cell_blade_gets_the_advice_of_the_paper() {
         ),
         (
             "atomics",
-            "Let 16 SPEs that share a variable work at least 17.8 us between two operations on it, so that these \
-             take less than 10 % of their time: fetchadd takes 111 ns with one SPE and 1.78 us with 16, in \
+            "Where 16 SPEs share a variable, let each work at least 17.8 us between two operations on it. Then the \
+             operations take less than 10 % of its time: fetchadd takes 111 ns with one SPE and 1.78 us with 16, in \
              proportion to their number.",
         ),
         (
@@ -447,8 +447,8 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
     assert_eq!(
         told(&[copy(1, 8.5e9), copy(2, 13.4e9)]),
         [
-            "Spread large copies over 2 SPEs: with blocks of 64 MB they reach 13.4 GB/s together and 1 SPE alone reaches \
-             8.50 GB/s."
+            "Spread large copies over 2 SPEs: with blocks of 64 MB they reach 13.4 GB/s together and 1 SPE alone \
+             reaches 8.50 GB/s."
         ]
     );
     assert_eq!(
@@ -697,10 +697,10 @@ fn the_latency_of_memory_gives_advice_on_requests() {
             "Work on tiles that fit into a cache: an access that depends on the one before takes 1.20 ns in tiles of \
              up to 48 KB, 4.50 ns in tiles of up to 2 MB, and 95.0 ns in main memory.",
             "Keep up to 12 accesses to main memory under way on each SPE, for instance by following as many \
-             independent chains of pointers: one ends every 9.31 ns then, and one after the other they take 95.0 ns \
-             each, 10.2 times as long.",
-            "Ask for data at least 240 ns before they are needed: so long main memory takes while 3 others copy, 2.53 \
-             times as long as the 95.0 ns of an idle machine.",
+             independent chains of pointers: then one access ends every 9.31 ns. One after the other, accesses take \
+             95.0 ns each, 10.2 times as long.",
+            "Ask for data at least 240 ns before they are needed. An access to main memory takes that long while 3 \
+             others copy, 2.53 times as long as the 95.0 ns of an idle machine.",
         ]
     );
     // The advice has both times of a cache that is slower at its end.
@@ -732,8 +732,8 @@ fn the_latency_of_memory_gives_advice_on_requests() {
         [
             "Asking main memory for several things at once gains nothing: one after the other takes 100 ns each, \
              and at once 100 ns.",
-            "Ask for data at least 150 ns before they are needed: so long main memory takes while another SPE copies, \
-             1.50 times as long as the 100 ns of an idle machine.",
+            "Ask for data at least 150 ns before they are needed. An access to main memory takes that long while \
+             another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
     // There is no advice without the time of an idle machine, nor about a load that makes no
@@ -783,9 +783,9 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
     assert_eq!(
         told,
         [
-            "Let 2 SPEs that share a variable work at least 200 ns between two operations on it, so that these take \
-             less than 10 % of their time: fetchinc takes 5.00 ns with one SPE and 20.0 ns with 2, 4.00 times as \
-             long.",
+            "Where 2 SPEs share a variable, let each work at least 200 ns between two operations on it. Then the \
+             operations take less than 10 % of its time: fetchinc takes 5.00 ns with one SPE and 20.0 ns with 2, \
+             4.00 times as long.",
             "Private variables gain nothing: fetchinc by 2 SPEs takes 19.0 ns on them and 20.0 ns on a shared one.",
         ]
     );
@@ -806,8 +806,8 @@ fn waiting_sleeps_or_spins() {
     assert_eq!(
         told(5_000.0),
         [
-            "Spin where a wait is shorter than 5.00 us, and sleep where it is longer: so long it takes to wake an \
-             SPE, 33.3 times as long as a mailbox exchange while both sides spin (150 ns)."
+            "Spin where a wait is shorter than 5.00 us, and sleep where it is longer. To wake an SPE takes 5.00 us, \
+             33.3 times as long as a mailbox exchange while both sides spin (150 ns)."
         ]
     );
     assert_eq!(
@@ -884,8 +884,8 @@ fn commands_in_flight_are_advised_like_misses() {
         )),
         [
             "Keep up to 16 accesses to main memory under way on each SPE, for instance by following as many \
-             independent chains of pointers: one ends every 22.6 ns then, and one after the other they take 287 ns \
-             each, 12.7 times as long."
+             independent chains of pointers: then one access ends every 22.6 ns. One after the other, accesses take \
+             287 ns each, 12.7 times as long."
         ]
     );
 }
