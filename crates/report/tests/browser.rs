@@ -328,7 +328,7 @@ fn a_report_of_two_cores_can_be_read() {
     assert_eq!(page.text("h1"), "A made-up processor with two cores");
     assert_eq!(
         page.text("#results tbody tr:nth-child(2)"),
-        "copy bandwidth24.6 GB/sblock 64 KB, CPUs 1"
+        "copy bandwidth24.6 GB/sblock 64 KB, 1 CPU"
     );
     assert_eq!(
         page.text("#measurements table:first-of-type thead"),
