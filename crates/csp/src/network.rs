@@ -425,7 +425,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// use cellworks_csp::{Channel, Network, NetworkError};
     /// use cellworks_machine::{Machine, SpeId};
     ///
-    /// /// The sum of the first `count` squares. It leaves the group by a channel that is not local.
+    /// /// The sum of the first `count` squares. It leaves the group by a shared channel.
     /// fn sum_of_squares<M: Machine>(machine: &M, count: u64) -> Result<u64, NetworkError> {
     ///     let (mut to_main, mut at_main) = Channel::new().one_to_one();
     ///     let mut network = Network::on(machine);
