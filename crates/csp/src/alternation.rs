@@ -594,7 +594,7 @@ impl<'a> Alternation<'a> {
     ///
     /// # Errors
     ///
-    /// As [`select`](Self::select).
+    /// The same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_or_skip<P: Place>(
         &mut self,
@@ -608,7 +608,7 @@ impl<'a> Alternation<'a> {
     ///
     /// # Errors
     ///
-    /// As [`select`](Self::select).
+    /// The same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_until<P: Place>(
         &mut self,
@@ -762,8 +762,8 @@ impl<'a> Alternation<'a> {
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // The guard is not supplied now. If the guard has written, it has no item to write. If the
-        // guard has read, its item must be taken before the guard can read again.
+        // A guard that was performed has to be supplied again. If the guard has written, it needs a
+        // new item. If the guard has read, its item must be taken before the guard can read again.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);

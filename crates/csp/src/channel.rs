@@ -204,8 +204,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item. Returns when a reader or the channel's buffer has the item. While the
-    /// process waits, the other processes of this processor run. A process that never has to wait
-    /// lets the others run once after every 256 items, if processors share memory.
+    /// process waits, the other processes of this processor run. If processors share memory, they
+    /// also run once after every 256 items that needed no wait.
     ///
     /// # Errors
     ///
@@ -323,7 +323,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// The same errors as [`read`](Self::read).
     #[track_caller]
     pub fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
         patience::read(&mut self.end, process, None)
@@ -335,7 +335,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// The same errors as [`read`](Self::read).
     #[track_caller]
     pub fn read_until<P: Place>(
         &mut self,
@@ -388,7 +388,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read). After an error, `items` is unchanged.
+    /// The same errors as [`read`](Self::read). After an error, `items` is unchanged.
     #[track_caller]
     pub fn read_up_to<P: Place>(
         &mut self,

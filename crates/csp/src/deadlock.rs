@@ -109,11 +109,10 @@ fn described(known: &Known, operation: &Operation) -> String {
     }
 }
 
-/// Finds a cycle: processes, by their numbers, of which each waits for the next one, and the last
-/// one waits for the first.
+/// Finds a cycle of waits. In the result, each process waits for the next one, and the last one
+/// waits for the first. Processes are given by their numbers.
 fn cycle(known: &Known) -> Vec<u32> {
-    // This is a depth-first search along the waits. A process that the search has left is in no
-    // cycle.
+    // This is a depth-first search along the waits. A process in `left` is in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -135,11 +134,11 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let a process go on. The search tries the last of them
-/// first.
+/// Returns the waiting processes that could let the process `number` go on. The search tries the
+/// last of them first.
 ///
-/// Several processes may hold the end for which a process waits, and this process may be one of
-/// them. It then waits for the others, and is removed from the result.
+/// Several processes may hold the end for which this process waits, including the process itself.
+/// Then the result has the process itself only if no other process is left.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

@@ -610,7 +610,6 @@ struct Pair {
     capacity: usize,
     items: Token,
     write: Way,
-    /// What the writer does in the end.
     writer: Ending,
     read: Way,
     /// How many items the reader wants.

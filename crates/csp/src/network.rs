@@ -509,7 +509,7 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_with<R>(
         self,
@@ -518,12 +518,12 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// Runs the network as [`run_with`](Self::run_with) does. Also returns how much data the
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
     /// channels had to move.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,
@@ -537,8 +537,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Runs the network. The compiler compiles this function once for each machine. As a part of
-    /// `run_counted` it would be compiled once for each main process.
+    /// Runs the network. This is a function of its own because the compiler compiles it once for
+    /// each machine. The code of `run_counted` is compiled once for each main process.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -743,8 +743,8 @@ pub enum NetworkError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network tried to run another network. That would have stopped the other
-    /// processes of its SPE, so the other network was not run.
+    /// A process of a network tried to run another network. The other network was not run, because
+    /// its run would have stopped the other processes of the SPE.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"

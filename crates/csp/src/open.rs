@@ -87,9 +87,9 @@ impl<'run> OpenNetwork<'run> {
     ///
     /// # Panics
     ///
-    /// Panics when `body` has ended, if a process of this network has misused a [named
-    /// channel](Process::create). The text is that of the [`NamedError`](crate::NamedError). A read
-    /// or write panics if a process of another network that still runs uses the same channel.
+    /// Panics if a process of this network has misused a [named channel](Process::create). This
+    /// happens when `body` has ended, with the text of the [`NamedError`](crate::NamedError). A
+    /// read or write panics if a process of another network that still runs uses the same channel.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

@@ -1,11 +1,11 @@
-//! The party of an alternation: the part that the channels of the alternation know.
+//! The party of an alternation: the state of the alternation that its channels use.
 //!
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
 //!            ▼                                         │
 //!         active ── wait ──► waiting ── exchange ──► taken ──► poked: a guard may be ready
 //!            ▲                  │                       │
-//!            │                  │ stop_waiting          └────► claimed: a guard has been carried out
+//!            │                  │ stop_waiting          └────► claimed: a guard has been performed
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
@@ -179,7 +179,7 @@ impl Taken<'_> {
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The bits of those guards of the alternation that may be ready.
+    /// The word with the bits of guards that may be ready.
     ready: Arc<AtomicU64>,
     /// The bit of this guard.
     bit: u64,
@@ -282,8 +282,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If both alternations wait, returns whether this one goes on and not `other`. Without such a
-    /// rule, each could wait for the other to go on.
+    /// If two waiting alternations meet, the later one of them stops waiting. Returns whether this
+    /// is the alternation of `self`. Without this rule, each could wait for the other one to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }

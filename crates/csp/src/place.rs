@@ -15,8 +15,8 @@ pub trait Place: Wake {
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
 
-    /// If another process of this processor is ready, lets the others run once. Otherwise this
-    /// takes only a check.
+    /// If another process of this processor is ready, lets the other processes run once. Otherwise
+    /// this takes only a check.
     fn yield_ready(&self);
 
     /// Returns this place, if it is an outside thread. The compiler knows the type of the place, so

@@ -398,8 +398,8 @@ pub fn add<T: Item + Add<Output = T>>(
 /// Passes items on, and writes a copy of each item to `side` until that channel ends. So an
 /// observer at `side` may end before the other processes.
 ///
-/// The process waits until the observer has read each copy, unless `side` has a
-/// [buffer](crate::Channel::buffered).
+/// If `side` has no [buffer](crate::Channel::buffered), the process waits until the observer has
+/// read each copy.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};

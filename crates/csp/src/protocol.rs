@@ -211,7 +211,7 @@ impl<T> State<T> {
     ///
     /// # Safety
     ///
-    /// As for [`Queue::push`].
+    /// The same conditions as for [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn step_or_push<P: Place>(
         &mut self,
@@ -265,7 +265,7 @@ impl<T> State<T> {
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // Readers that came before this one go first, as items do in `write`.
+        // Readers that came before this reader go first, as items do in `write`.
         if !self.readers.is_empty() {
             return None;
         }

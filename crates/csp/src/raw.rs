@@ -102,7 +102,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`join_network`](Self::join_network).
+    /// In the same cases as [`join_network`](Self::join_network).
     #[inline(always)]
     pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
@@ -244,7 +244,7 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`RawChannel::join_network`].
+    /// In the same cases as [`RawChannel::join_network`].
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

@@ -88,7 +88,7 @@ pub struct Started<R> {
     result: Reader<R>,
 }
 
-/// The processes that are to be started on the SPEs of a network.
+/// The processes that wait to be started on the SPEs of a network.
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
@@ -143,7 +143,7 @@ impl<'env, S: Spe> Starter<'env, S> {
     ///
     /// # Panics
     ///
-    /// If `process` belongs to another network than the starter. Also if the network has neither a
+    /// If `process` belongs to another network than the starter, or if the network has neither a
     /// process nor a [group](crate::Network::group) on that SPE. An empty group is enough.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
@@ -161,7 +161,7 @@ impl<'env, S: Spe> Starter<'env, S> {
     ///
     /// # Panics
     ///
-    /// As [`start`](Self::start).
+    /// In the same cases as [`start`](Self::start).
     #[track_caller]
     pub fn start_with_stack<P: Place, R: Item + 'env>(
         &self,

@@ -14,7 +14,6 @@ use crate::pending;
 use crate::sync::locked;
 use crate::waker::{Waker, Woken};
 
-/// The data of the module.
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
     programs: Mutex<BTreeMap<SpeId, Program>>,
@@ -36,7 +35,6 @@ struct Program {
 pub(crate) struct Living(Arc<Starting>);
 
 impl Living {
-    /// Counts one more process.
     pub fn new(starting: &Arc<Starting>) -> Self {
         starting.living.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(starting))

@@ -34,8 +34,8 @@ mod real {
         std::hint::spin_loop();
     }
 
-    /// The number of this OS thread: not 0, and different from that of every other OS thread that
-    /// lives.
+    /// The number of this OS thread. It is not 0, and no other OS thread that lives has the same
+    /// number.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -131,7 +131,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// The number of this thread of a model: not 0, and different from that of every other thread.
+    /// The number of this thread of a model. It is not 0, and no other thread has the same number.
     /// The threads of a model stand for OS threads.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);

@@ -134,14 +134,14 @@ impl<P: Place> Process<'_, P> {
     }
 
     /// Takes the reading end of a named channel. Waits until the channel is created. The kind of
-    /// the end is [`One`](crate::One), or [`Any`](crate::Any) if the channel was created for
-    /// several readers and the end is to be cloned.
+    /// the end is [`One`](crate::One). If the channel was created for several readers and the
+    /// caller wants to clone the end, the kind may be [`Any`](crate::Any).
     ///
     /// # Errors
     ///
     /// [`NamedError`] if the channel carries items of another type. If the channel is for one
-    /// reader, also if another process has taken the end, or if the caller asks for the kind
-    /// [`Any`](crate::Any).
+    /// reader, another process may have taken the end, or the caller may ask for the kind
+    /// [`Any`](crate::Any). Both are errors, too.
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
@@ -151,7 +151,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// As [`reader`](Self::reader).
+    /// The same errors as [`reader`](Self::reader).
     #[track_caller]
     pub fn writer<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Writer<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Writer, Writer::one_more)

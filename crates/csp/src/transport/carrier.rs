@@ -19,7 +19,6 @@ pub(crate) struct Asker<'a> {
     pub attempts: bool,
 }
 
-/// The result of a step.
 pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.

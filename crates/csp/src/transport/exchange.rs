@@ -1,9 +1,9 @@
-//! The exchange: the data about messages and items under way that the processors of a network
-//! share.
+//! The exchange: the data that the processors of a network share about messages and items under
+//! way.
 //!
 //! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
-//! local stores. Here they are in one place. A processor that uses the data also performs the
-//! operation of the machine that would move them.
+//! local stores. The exchange has all of them in one place. A processor that uses the data also
+//! performs the operation of the machine that would move these data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -72,7 +72,6 @@ pub(crate) enum Route {
     },
 }
 
-/// The data of the module.
 pub(crate) struct Exchange {
     pub transport: Transport,
     memory: Region,

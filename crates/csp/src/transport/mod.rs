@@ -75,13 +75,11 @@ pub(crate) struct Carriers<M: Machine> {
     pub of_main: CarrierOfMain<M::Core>,
 }
 
-/// Makes an exchange.
 type NewExchange<M> = fn(&M, Transport, usize, Arc<Starting>) -> Result<Exchange, AllocateError>;
 
 /// Makes the carrier of the processes of an SPE.
 pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;
 
-/// Makes the carrier of the main process.
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
 
 /// Returns the functions that make carriers, which use the mailboxes, signals and MFCs of a Cell.

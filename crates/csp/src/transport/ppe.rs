@@ -24,7 +24,6 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The carrier of the module.
 pub(crate) struct PpeCarrier<'a, C> {
     core: &'a C,
     exchange: &'a Exchange,

@@ -71,7 +71,6 @@ impl Asked {
     }
 }
 
-/// The carrier of the processes of an SPE.
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
@@ -82,7 +81,7 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     /// free room.
     transfers: Cell<usize>,
     /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
-    /// which they were begun. Otherwise a process that sends often could keep the others waiting
+    /// which they were begun. Otherwise a process that sends often could block the other processes
     /// for ever.
     messages: Cell<u64>,
     sent: Cell<u64>,

@@ -42,7 +42,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
 ///
 /// # Safety
 ///
-/// As for [`Queue::push`](crate::queue::Queue::push).
+/// The same conditions as for [`Queue::push`](crate::queue::Queue::push).
 unsafe fn step<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,

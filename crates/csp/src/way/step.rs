@@ -1,5 +1,5 @@
-//! The way of an item by a step of the protocol under the channel's lock. All channels can use it,
-//! also those with a buffer or guards and those that have ended.
+//! The way of an item by a step of the protocol under the channel's lock. It works for all
+//! channels: with a buffer, with guards, and after the channel has ended.
 
 // Rejected: one function that takes a step as a closure and runs it here or in a carrier. Results
 // of closures went through memory, and the compiler inlined no closure. A communication took 43 ns
@@ -46,7 +46,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
 ///
 /// # Safety
 ///
-/// As for [`Queue::push`](crate::queue::Queue::push).
+/// The same conditions as for [`Queue::push`](crate::queue::Queue::push).
 // Each side has its own instance of this function. With the side as an argument, a message of an
 // alternation took 5 ns more.
 #[inline(never)]

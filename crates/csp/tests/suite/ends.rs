@@ -1,5 +1,5 @@
-//! How channels end: by poison, by close, and by dropped ends. Also which processes wake, and where
-//! the items are afterwards.
+//! How channels end: by poison, by close, and by dropped ends; and which processes this wakes, and
+//! where the items are afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,8 +171,8 @@ impl Drop for Says<'_> {
     }
 }
 
-/// This holds for a buffer of every kind, and however the channel ends. An item may hold an end for
-/// which another process waits.
+/// Unread items are dropped from a buffer of every kind, and however the channel ends. An item may
+/// hold an end for which another process waits.
 fn what_cannot_be_read_any_more_is_dropped_with_the_last_reader<M: Machine>(machine: &M) {
     for (is_closed, is_for_several) in [(false, false), (false, true), (true, false), (true, true)]
     {

@@ -137,7 +137,8 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
             let mut alternation = Alternation::fair();
             alternation.read(&mut never);
             loop {
-                // The deadline of one poller is now, and that of the other is in five microseconds.
+                // The deadline of the first poller is now, and of the second poller in five
+                // microseconds.
                 let soon = process.now().as_femtoseconds() + index * 5_000_000_000;
                 alternation.select_until(process, Time::from_femtoseconds(soon))?;
             }

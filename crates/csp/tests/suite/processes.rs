@@ -1,5 +1,5 @@
-//! The standard processes, alone and in networks, with ends of every kind. Also how they end and
-//! spread poison.
+//! The standard processes, alone and in networks, with ends of every kind; and how these processes
+//! end and spread poison.
 
 use std::cell::RefCell;
 use std::rc::Rc;
