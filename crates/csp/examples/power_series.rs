@@ -56,11 +56,11 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
                 Ok(body(Starts { starter, process })?)
             },
         );
-        // The process goes on until its series is not read any more.
+        // The process goes on as long as its series is read.
         drop::<Started<()>>(started);
     }
 
-    /// The series with these coefficients.
+    /// Makes the series with these coefficients.
     fn series(&self, coefficient: fn(u32) -> Fraction) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("series", move |here| {
@@ -69,7 +69,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         series
     }
 
-    /// The sum of two series.
+    /// Makes the sum of two series.
     fn add(&self, mut f: Series, mut g: Series) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("sum", move |here| {
@@ -81,7 +81,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         series
     }
 
-    /// Two copies of a series.
+    /// Makes two copies of a series.
     fn split(&self, mut f: Series) -> (Series, Series) {
         let (mut first, one) = Channel::new().one_to_one();
         let (mut second, other) = Channel::new().one_to_one();
@@ -95,7 +95,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         (one, other)
     }
 
-    /// The product of two series.
+    /// Makes the product of two series.
     fn multiply(&self, mut f: Series, mut g: Series) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("product", move |here| {

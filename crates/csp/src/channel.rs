@@ -98,8 +98,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// Begins a rendezvous channel between processes on any processors. Its writers wait until a
-    /// reader has the item.
+    /// Makes a builder of a rendezvous channel between processes on any processors. A writer waits
+    /// until a reader has its item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -114,7 +114,7 @@ impl Channel {
         }
     }
 
-    /// Begins a rendezvous channel between processes of one SPE.
+    /// Makes a builder of a rendezvous channel between processes of one SPE.
     #[track_caller]
     pub fn local() -> Channel<Local> {
         Channel {
@@ -490,8 +490,8 @@ macro_rules! end {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// /// Ends the channel for writers at once. For readers it ends when they have read
-            /// the /// items in the buffer. Waiting writers get their items back.
+            /// Ends the channel for writers at once. For readers it ends when they have read the
+            /// items in the buffer. Waiting writers get their items back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }

@@ -20,9 +20,9 @@ pub enum Ended {
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// `?` turns it into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops the item.
-/// `Unsent` does not implement [`Error`](std::error::Error), because an error must not borrow,
-/// while an item may borrow. [`Ended`] implements it.
+/// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
+/// the item. `Unsent` does not implement [`Error`](std::error::Error), because an error must not
+/// borrow, while an item may borrow. [`Ended`] implements `Error`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.

@@ -1,4 +1,4 @@
-//! Gates: OS threads outside the machine take part in a network through them.
+//! Gates, through which OS threads outside the machine take part in a network.
 //!
 //! ```text
 //!   OS thread                    gate                                 network
@@ -87,8 +87,8 @@ impl<E> Gate<E> {
     ///
     /// When the run of the network ends or is cancelled, a waiting call of this process ends with
     /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. From then on no
-    /// call waits: it succeeds at once or ends in the same way. If the network has ended, the next
-    /// `enter` returns an error.
+    /// call waits. Each call succeeds at once or ends with the same error. If the network has
+    /// ended, the next `enter` returns an error.
     ///
     /// ```
     /// use std::time::Duration;
@@ -121,9 +121,8 @@ impl<E> Gate<E> {
     /// ```
     ///
     /// # Errors
-    ///
-    /// [`GateError`] if the run of the network has ended or will never begin. Also if the calling
-    /// thread runs processes of this network or of another one.
+    /// [`GateError`] if the run of the network has ended or will never begin, or if the calling
+    /// thread runs processes of this network or of another network.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {
         let place = &self.place;
         let shared = place.enter()?;

@@ -13,11 +13,11 @@ use cellworks_machine::{Span, Time};
 ///
 /// An item moves by value. On its way from one process to another it lies on the stacks of both
 /// processes. A build without optimisation has more than forty copies at once. The stack of a
-/// process has 256 KiB unless another size was chosen. So put items of more than 4 KiB in a `Box`
-/// or a `Vec`, and only the pointer moves. ([`bytes`](Self::bytes) also counts the data behind the
-/// pointer, so a simulated machine takes the same time.) Or give the process a larger stack: see
-/// [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack overflows, the
-/// program ends with a message that names the process.
+/// process has 256 KiB unless another size was chosen. Put items of more than 4 KiB in a `Box`
+/// or a `Vec`, so that only the pointer moves. ([`bytes`](Self::bytes) also counts the data behind
+/// the pointer, so a simulated machine takes the same time.) Or give the process a larger stack:
+/// see [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack overflows,
+/// the program ends with a message that names the process.
 ///
 /// # Types of your own
 ///

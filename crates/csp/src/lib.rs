@@ -1,5 +1,6 @@
-//! Networks of processes that communicate through channels: CSP as in DSMCBE, with ownership that
-//! the compiler checks.
+//! Networks of processes that communicate through channels (CSP: Communicating Sequential
+//! Processes). The design follows the system DSMCBE of the paper below, and the compiler checks who
+//! owns an item.
 //!
 //! Processes are plain sequential code. They share no data and communicate through channels. An
 //! item that is written to a channel belongs to the process that reads it. The crate is built on
@@ -12,13 +13,13 @@
 //! ```
 //!
 //! - [`Channel`] makes channels. The types of the two [ends](Writer) say how many processes may
-//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for processes of one SPE,
-//!   which [`Network::group`] adds.
+//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for the processes of a
+//!   [group](Network::group), which run on one SPE.
 //! - [`Input`] and [`Output`] are ends of any kind, for processes that work with all kinds.
 //! - [`Alternation`] waits until one of several channels can be read or written.
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
-//! - An [`Item`] is what channels carry: values, collections of them, and ends of channels.
+//! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
 //! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
 //!   [`Process::writer`] look up its ends by the id.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when

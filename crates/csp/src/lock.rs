@@ -51,7 +51,7 @@ impl Word {
     /// The value that says that the state of the channel must be read under the lock.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// The value for a channel as at [`EMPTY`](Self::EMPTY), except that a process waits with
+    /// The value for a channel like that of [`EMPTY`](Self::EMPTY), but where a process waits with
     /// `node` on `side`.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {

@@ -163,7 +163,8 @@ enum Way {
     /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that passes at any
     /// time, and then [`Plain`](Self::Plain).
     Deadline,
-    /// Plain, as a destructor in a run that is being cancelled. It gives up instead of waiting.
+    /// [`Plain`](Self::Plain), as a destructor in a run that is being cancelled, which gives up
+    /// instead of waiting.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];

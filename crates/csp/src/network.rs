@@ -456,8 +456,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// A handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move it, or a clone of it, into the bodies of processes.
     ///
-    /// In a network with a starter, even the only process of an SPE has a stack of its own.
-    /// Meanwhile the program of the SPE waits for processes to start.
+    /// In a network with a starter, even the only process of an SPE has a stack of its own, because
+    /// the program of the SPE waits for processes to start.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }

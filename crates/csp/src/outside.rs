@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// This `Backoff` is used also in models, which have no outside thread.
+// Models use this `Backoff`, too, because they have no outside thread.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -25,9 +25,9 @@ use crate::waker::Waker;
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).
 ///
-/// This place has no processor of the machine, and names the PPE where a processor is asked for.
-/// The machine does not wake the thread. The thread waits only for channels, and its waits return
-/// false when the run is over.
+/// This place has no processor of the machine, so it gives the PPE as its processor. The machine
+/// does not wake the thread. The thread waits only for channels, and its waits return false when
+/// the run is over.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,

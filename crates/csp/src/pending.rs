@@ -3,9 +3,9 @@
 //! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known. So each
 //! program of a network registers a function that wakes processes from its OS thread. The programs
 //! of an [open network](crate::OpenNetwork) register nothing, and outside threads, which have
-//! entered a [gate](crate::Gate), run no program. For these, the network registers a function that
-//! wakes its processes from any OS thread. In all other networks, an end that is dropped on an OS
-//! thread without a program of the network wakes no process.
+//! entered a [gate](crate::Gate), run no program. In these two cases the network registers a
+//! function that wakes its processes from any OS thread. In all other networks, an end that is
+//! dropped on an OS thread without a program of the network wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -37,7 +37,8 @@ pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process by the function that its network has registered for any OS thread, if any.
+/// Wakes a process by the function that its network has registered for any OS thread. If there is
+/// no such function, does nothing.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {

@@ -47,7 +47,7 @@ pub struct Process<'a, P: Place> {
 struct Changing {
     /// Whether the present step has asked for the waker of this process.
     step_waits: Cell<bool>,
-    /// How many communications the process has had that may not have had to wait.
+    /// How many communications of the process may have needed no wait.
     communications: Cell<usize>,
 }
 

@@ -79,8 +79,8 @@ impl ProcessError {
     }
 }
 
-// The three conversions can exist together only because neither `ProcessError` nor `Unsent` is an
-// `Error`.
+// Three conversions into a `ProcessError` exist: this one, the next one, and std's from a type into
+// itself. They do not overlap, because neither `ProcessError` nor `Unsent` is an `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

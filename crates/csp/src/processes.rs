@@ -13,8 +13,8 @@
 //! its other channels. Otherwise it drops its ends, which closes the channels. An item that the
 //! process holds at that time is dropped.
 //!
-//! The first four are Listing 1 of the paper, and [`add`] is Listing 2. The following ring of three
-//! processes makes the numbers from 0 on:
+//! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper, and [`add`] is
+//! Listing 2. The following ring of three processes makes the numbers from 0 on:
 //!
 //! ```
 //! use cellworks_csp::{Channel, Ended, Network, processes};
@@ -444,8 +444,8 @@ pub fn tee<T: Item + Clone>(
     })
 }
 
-/// Passes on the items of all inputs, and gives each input its turn: between two items of one
-/// input, at most one item of each other input is passed on while both are ready.
+/// Passes on the items of all inputs fairly: while an item waits, at most one item of each other
+/// input is passed on before it.
 ///
 /// An input that is closed is left out. The process ends when all inputs are closed, or when one
 /// input is poisoned.

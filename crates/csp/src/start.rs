@@ -41,29 +41,7 @@ use crate::waker::{Waker, Woken};
 /// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
 /// use cellworks_machine::{Machine, Spe, SpeId};
 ///
-/// /// Returns the sum of a range. A process of its own adds each half of the range.
-/// fn sum<S: Spe>(
-///     starter: &Starter<'_, S>,
-///     process: &Process<'_, S>,
-///     numbers: std::ops::Range<u64>,
-/// ) -> Result<u64, Ended> {
-///     if numbers.end - numbers.start < 10 {
-///         return Ok(numbers.sum());
-///     }
-///     let middle = (numbers.start + numbers.end) / 2;
-///     let halves = [numbers.start..middle, middle..numbers.end];
-///     let halves = halves.map(|half| {
-///         let its_own = starter.clone();
-///         starter.start(process, "half", process.place().id(), move |process| {
-///             Ok(sum(&its_own, process, half)?)
-///         })
-///     });
-///     let mut total = 0;
-///     for half in halves {
-///         total += half.join(process)?;
-///     }
-///     Ok(total)
-/// }
+/// /// Returns the sum of a range. Two new processes add the two halves of the range.
 ///
 /// fn sum_to_1000<M: Machine>(machine: &M) -> u64 {
 ///     let (mut result, mut total) = Channel::new().one_to_one();
@@ -226,9 +204,9 @@ impl<R: Item> Started<R> {
     ///
     /// # Errors
     ///
-    /// The process has ended without a result. [`Ended::Poisoned`] if it ended because a channel
-    /// was poisoned. [`Ended::Closed`] if it ended because a channel was closed, or if it failed or
-    /// panicked. A failure or panic is also the error of the network.
+    /// An error means that the process has ended without a result. [`Ended::Poisoned`] means that a
+    /// channel was poisoned. [`Ended::Closed`] means that a channel was closed, or that the process
+    /// failed or panicked. A failure or panic is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
         self.result.read(process)

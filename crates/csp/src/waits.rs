@@ -23,7 +23,7 @@ pub(crate) struct Waits(Mutex<Known>);
 pub(crate) struct Known {
     /// The processes that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// For each end, the processes that had an end of this channel and side when they were
+    /// For each side of a channel, the processes that had an end of this side when they were
     /// cancelled.
     pub holders: BTreeMap<Held, Vec<u32>>,
     /// The processes that had ended before the deadlock.

@@ -21,7 +21,7 @@ impl fmt::Display for Act {
 /// A named channel was misused. This is a mistake of the program, so
 /// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
 ///
-/// `?` turns it into an [`Ended::Poisoned`], so that the process ends.
+/// `?` turns a `NamedError` into an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NamedError(Box<Misuse>);
 

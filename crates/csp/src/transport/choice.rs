@@ -15,8 +15,8 @@ use cellworks_machine::mailbox::Outbound;
     serde(rename_all = "kebab-case")
 )]
 pub enum Transport {
-    /// From SPE to SPE, by signals and DMA. The SPEs themselves perform the steps of channels. This
-    /// is what the paper proposes for the future (section 4).
+    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs themselves perform the
+    /// steps of channels. The paper proposes this transport for the future (section 4).
     #[default]
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,

@@ -3,13 +3,13 @@
 //! | way | which items go by it | what it takes |
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
-//! | [`word`] | items of a rendezvous of one writer and one reader (2) | one exchange by each process |
+//! | [`word`] | items of a rendezvous of one writer and one reader (2) | one exchange by each side |
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
-//! | [`carrier`] | all items, where processors share no memory | the same step, and messages that carry it |
+//! | [`carrier`] | all items, where processors share no memory | the same step, with messages |
 //!
-//! 1. While neither side waits, and no alternation is on the other side: see
+//! 1. This way is open while neither side waits, and no alternation is on the other side: see
 //!    [`Ring`](ring::Ring).
-//! 2. While the channel has no guards and has not ended: see [`crate::lock`].
+//! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
 //!
 //! All ways have the same result as a step under the lock. On all ways, a process that finds no
 //! partner [waits](wait) in the same manner.
@@ -47,7 +47,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item, as [`write`] does, that did not go by the ring.
+/// Writes an item as [`write`] does, after the ring did not take the item.
 // The CPU mispredicts each return after a switch of stacks, so the whole rendezvous is inlined into
 // the program.
 #[track_caller]

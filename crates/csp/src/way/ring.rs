@@ -271,8 +271,7 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// Polls as [`poll`](Self::poll) does. If the last polls have found few items, pauses before
-    /// that.
+    /// Polls as [`poll`](Self::poll) does. If the last polls have found few items, pauses first.
     #[cold]
     fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -342,8 +341,8 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`; the original is forgotten below. The item is copied as
-                // bytes, because two copies as `T` would break rules of the language: a box, for
+                // SAFETY: as in `put`. The original item is forgotten below. The item is copied as
+                // bytes, because two copies as `T` would break rules of the language. A box, for
                 // example, must be the only pointer to its contents.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
@@ -486,7 +485,7 @@ impl<T> Drop for Ring<T> {
 }
 
 /// Puts an item into the channel's ring. Returns the item if the channel has no ring, or if the
-/// ring has no room for some time.
+/// ring still has no room after some polls.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -527,7 +526,7 @@ pub(crate) fn write_many<T, P: Place>(
 }
 
 /// Takes an item out of the channel's ring. Returns `None` if the channel has no ring, or if the
-/// ring is empty for some time.
+/// ring is still empty after some polls.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,

@@ -595,7 +595,7 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
         let read = either.read(&mut at_never);
         let chosen = either.select_until(process, process.now() + LONG);
         let is_none = chosen.unwrap().is_none();
-        // The same without an enabled guard.
+        // The same selection without an enabled guard.
         either.when(&read, false);
         let until = process.now() + LONG;
         assert!(either.select_until(process, until).unwrap().is_none());
@@ -912,8 +912,8 @@ fn a_panic_of_the_main_process_comes_before_what_follows_from_it<M: Machine>(mac
     );
 }
 
-/// A panic that a process catches is no failure. The next panic of the process does not count from
-/// that time.
+/// A panic that a process catches is no failure. The next panic of the process gets a moment of its
+/// own.
 fn a_panic_that_was_caught_is_forgotten<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (unused, _at_unused) = Channel::new().one_to_one::<u32>();

@@ -476,7 +476,7 @@ fn a_cancelled_run_ends_the_waits_outside() {
     });
 }
 
-/// The report of a deadlock, without the places in this file.
+/// Returns the report of a deadlock, without the places in this file.
 fn report(result: Result<(), NetworkError>) -> String {
     let Err(NetworkError::Deadlock(deadlock)) = result else {
         panic!("a deadlock is an error, not {result:?}");

@@ -128,8 +128,8 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     assert_eq!(all, expected);
 }
 
-/// The second writer comes after the first one has dropped its end. No other writing end is there
-/// in between.
+/// The second writer comes after the first one has dropped its end. Meanwhile only the network has
+/// a writing end.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();

@@ -33,7 +33,7 @@ impl Random {
 enum Way {
     Plain,
     Alternates,
-    /// Alternates, but with a short deadline.
+    /// Uses an alternation with a short deadline.
     Hurries,
 }
 

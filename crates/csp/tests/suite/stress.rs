@@ -74,7 +74,7 @@ impl Expected {
 enum Way {
     OneByOne,
     Batches,
-    /// Some items in one of the other ways, and then some items through an alternation, again and
+    /// Uses one of the other ways for some items, and then an alternation for some items, again and
     /// again.
     Changing,
 }
