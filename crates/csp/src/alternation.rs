@@ -192,8 +192,8 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel is not ready before or after
-    /// that, records that the guard is not ready.
+    /// Performs the guard if its channel is ready. If the channel is not ready, or is no longer
+    /// ready afterwards, records that the guard is not ready.
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;

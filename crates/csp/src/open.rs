@@ -11,7 +11,7 @@ use crate::process::Process;
 use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
-/// A network without processes of its own. Programs of a machine that run already, such as the
+/// A network without processes of its own. Programs that already run on a machine, such as the
 /// tasks of a pool, call [`process`](Self::process) and are processes of this network during the
 /// call.
 ///
@@ -22,9 +22,8 @@ use crate::shared::{Failure, NetworkState};
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
-///
-/// Communication in an open network takes no simulated time, even between two SPEs. A
-/// [`Network`](crate::Network) simulates it.
+/// Communication in an open network takes no simulated time, even between two SPEs. In a
+/// [`Network`](crate::Network) it takes simulated time.
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};

@@ -52,8 +52,8 @@ struct Changing {
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. The number is a power of two. When a fair alternation on another core kept up with
-/// four equal writers, these writers had shares of 1 : 4 with turns of 256.
+/// run once. The number is a power of two. With 256, four equal writers had shares of 1 : 4 when a
+/// fair alternation on another core kept up with them.
 const TURN: usize = 16;
 
 /// The identity of a process: its name, its number and its network.

@@ -81,7 +81,7 @@ use crate::process_error::ProcessError;
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -111,7 +111,7 @@ pub fn identity<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn map<T: Item, U: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -148,7 +148,7 @@ pub fn map<T: Item, U: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn prefix<T: Item>(
     process: &Process<'_, impl Place>,
     first: T,
@@ -186,7 +186,7 @@ pub fn prefix<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -222,7 +222,7 @@ pub fn tail<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -253,7 +253,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -292,7 +292,7 @@ pub fn delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn parallel_delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -336,7 +336,7 @@ pub fn parallel_delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn combine<A: Item, B: Item, T: Item>(
     process: &Process<'_, impl Place>,
     left: impl Input<A>,
@@ -385,7 +385,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn add<T: Item + Add<Output = T>>(
     process: &Process<'_, impl Place>,
     left: impl Input<T>,
@@ -424,7 +424,7 @@ pub fn add<T: Item + Add<Output = T>>(
 ///
 /// # Errors
 ///
-/// Always: how the input or the output ended.
+/// The process ends only with an error, which says how the input or the output ended.
 pub fn tee<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -475,7 +475,7 @@ pub fn tee<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
@@ -535,7 +535,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Errors
 ///
-/// Always: how the channel ended.
+/// The process ends only with an error, which says how the channel ended.
 pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,

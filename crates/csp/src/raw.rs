@@ -96,8 +96,8 @@ impl<T, L: Lock> RawChannel<T, L> {
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// Records the process of an alternation. The caller has the lock, so loading the last user
-    /// first costs nothing. This method also records the network, because an alternation has no
+    /// Records the process of an alternation. The caller has the lock, so the check of the last
+    /// user costs nothing. This method also records the network, because an alternation has no
     /// [`ChannelEnd`] that remembers its network.
     ///
     /// # Panics

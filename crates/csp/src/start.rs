@@ -6,8 +6,9 @@
 //!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
 //! ```
 //!
-//! A process that puts a body into a queue wakes the program of that SPE. Between processors that
-//! share no memory, the wake-up is a request to the PPE, which passes it on.
+//! Each SPE of the network has a queue. A process that puts a body into a queue also wakes the
+//! program of that SPE. Between processors that share no memory, this wake-up is a request to the
+//! PPE, and the PPE passes the request on.
 //!
 //! In the queues and in the program, bodies have the network's own lifetime, so the compiler checks
 //! all lifetimes here. A started process can borrow the same values as a process that was added

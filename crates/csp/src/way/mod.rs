@@ -3,7 +3,7 @@
 //! | way | which items go by it | what it takes |
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
-//! | [`word`] | items of a rendezvous of one writer and one reader (2) | one exchange by each side |
+//! | [`word`] | items of a rendezvous of one writer and one reader (2) | an exchange by each side |
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
 //! | [`carrier`] | all items, where processors share no memory | the same step, with messages |
 //!

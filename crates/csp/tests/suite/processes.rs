@@ -325,8 +325,8 @@ fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
         let first = times.read(process).unwrap();
         let late = first + Span::from_femtoseconds(10 * PERIOD.as_femtoseconds());
         process.sleep_until(late);
-        // The timer has waited with one time. The other times come when they are due, each in a
-        // period of its own.
+        // While the main process slept, the timer waited to write one time. The other times come
+        // when they are due, each in a period of its own.
         let after = self::first(process, &mut times, 4);
         (after[1] >= late, after[3].since(after[0]))
     });
