@@ -10,9 +10,8 @@
 //!
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
-//!
-//! Each arrow is one compare-and-exchange. A process that finds the word locked or general takes
-//! the lock.
+//! Each of the upper arrows is one compare-and-exchange. A process that finds the word locked or
+//! general takes the lock.
 
 // Rejected: a word with room for one reader and one writer, beside the queues. A rendezvous might
 // then use only one cache line, but guards, poison and cancellation would need another protocol.

@@ -498,7 +498,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// - The caller is itself a process of a network.
     ///
     /// When a process fails, its ends are dropped. So its channels end, and then the other
-    /// processes.
+    /// processes end, too.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())

@@ -246,9 +246,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// # Panics
-    ///
-    /// If the calling thread is not the one that began the process.
+    /// Panics if the calling thread is not the thread that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
         if !self.place.is_calling(self.identity.waker.sleeper) {

@@ -14,8 +14,8 @@ use crate::named::error::NamedError;
 /// The reason why a process ends before its work is done: a channel has [ended](Ended), or the
 /// process has found an error.
 ///
-/// The bodies of processes and the functions that they call return this type. `?` turns other
-/// errors into a `ProcessError`, also a text or a boxed error. The end of a channel is no error of
+/// The bodies of processes and the functions that they call return this type. `?` turns any other
+/// error into a `ProcessError`, even a text or a boxed error. The end of a channel is no error of
 /// the network, because networks end in this way. With any other error, [the network
 /// fails](crate::NetworkError::Failed).
 ///

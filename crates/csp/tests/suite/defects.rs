@@ -84,8 +84,8 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     }
 }
 
-/// A run is cancelled while processes wait to write, to read, and in alternations that were offered
-/// items.
+/// A run is cancelled while processes wait to write, wait to read, or wait in alternations that
+/// were offered items.
 fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     let counts = Arc::new(Counts::default());
     let (writer, reader) = Channel::new().buffered(1).any_to_any::<Counted>();

@@ -297,8 +297,8 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// Two networks run at the same time and use one channel. On each machine in turn, the process that
-/// uses it second ends before an item has moved.
+/// Two networks, on two machines, use one channel at the same time. The process that uses the
+/// channel second ends before an item has moved.
 fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacity: usize) {
     /// Records that it was dropped, also in a process that panics.
     struct Over<'a>(&'a AtomicBool);
