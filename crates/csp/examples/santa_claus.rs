@@ -21,6 +21,7 @@ const HOLIDAY: Duration = Duration::from_micros(20);
 /// How long an elf works until its next question.
 const WORK: Duration = Duration::from_micros(5);
 
+/// The work that Santa has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Year {
     /// How often the reindeer have pulled the sleigh.

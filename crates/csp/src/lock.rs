@@ -10,6 +10,7 @@
 //!
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
+//!
 //! Each of the upper arrows is one compare-and-exchange. A process that finds the word locked or
 //! general takes the lock.
 

@@ -152,7 +152,7 @@ impl<T> State<T> {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
             // A closed channel accepts no more items. An alternation that waited before the channel
-            // was closed may still offer one.
+            // was closed may still offer an item.
             if self.ended.is_none() {
                 self.refill(woken);
             }

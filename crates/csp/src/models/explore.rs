@@ -65,8 +65,8 @@ mod sampled {
 
     /// Schedules that begin at random and then repeat themselves: the threads run in turns, each
     /// for a number of steps from a short list. Every thread runs again and again. If two threads
-    /// can keep each other from going on for ever, they do so in one of these schedules. A random
-    /// schedule would soon end this.
+    /// can keep each other from going on for ever, they do so in one of these schedules. In a
+    /// random schedule, one of the two would soon go on.
     ///
     /// After a thread has yielded, the next thread runs for a random number of steps. Otherwise a
     /// polling thread could keep another thread out of a spinning lock for ever, by having the lock

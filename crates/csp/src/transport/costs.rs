@@ -40,9 +40,10 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 pub(crate) const ANSWER_WORDS: usize = 2;
 
 /// The pause of a process that has found no guard ready and does not wait. A check of a guard takes
-/// the line of its channel away from an SPE that is about to change the line, and ends its
-/// reservation. A process that checks again at once could keep a slower SPE from the line for ever,
-/// as on real machines. The pause is several times as long as an atomic update of a line.
+/// the line of its channel away from an SPE that is about to change the line, and ends the
+/// reservation of that SPE. A process that checks again at once could keep a slower SPE from the
+/// line for ever, as on real machines. The pause is several times as long as an atomic update of a
+/// line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]
