@@ -1193,8 +1193,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer sees that the alternation waits for this guard. It may take the alternation only in a
-/// later wait, when the guard's pre-condition is false.
+/// The writer sees that the alternation waits for this guard. The writer may take the alternation
+/// only in a later wait, when the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {

@@ -462,9 +462,9 @@ impl<'env, M: Machine> Network<'env, M> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
-    /// A gate. Through it, an OS thread that is no processor of the machine takes part in this
-    /// network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of ends.
-    /// `name` is the name of the thread in reports.
+    /// Makes a gate. Through this gate, an OS thread that is no processor of the machine takes part
+    /// in the network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of
+    /// ends. `name` is the name of the thread in reports.
     ///
     /// Gates work on machines where time is not simulated and SPEs reach all memory, such as a
     /// host. On other machines a network with gates fails with [`NetworkError::NoGate`] before any

@@ -43,6 +43,28 @@ use crate::waker::{Waker, Woken};
 /// use cellworks_machine::{Machine, Spe, SpeId};
 ///
 /// /// Returns the sum of a range. Two new processes add the two halves of the range.
+/// fn sum<S: Spe>(
+///     starter: &Starter<'_, S>,
+///     process: &Process<'_, S>,
+///     numbers: std::ops::Range<u64>,
+/// ) -> Result<u64, Ended> {
+///     if numbers.end - numbers.start < 10 {
+///         return Ok(numbers.sum());
+///     }
+///     let middle = (numbers.start + numbers.end) / 2;
+///     let halves = [numbers.start..middle, middle..numbers.end];
+///     let halves = halves.map(|half| {
+///         let its_own = starter.clone();
+///         starter.start(process, "half", process.place().id(), move |process| {
+///             Ok(sum(&its_own, process, half)?)
+///         })
+///     });
+///     let mut total = 0;
+///     for half in halves {
+///         total += half.join(process)?;
+///     }
+///     Ok(total)
+/// }
 ///
 /// fn sum_to_1000<M: Machine>(machine: &M) -> u64 {
 ///     let (mut result, mut total) = Channel::new().one_to_one();

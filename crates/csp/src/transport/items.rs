@@ -195,8 +195,8 @@ impl Items {
     }
 }
 
-/// No room for an item: in a local store, even after all items that waited there were flushed, or
-/// in the area of main memory for items.
+/// An item has no room. Either a local store has no room even after all items that waited there
+/// were flushed, or the area of main memory for items is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
