@@ -204,8 +204,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item. Returns when a reader or the channel's buffer has the item. While the
-    /// process waits, the other processes of this processor run. If processors share memory, they
-    /// also run once after every 256 items that needed no wait.
+    /// process waits, the other processes of this processor run. If processors share memory and the
+    /// process never has to wait, the other processes run once after at most 256 items.
     ///
     /// # Errors
     ///

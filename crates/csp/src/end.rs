@@ -1,7 +1,7 @@
 //! The ways in which channels end, and the items that an ended channel gives back.
 
 // Rejected: an `Ended` that names its channel. `Ended` is one byte, which every read and write
-// returns and every step compares. A shared name would have to be counted, at a cost of
+// returns and every step compares. A shared name would need a reference count, which costs
 // nanoseconds.
 
 use std::fmt;

@@ -121,6 +121,7 @@ impl<E> Gate<E> {
     /// ```
     ///
     /// # Errors
+    ///
     /// [`GateError`] if the run of the network has ended or will never begin, or if the calling
     /// thread runs processes of this network or of another network.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {

@@ -22,6 +22,7 @@ use crate::shared::{Failure, NetworkState};
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
+///
 /// Communication in an open network takes no simulated time, even between two SPEs. In a
 /// [`Network`](crate::Network) it takes simulated time.
 ///
