@@ -17,6 +17,8 @@ pub(crate) struct Parcel<T> {
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
+    /// Makes the origin with this number.
+    ///
     /// # Panics
     ///
     /// If the number is `u32::MAX`.

@@ -140,8 +140,8 @@ impl<P: Place> Process<'_, P> {
     /// # Errors
     ///
     /// [`NamedError`] if the channel carries items of another type. If the channel is for one
-    /// reader, another process may have taken the end, or the caller may ask for the kind
-    /// [`Any`](crate::Any). Both are errors, too.
+    /// reader, it is also an error that another process has taken the end, or that the caller asks
+    /// for the kind [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
