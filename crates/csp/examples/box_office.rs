@@ -1,6 +1,6 @@
 //! A network that serves the program around it. Plain threads, such as those of a web server, sell
-//! the seats of a theatre. One process of the network knows which seats are free. So no lock is
-//! needed, and no seat is sold twice.
+//! the seats of a theatre. Only one process of the network knows which seats are free. So no lock
+//! is needed, and no seat is sold twice.
 
 use std::error::Error;
 
@@ -10,17 +10,17 @@ use cellworks_csp::{
 use cellworks_host::Host;
 use cellworks_machine::{Machine, SpeId};
 
-/// Asks for seats side by side.
+/// A request for seats side by side.
 pub struct Order {
     seats: u32,
-    /// The end to which the number of the first seat is written: `None` if there were not enough
+    /// The end for the answer: the number of the first seat, or `None` if there are not enough
     /// seats.
     answer: Writer<Option<u32>>,
 }
 
 impl Item for Order {}
 
-/// Sells seats until the last thread that orders has ended. Returns how many were sold.
+/// Sells seats until the last thread that orders has ended. Returns the number of sold seats.
 fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: u32) -> u32 {
     let mut sold = 0;
     for Order {
@@ -37,7 +37,7 @@ fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: 
     sold
 }
 
-/// The work of a plain thread: orders pairs of seats as long as there are any.
+/// The work of a plain thread: orders pairs of seats as long as seats are left.
 fn sell_pairs(mut gate: Gate<Writer<Order, Any>>) -> Result<Vec<u32>, ProcessError> {
     let (orders, process) = gate.enter()?;
     let mut pairs = Vec::new();
@@ -51,7 +51,8 @@ fn sell_pairs(mut gate: Gate<Writer<Order, Any>>) -> Result<Vec<u32>, ProcessErr
     }
 }
 
-/// Sells `seats` by four threads. Returns how many were sold, and the first of each pair.
+/// Sells `seats` seats in four threads. Returns the number of sold seats, and the first seat of
+/// each pair.
 pub(crate) fn sell<M: Machine + Sync>(
     machine: &M,
     seats: u32,

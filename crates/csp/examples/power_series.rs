@@ -1,10 +1,10 @@
 //! Power series as streams of their coefficients, after McIlroy, *Squinting at Power Series*
 //! (1990).
 //!
-//! A product is made of smaller ones. With `F = f + x F'` and `G = g + x G'` it is
-//! `F G = f g + x (f G' + g F' + x F' G')`. So each process that multiplies splits the rests of its
-//! two series. When the third coefficient is read, it starts another process for `F' G'`. There are
-//! as many such processes as coefficients that are read.
+//! A product is made of smaller ones. With `F = f + x F'` and `G = g + x G'` it is `F G = f g + x
+//! (f G' + g F' + x F' G')`. So each process that multiplies makes copies of `F'` and `G'`. When
+//! the third coefficient is read, it starts another process for `F' G'`. There are as many such
+//! processes as coefficients that are read.
 
 use cellworks_csp::{Channel, Ended, Network, NetworkError, Process, Reader, Started, Starter};
 use cellworks_host::Host;
@@ -32,7 +32,7 @@ fn product(a: Fraction, b: Fraction) -> Fraction {
     reduced(a.0 * b.0, a.1 * b.1)
 }
 
-/// Starts the processes of a series, each on the SPE after that of the calling process.
+/// Starts the processes of a series. Each runs on the SPE after the SPE of the calling process.
 struct Starts<'a, 'b, 'env, S: Spe> {
     starter: &'a Starter<'env, S>,
     process: &'a Process<'b, S>,
@@ -56,11 +56,11 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
                 Ok(body(Starts { starter, process })?)
             },
         );
-        // The process goes on until its series is not read any more.
+        // The process goes on as long as its series is read.
         drop::<Started<()>>(started);
     }
 
-    /// The series with these coefficients.
+    /// Makes the series with these coefficients.
     fn series(&self, coefficient: fn(u32) -> Fraction) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("series", move |here| {
@@ -69,7 +69,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         series
     }
 
-    /// The sum of two series.
+    /// Makes the sum of two series.
     fn add(&self, mut f: Series, mut g: Series) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("sum", move |here| {
@@ -81,7 +81,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         series
     }
 
-    /// Two copies of a series.
+    /// Makes two copies of a series.
     fn split(&self, mut f: Series) -> (Series, Series) {
         let (mut first, one) = Channel::new().one_to_one();
         let (mut second, other) = Channel::new().one_to_one();
@@ -95,7 +95,7 @@ impl<'env, S: Spe> Starts<'_, '_, 'env, S> {
         (one, other)
     }
 
-    /// The product of two series.
+    /// Makes the product of two series.
     fn multiply(&self, mut f: Series, mut g: Series) -> Series {
         let (mut output, series) = Channel::new().one_to_one();
         self.start("product", move |here| {
@@ -138,8 +138,8 @@ fn cosine(index: u32) -> Fraction {
     }
 }
 
-/// The first `count` coefficients of the square of the series of `1 / (1 - x)`, and those of the
-/// squares of sine and cosine together.
+/// Returns the first `count` coefficients of two series: the square of `1 / (1 - x)`, and the sum
+/// of the squares of sine and cosine.
 pub(crate) fn squares<M: Machine>(
     machine: &M,
     count: usize,
@@ -148,7 +148,7 @@ pub(crate) fn squares<M: Machine>(
     let mut network = Network::on(machine);
     let starter = network.starter();
     for spe in machine.topology().spes() {
-        // An empty group, so that processes can be started on the SPE.
+        // An empty group is enough to start processes on this SPE.
         network.group(spe, |_| {});
     }
     network.process("squares", SpeId::new(0), move |process| {

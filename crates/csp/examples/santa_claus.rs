@@ -1,6 +1,7 @@
-//! The Santa Claus problem (Trono, 1994). Santa sleeps until all nine reindeer are back, or three
-//! of his ten elves have a question. The reindeer come first if both wait. They pull the sleigh
-//! together; elves come in by three, and others wait until those three have left.
+//! The Santa Claus problem (Trono, 1994). Santa sleeps until all nine reindeer are back, or until
+//! three of his ten elves have a question. If both groups wait, the reindeer come first. The
+//! reindeer pull the sleigh together. Elves come in by three, and other elves wait until these
+//! three have left.
 
 use std::time::Duration;
 
@@ -20,17 +21,16 @@ const HOLIDAY: Duration = Duration::from_micros(20);
 /// How long an elf works until its next question.
 const WORK: Duration = Duration::from_micros(5);
 
-/// What Santa has done.
+/// The work that Santa has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Year {
-    /// How often the sleigh has gone.
+    /// How often the reindeer have pulled the sleigh.
     pub deliveries: u32,
     /// How often three elves have come in.
     pub consultations: u32,
 }
 
-/// Waits until `size` visitors have come, tells Santa, and lets them go when Santa is done with
-/// them.
+/// Waits until `size` visitors have come, tells Santa, and lets the visitors go when Santa is done.
 fn gather(
     process: &Process<'_, impl Place>,
     size: u32,
@@ -51,7 +51,7 @@ fn gather(
     }
 }
 
-/// A reindeer or an elf, which comes again and again. It stays away for a while each time.
+/// A reindeer or an elf. It comes again and again, and stays away for a while each time.
 fn visitor(
     process: &Process<'_, impl Place>,
     number: u32,
@@ -114,7 +114,7 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
                 show_out.write(process, ()).expect("they wait for it");
             }
         }
-        // Santa's ends are dropped here. So channels end, and with them all other processes.
+        // Santa's ends are dropped here. So all channels end, and then all other processes.
         year
     })
 }

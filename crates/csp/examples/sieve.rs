@@ -1,6 +1,6 @@
-//! The prime sieve. There is a process for each prime number, which passes on only the numbers that
-//! its prime does not divide. The first number that comes out of the last process is the next
-//! prime, and a process is started for it. The number of processes is not known beforehand.
+//! The prime sieve. Each prime number has a process, which passes on only the numbers that its
+//! prime does not divide. The first number that comes out of the last process is the next prime,
+//! and a process is started for this prime. The number of processes is not known beforehand.
 
 use cellworks_csp::{
     Any, Channel, Ended, Network, NetworkError, Place, Process, ProcessError, Reader, Starter,
@@ -36,13 +36,13 @@ fn filter<S: Spe>(
     }
 }
 
-/// The first `count` primes.
+/// Returns the first `count` primes.
 pub(crate) fn primes<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkError> {
     let (primes, mut found) = Channel::new().named("primes").any_to_one();
     let mut network = Network::on(machine);
     let starter = network.starter();
     for spe in machine.topology().spes() {
-        // An empty group, so that processes can be started on the SPE.
+        // An empty group is enough to start processes on this SPE.
         network.group(spe, |_| {});
     }
     network.process("numbers", SpeId::new(0), move |process| {
@@ -57,8 +57,8 @@ pub(crate) fn primes<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, 
     network.run_with(move |process| take(process, &mut found, count))
 }
 
-/// Reads some primes and closes `found`. Then one process after the other ends, because the next
-/// one has ended.
+/// Reads `count` primes and closes `found`. Then the last filter ends, and each process ends when
+/// the next one has ended.
 fn take(process: &Process<'_, impl Place>, found: &mut Reader<u64>, count: usize) -> Vec<u64> {
     let primes: Result<_, Ended> = (0..count).map(|_| found.read(process)).collect();
     found.close(process);

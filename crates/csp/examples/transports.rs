@@ -1,4 +1,5 @@
-//! The ring of CommsTime on a simulated QS22, with both transports: microseconds for a communication.
+//! Prints the microseconds of a communication in the ring of CommsTime, on a simulated QS22, with
+//! both transports.
 //!
 //! ```text
 //! cargo run --release -p cellworks-csp --example transports

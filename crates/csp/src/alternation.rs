@@ -1,8 +1,8 @@
 //! Alternation: a process waits until one of several channels can be read or written (external
 //! choice).
 
-// Rejected: prefetching the lines of the next guard, and the node of its partner. An alternation
-// over 64 channels took as long, and one over 2 channels longer.
+// Rejected: to prefetch the cache lines of the next guard and of its partner's node. An alternation
+// over 64 channels took the same time, and an alternation over 2 channels took longer.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// Which guard is chosen if several are ready.
+/// The rule that chooses one of several ready guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     Priority,
@@ -37,9 +37,9 @@ enum Policy {
 /// A set of guards. Each guard is a channel that the process wants to read or to write. A selection
 /// waits until one of the guards is ready, and performs that guard.
 ///
-/// Guards are listed once, in an order, for any number of selections. The time of a selection
-/// depends on how many guards are ready, not on how many are listed. An alternation may both read
-/// and write, and the process on the other side of a channel may use an alternation too.
+/// Guards are listed once, for any number of selections. The time of a selection depends on how
+/// many guards are ready, not on how many are listed. An alternation may both read and write, and
+/// the process on the other side of a channel may use an alternation too.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -69,7 +69,7 @@ pub struct Alternation<'a> {
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
-    /// A word for each 64 guards.
+    /// One word for each 64 guards.
     words: Vec<Word>,
     /// The guard at which the next search begins.
     next: usize,
@@ -78,7 +78,7 @@ pub struct Alternation<'a> {
     any_of: Vec<Vec<usize>>,
 }
 
-/// The state of 64 guards, a bit for each.
+/// The state of 64 guards, with one bit for each guard in each field.
 struct Word {
     /// The guards that may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
@@ -98,8 +98,8 @@ impl Word {
 }
 
 /// A guard that reads.
-// Invariant in `T`, as is `WriteGuard`: items of type `T` are put into the guard and taken out of
-// the guard.
+// `ReadGuard` and `WriteGuard` are invariant in `T`, because items of type `T` are put into a guard
+// and taken out of it.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -136,7 +136,7 @@ impl Chosen {
 pub struct GuardEnded {
     /// The guard.
     pub guard: Chosen,
-    /// How its channel ended.
+    /// How the channel of the guard ended.
     #[source]
     pub ended: Ended,
 }
@@ -183,7 +183,7 @@ pub trait AsGuard: sealed::AsGuard {}
 
 mod sealed {
     pub trait AsGuard {
-        /// The number of the guard in `alternation`. Panics if the guard belongs to another
+        /// Returns the number of the guard in `alternation`. Panics if the guard belongs to another
         /// alternation.
         fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
     }
@@ -192,16 +192,16 @@ use sealed::AsGuard as _;
 
 /// A guard with its channel.
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel is not ready, or is not ready any
-    /// more after the guard was performed, this records that the channel is not ready.
+    /// Performs the guard if its channel is ready. If the channel is not ready, or is no longer
+    /// ready afterwards, records that the guard is not ready.
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
-    /// A description of what the alternation waits for at this guard.
+    /// Describes what the alternation waits for at this guard.
     fn waiting(&self) -> Waiting<'_>;
-    /// The [`Guard`], without the type of its items.
+    /// Returns the [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
     /// Records that no other guard holds an item for this guard any more.
     fn forget_holder(&self);
@@ -215,7 +215,7 @@ struct ListedGuard<T, L: Lock> {
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met {
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
         self.channel.record_user_under_lock(self.side, process);
@@ -231,8 +231,8 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // The lock is released here. Otherwise the assignment below could drop an item that
-                // was not taken out of the guard while the lock is held.
+                // Releases the lock before the assignment below. The assignment may drop an item
+                // that the program has not taken out of the guard.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -242,7 +242,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above. The item lies in another guard, or there is none.
+                    // SAFETY: as above. The item lies in another guard, or no item is offered.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -277,7 +277,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn forget_holder(&self) {
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         unsafe { self.guard.set_holder(None) };
     }
 }
@@ -296,7 +296,7 @@ fn put(bits: &mut u64, bit: u64, is_on: bool) {
     }
 }
 
-/// How long to wait for a guard.
+/// How long a selection waits for a guard.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
@@ -396,8 +396,8 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a guard has what it needs. A writing guard needs an item, and a reading
-    /// guard needs room for one.
+    /// Records whether a guard has what it needs: an item in a writing guard, or room for an item
+    /// in a reading guard.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -438,7 +438,7 @@ impl<'a> Alternation<'a> {
             "the guard {index} has an item already; withdraw it first"
         );
         let parcel = process.pack(item, self.guards[index].link());
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
         self.supply(index, true);
     }
@@ -488,7 +488,8 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this, while it is active. It lists both guards.
+            // SAFETY: the alternation itself calls this method, while it is active, and lists both
+            // guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -524,7 +525,7 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
         self.supply(index, false);
         self.end_offer_to_any(index);
@@ -534,10 +535,10 @@ impl<'a> Alternation<'a> {
 
     /// Returns the item that a guard has read. Call this after the guard was chosen.
     ///
-    /// If the item is not taken, it stays in its guard. The guard can be chosen again only after
-    /// its item was taken. Until then no other item of that channel is read, although the writer of
-    /// the item has gone on. When the alternation is dropped, an item that was not taken is dropped
-    /// too.
+    /// If the program does not take the item, the item stays in its guard. The guard can be chosen
+    /// again only after its item was taken. Until then no other item of this channel is read,
+    /// although the writer of the item has gone on. Dropping the alternation drops the items that
+    /// were not taken.
     ///
     /// # Panics
     ///
@@ -548,7 +549,7 @@ impl<'a> Alternation<'a> {
         guard: &ReadGuard<T>,
     ) -> T {
         let index = guard.index_in(self);
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
         self.supply(index, true);
         let parcel = parcel.unwrap_or_else(|| {
@@ -569,31 +570,31 @@ impl<'a> Alternation<'a> {
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, performs the guard, and returns which guard it was. Meanwhile
-    /// the other processes of this processor run.
+    /// Waits until a guard is ready, performs the guard, and returns the chosen guard. While the
+    /// process waits, the other processes of this processor run.
     ///
     /// # Errors
     ///
     /// [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable the
-    /// guard by [`when`](Self::when) and go on, or end. If a destructor calls this while the run is
-    /// being cancelled, this does not wait. Then the error says that the channel of the first
+    /// guard by [`when`](Self::when) and go on, or end. In a destructor of a run that is being
+    /// cancelled, this method does not wait. Then the error says that the channel of the first
     /// enabled guard is closed.
     ///
     /// # Panics
     ///
-    /// If no guard is enabled, because the process would wait for ever.
+    /// If no guard is enabled, because then the process would wait for ever.
     #[track_caller]
     pub fn select<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Chosen, GuardEnded> {
         let chosen = self.choose(process, Patience::Unlimited)?;
         Ok(chosen.expect("a selection without limits ends with a guard"))
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready now, this returns `None`: the
-    /// skip guard.
+    /// Selects as [`select`](Self::select) does. If no guard is ready now, returns `None`, the skip
+    /// guard of CSP.
     ///
     /// # Errors
     ///
-    /// As [`select`](Self::select).
+    /// The same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_or_skip<P: Place>(
         &mut self,
@@ -602,12 +603,12 @@ impl<'a> Alternation<'a> {
         self.choose(process, Patience::None)
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready until `deadline`, this
-    /// returns `None`: the time-out guard.
+    /// Selects as [`select`](Self::select) does. If no guard is ready until `deadline`, returns
+    /// `None`, the time-out guard of CSP.
     ///
     /// # Errors
     ///
-    /// As [`select`](Self::select).
+    /// The same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_until<P: Place>(
         &mut self,
@@ -687,7 +688,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the next guard to check, which may be ready and is enabled.
+    /// Returns the next guard to check: a guard that may be ready and is enabled.
     #[inline]
     fn candidate(&self) -> Option<usize> {
         let start = match self.policy {
@@ -757,12 +758,12 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Called when a guard has been performed.
+    /// Records that a guard was performed.
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // The guard is not supplied now. If the guard has written, it has no item to write. If the
-        // guard has read, its item must be taken before the guard can read again.
+        // A guard that was performed has to be supplied again. If the guard has written, it needs a
+        // new item. If the guard has read, its item must be taken before the guard can read again.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -832,9 +833,9 @@ enum Waited {
     InVain,
 }
 
-/// Marks the alternation as waiting as long as this value lives. The value lies in the frame of the
-/// call that waits. When that call returns or unwinds, the alternation is active again and has
-/// recorded what happened to its guards.
+/// Marks the alternation as waiting as long as this value lives, in the frame of the call that
+/// waits. When that call returns or unwinds, the alternation becomes active again and records what
+/// happened to its guards.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

@@ -1,4 +1,4 @@
-//! Which of several failures was first, and so may be the cause of the others.
+//! Finds which of several failures was first, and so may be the cause of the others.
 //!
 //! ```text
 //!   a process    read()? ── error becomes a ProcessError ─── its ends are dropped ─── the network is told
@@ -7,25 +7,25 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! A body owns its ends, and drops them before its result is known. So another process may find a
-//! channel closed for that reason, fail, and be the first whose failure the network is told of.
-//! Therefore the order of failures is not the order in which the network is told. Each failure has
-//! a [`Moment`] that lies before the failing process drops its ends.
+//! The body of a process owns its ends, and drops them before its result is known. So another
+//! process may find a channel closed, and fail for this reason. The network may then be told of the
+//! second failure first. Therefore each failure has a [`Moment`], which lies before the failing
+//! process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
-/// When a failure happened. If one failure causes another, its moment is earlier.
+/// The time of a failure. If one failure causes another, the first one has the earlier moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// A moment after all that were taken before.
+    /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough: a process that fails because of another has seen something that the
-        // other did after it took its moment, so it gets a later number.
+        // `Relaxed` is enough. If a process fails because of another failure, it has seen something
+        // that happened after the moment of that failure. So it gets a later number.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -35,10 +35,10 @@ thread_local! {
     static UNWINDS_SINCE: Cell<Option<Moment>> = const { Cell::new(None) };
 }
 
-/// An end is going to be dropped on this OS thread.
+/// Called when an end is going to be dropped on this OS thread.
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
-    // If the thread does not unwind, the panic of an earlier moment was caught.
+    // If this thread does not unwind now, the panic that set an earlier moment was caught.
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 

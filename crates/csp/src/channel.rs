@@ -40,8 +40,8 @@ impl Kind for Any {}
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());
 
-/// The reach of a channel that only processes of one SPE may use. Its ends are not `Send`, and it
-/// needs no atomic instructions.
+/// The reach of a channel that only processes of one SPE may use. Its ends are not `Send`, and the
+/// channel needs no atomic instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Local(());
 
@@ -81,7 +81,7 @@ impl sealed::Reach for Local {
 /// let another_worker = worker.clone();
 /// ```
 ///
-/// An end that one process has cannot be shared:
+/// An end of kind [`One`] cannot be cloned:
 ///
 /// ```compile_fail,E0599
 /// # use cellworks_csp::Channel;
@@ -98,8 +98,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// A rendezvous channel between processes on any processors: a writer waits until a reader has
-    /// its item.
+    /// Makes a builder of a rendezvous channel between processes on any processors. A writer waits
+    /// until a reader has its item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -114,7 +114,7 @@ impl Channel {
         }
     }
 
-    /// As [`new`](Self::new), for processes of one SPE.
+    /// Makes a builder of a rendezvous channel between processes of one SPE.
     #[track_caller]
     pub fn local() -> Channel<Local> {
         Channel {
@@ -133,10 +133,9 @@ impl<R: Reach> Channel<R> {
         self
     }
 
-    /// Sets how many items the channel's buffer holds. A writer need not wait while the buffer has
+    /// Sets how many items the channel's buffer holds. A writer does not wait while the buffer has
     /// room. 0 makes a rendezvous channel. `usize::MAX` makes a buffer without bound: its writers
-    /// never wait, and it takes memory for every item that was not read yet, up to all the memory
-    /// there is.
+    /// never wait, and its memory grows with each item that was not read yet.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -186,7 +185,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends in its
-/// processes or with a [`Gate`](crate::Gate): a drop in any other OS thread wakes no process.
+/// processes or with a [`Gate`](crate::Gate). A drop in any other OS thread wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -194,19 +193,19 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last `Reader` closes the channel, and drops the items in the buffer, because no
+/// Dropping the last `Reader` closes the channel. It also drops the items in the buffer, because no
 /// process can read them any more. [`poison`](Self::poison) returns these items instead, and after
-/// [`close`](Self::close) they can still be read. A `Reader` must be dropped in the same places as
-/// a [`Writer`].
+/// [`close`](Self::close) they can still be read. Drop a `Reader` only where a [`Writer`] may be
+/// dropped.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
-    /// Writes an item. It returns when a reader has the item, or the buffer of the channel has it.
-    /// While it waits, the other processes of this processor run. If it never has to wait, and
-    /// processors share memory, the other processes run once after every 256 items.
+    /// Writes an item. Returns when a reader or the channel's buffer has the item. While the
+    /// process waits, the other processes of this processor run. If processors share memory and the
+    /// process never has to wait, the other processes run once after at most 256 items.
     ///
     /// # Errors
     ///
@@ -217,16 +216,16 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         way::write(&mut self.end, process, item)
     }
 
-    /// As [`write`](Self::write), but it does not wait: if no reader waits and the buffer has no
-    /// room, it returns the item.
+    /// Writes an item without waiting. If no reader waits and the buffer has no room, returns the
+    /// item.
     ///
-    /// Two processes that both only try never meet at a rendezvous channel: one of them has to
-    /// wait. A loop that tries again must call [`yield_ready`](Process::yield_ready), so that the
-    /// other processes of its processor can run.
+    /// A process that only tries to write and a process that only tries to read never meet at a
+    /// rendezvous channel. One of the two has to wait. A loop that tries again must call
+    /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item. It says whether the channel has ended.
+    /// [`Refused`] with the item. The error says whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -236,13 +235,13 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, None)
     }
 
-    /// As [`write`](Self::write), but it waits until `deadline` at most. The deadline is a time as
-    /// [`Process::now`] returns it. While a process waits with a deadline, its network is not in a
-    /// deadlock.
+    /// Writes an item as [`write`](Self::write) does, but waits until `deadline` at most. The
+    /// deadline is a time as [`Process::now`] returns it. While a process waits with a deadline,
+    /// its network is not in a deadlock.
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item. It says whether the channel has ended.
+    /// [`Refused`] with the item. The error says whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,
@@ -254,8 +253,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does. If the channel is
-    /// one-to-one and has a [buffer](crate::Channel::buffered), it puts as many items into the
-    /// buffer at a time as there is room for, which takes some nanoseconds less for each item.
+    /// one-to-one and has a [buffer](crate::Channel::buffered), this method fills the room in the
+    /// buffer in one step, which saves some nanoseconds for each item.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -277,8 +276,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The caller's iterator may run any code, so it must not be called in the middle of a
-            // step.
+            // The caller's iterator may run any code, so it must not run inside a step of the
+            // protocol.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {
@@ -303,40 +302,40 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Reads an item. It waits until there is one. The other processes of this processor run
-    /// meanwhile.
+    /// Reads an item. Waits until the channel has an item. While the process waits, the other
+    /// processes of this processor run.
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended. If it was [closed](Ended::Closed), the items that it had
-    /// accepted are read first.
+    /// [`Ended`] if the channel has ended. The reader of a [closed](Ended::Closed) channel first
+    /// gets the items that the channel had accepted.
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         way::read(&mut self.end, process)
     }
 
-    /// As [`read`](Self::read), but it does not wait: if there is no item now, it returns `None`.
+    /// Reads an item without waiting. If the channel has no item now, returns `None`.
     ///
-    /// Two processes that both only try never meet at a rendezvous channel: one of them has to
-    /// wait. A loop that tries again must call [`yield_ready`](Process::yield_ready), so that the
-    /// other processes of its processor can run.
+    /// A process that only tries to read and a process that only tries to write never meet at a
+    /// rendezvous channel. One of the two has to wait. A loop that tries again must call
+    /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// The same errors as [`read`](Self::read).
     #[track_caller]
     pub fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
         patience::read(&mut self.end, process, None)
     }
 
-    /// As [`read`](Self::read), but it waits until `deadline` at most, and then returns `None`. The
-    /// deadline is a time as [`Process::now`] returns it. While a process waits with a deadline,
-    /// its network is not in a deadlock.
+    /// Reads an item as [`read`](Self::read) does, but waits until `deadline` at most, and then
+    /// returns `None`. The deadline is a time as [`Process::now`] returns it. While a process waits
+    /// with a deadline, its network is not in a deadlock.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// The same errors as [`read`](Self::read).
     #[track_caller]
     pub fn read_until<P: Place>(
         &mut self,
@@ -346,8 +345,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, Some(deadline))
     }
 
-    /// An iterator that [reads](Self::read) an item in each step, until the channel ends.
-    /// Afterwards [`Items::ended`] says how the channel has ended.
+    /// Returns an iterator that [reads](Self::read) an item in each step, until the channel ends.
+    /// Then [`Items::ended`] says how the channel has ended.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -371,10 +370,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads up to `most` items and appends them to `items`. It waits until there is at least one,
-    /// as [`read`](Self::read) does. If the channel is one-to-one, it takes the items in the
-    /// [buffer](crate::Channel::buffered) too; from other channels it takes one item. It returns
-    /// how many it has read, which is 0 only if `most` is 0.
+    /// Reads up to `most` items, appends them to `items`, and returns their number. Waits for the
+    /// first item, as [`read`](Self::read) does. From the [buffer](crate::Channel::buffered) of a
+    /// one-to-one channel it takes further items. From other channels it takes only one. The number
+    /// is 0 only if `most` is 0.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -389,7 +388,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read). In that case `items` is unchanged.
+    /// The same errors as [`read`](Self::read). After an error, `items` is unchanged.
     #[track_caller]
     pub fn read_up_to<P: Place>(
         &mut self,
@@ -405,7 +404,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
         while read < most {
             if let (Some(ring), Some(user)) = (&self.end.ring, process.user()) {
-                // Makes room now, because nothing may panic in the middle of a step.
+                // Reserves memory now, because the step of the protocol must not panic.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
                 read += ring.take_many(user, room.min(most - read), items);
@@ -419,7 +418,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // The channel has ended since: the next call returns the error.
+                // The channel has ended after the first items were read. The next call returns the
+                // error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -442,7 +442,7 @@ pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
 }
 
 impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
-    /// How the channel has ended. `None` until the iterator has found that it has ended.
+    /// How the channel has ended, or `None` while the iterator can still go on.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -473,7 +473,7 @@ impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
     }
 }
 
-/// Drops the items that the last reader of a channel has not read.
+/// Drops the items that no process has read before the last reader was dropped.
 fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
     #[cfg(all(test, any(loom, shuttle)))]
     crate::models::count_dropped(unread.len());
@@ -484,14 +484,14 @@ macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
             /// Ends the channel: all pending and later operations on both sides fail with
-            /// [`Ended::Poisoned`]. Writers get items that were not delivered back. This call
-            /// returns the items in the buffer.
+            /// [`Ended::Poisoned`]. Returns the items in the buffer. Waiting writers get their
+            /// items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// Ends the channel for writers at once, and for readers when they have read the items
-            /// in the buffer. Writers that wait get their items back.
+            /// Ends the channel for writers at once. For readers it ends when they have read the
+            /// items in the buffer. Waiting writers get their items back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }
@@ -509,7 +509,8 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// One more end of a channel. The caller makes sure that there may be one more.
+            /// Makes one more end of a channel. The caller makes sure that the channel may have one
+            /// more end.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

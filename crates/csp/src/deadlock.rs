@@ -16,10 +16,10 @@ pub struct Stuck {
     /// The name of the process. For an outside thread, the name of its
     /// [gate](crate::Network::gate).
     pub process: String,
-    /// Whether it is an outside thread.
+    /// Whether the process is an outside thread.
     pub is_outside: bool,
-    /// What it waited to do, such as "to read the channel `a`". An alternation waits for several
-    /// operations.
+    /// What the process waited to do, such as "to read the channel `a`". An alternation waits for
+    /// several operations.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,
@@ -28,22 +28,22 @@ pub struct Stuck {
 /// A deadlock of the processes of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The reason of the deadlock: processes of which each waited for the next one, and the last
-    /// one for the first. Empty if there is no such cycle, because a process waited for something
+    /// The cause of the deadlock: each of these processes waited for the next one, and the last one
+    /// waited for the first. Empty if there was no such cycle. Then a process waited for something
     /// that no process was going to do.
     pub cycle: Vec<Stuck>,
     /// The other processes that waited.
     pub others: Vec<Stuck>,
-    /// Other threads that waited: they are no processes of the network, or did not wait for a
+    /// Other threads that waited. They are no processes of the network, or did not wait for a
     /// channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
-    /// The report of a run that has ended in a deadlock: from what the processes have recorded, and
-    /// from the waits in the machine's report.
+    /// Makes the report of a run that has ended in a deadlock. `known` has the records of the
+    /// processes, and `outside` the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine knows nothing of outside threads.
+        // The machine does not report outside threads.
         let of_machine = known
             .entries
             .iter()
@@ -86,7 +86,7 @@ impl Deadlock {
     }
 }
 
-/// An operation, and why no process did what it waited for, as far as is known.
+/// Describes an operation, and says why no process let it go on, as far as this is known.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -109,11 +109,10 @@ fn described(known: &Known, operation: &Operation) -> String {
     }
 }
 
-/// Processes, by their numbers, of which each waits for the next one, and the last one for the
-/// first.
+/// Finds a cycle of waits. In the result, each process waits for the next one, and the last one
+/// waits for the first. Processes are given by their numbers.
 fn cycle(known: &Known) -> Vec<u32> {
-    // A depth-first search along the waits. A process that was searched without finding a cycle is
-    // in none.
+    // This is a depth-first search along the waits. A process in `left` is in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -135,10 +134,11 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// The waiting processes that could let a process go on. The last one is to be tried first.
+/// Returns the waiting processes that could let the process `number` go on. The search tries the
+/// last of them first.
 ///
-/// The process itself is one of them only if there is no other: if several processes hold the end
-/// that it waits for, it waits for the others.
+/// Several processes may hold the end for which this process waits, including the process itself.
+/// Then the result has the process itself only if no other process is left.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

@@ -1,14 +1,15 @@
-//! How channels end.
+//! The ways in which channels end, and the items that an ended channel gives back.
 
-// Rejected: an `Ended` that names its channel. It is one byte, which every read and write
-// returns and steps compare. A name would be shared by counting, where nanoseconds count.
+// Rejected: an `Ended` that names its channel. `Ended` is one byte, which every read and write
+// returns and every step compares. A shared name would need a reference count, which costs
+// nanoseconds.
 
 use std::fmt;
 
-/// How a channel has ended. No item can be written to it or read from it any more.
+/// How a channel has ended. After that, no item can be written to the channel or read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// A process poisoned the channel: all processes that use it are to end too.
+    /// A process poisoned the channel, so that all processes that use the channel end too.
     #[error("the channel was poisoned")]
     Poisoned,
     /// A process closed the channel, or the last end of one side was dropped. The items that the
@@ -19,9 +20,9 @@ pub enum Ended {
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// With `?` it becomes an [`Ended`] or a [`ProcessError`](crate::ProcessError), and the item is
-/// dropped. It is no [`Error`](std::error::Error) itself, because an error must not borrow and an
-/// item may. [`Ended`] is an error.
+/// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
+/// the item. `Unsent` does not implement [`Error`](std::error::Error), because an error must not
+/// borrow, while an item may borrow. [`Ended`] implements `Error`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.
@@ -50,18 +51,19 @@ impl<T> fmt::Display for Unsent<T> {
     }
 }
 
-/// An item that was not written, by [`try_write`](crate::Writer::try_write) or
-/// [`write_until`](crate::Writer::write_until).
+/// An item that [`try_write`](crate::Writer::try_write) or
+/// [`write_until`](crate::Writer::write_until) did not write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
-    /// In time no reader took the item, and no buffer had room for it. The channel has not ended.
+    /// No reader took the item in time, and the buffer had no room for it. The channel has not
+    /// ended.
     NotTaken(T),
     /// The channel has ended.
     Ended(Unsent<T>),
 }
 
 impl<T> Refused<T> {
-    /// The item.
+    /// Returns the item.
     pub fn into_item(self) -> T {
         match self {
             Self::NotTaken(item) => item,
@@ -69,11 +71,11 @@ impl<T> Refused<T> {
         }
     }
 
-    /// The item, to be written later, if the channel has not ended.
+    /// Returns the item, if the channel has not ended, so that it can be written later.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
-    /// /// Writes what is taken at once, and keeps the rest.
+    /// /// Writes items until one is not taken at once, and keeps the others.
     /// fn flush(
     ///     process: &Process<impl Place>,
     ///     output: &mut Writer<u64>,

@@ -1,4 +1,4 @@
-//! Traits for ends of channels of every kind, for processes that work with any of them.
+//! Traits for the ends of channels of every kind, for processes that work with any kind.
 
 use cellworks_machine::Time;
 
@@ -14,12 +14,12 @@ use crate::process_error::ProcessError;
 ///
 /// Tuples, arrays and vectors of ends are ends too.
 pub trait Ends {
-    /// Poisons all of them. The items in their buffers are dropped; use [`Reader::poison`] to keep
-    /// them.
+    /// Poisons all these ends. The items in their buffers are dropped. Use [`Reader::poison`] to
+    /// keep the items.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// An end to read from: a [`Reader`] of any kind and reach, or a borrowed one.
+/// A reading end: a [`Reader`] of any kind and reach, or a mutable reference to one.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
@@ -55,7 +55,7 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// An end to write to: a [`Writer`] of any kind and reach, or a borrowed one.
+/// A writing end: a [`Writer`] of any kind and reach, or a mutable reference to one.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///
@@ -69,7 +69,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item if no process took it, or the channel has ended.
+    /// [`Refused`] with the item if no process took the item, or if the channel has ended.
     #[track_caller]
     fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>>;
 
@@ -77,7 +77,8 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item if no process took it until `deadline`, or the channel has ended.
+    /// [`Refused`] with the item if no process took it before `deadline`, or if the channel has
+    /// ended.
     #[track_caller]
     fn write_until<P: Place>(
         &mut self,
@@ -264,11 +265,11 @@ tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
     /// Runs `body` with `ends`. If `body` ends because a channel was [poisoned](Ended::Poisoned),
-    /// this poisons all of `ends`: so poison spreads through a network of such processes. If `body`
-    /// ends for another reason, the ends are dropped, which closes each channel of which it was the
-    /// last end.
+    /// poisons all of `ends`. So poison spreads through a network of such processes. The items in
+    /// the buffers of poisoned channels are dropped.
     ///
-    /// When channels are poisoned, the items in their buffers are dropped.
+    /// If `body` ends for another reason, drops the ends. If an end was the last one of its side,
+    /// this closes the channel.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};

@@ -1,4 +1,4 @@
-//! Gates, through which OS threads outside of the machine take part in a network.
+//! Gates, through which OS threads outside the machine take part in a network.
 //!
 //! ```text
 //!   OS thread                    gate                                 network
@@ -14,30 +14,30 @@ use std::fmt;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
-/// A gate: the ends of channels by which an OS thread outside of the machine communicates with a
-/// network. So a network can serve the program around it: see
+/// A gate: the ends of channels by which an OS thread outside the machine communicates with a
+/// network. With gates, a network can serve the program around it: see
 /// [`Network::gate`](crate::Network::gate).
 ///
-/// The thread that has the gate [enters](Self::enter) it, and is a process of the network from then
-/// on: it reads, writes and alternates as other processes do, with or without waiting. A gate may
-/// be sent to any thread. If its ends can be cloned, the gate can be cloned too, so that each
-/// thread has one.
+/// When a thread [enters](Self::enter) its gate, the thread becomes a process of the network. It
+/// reads, writes and alternates as other processes do, with or without waiting. A gate may be sent
+/// to any thread. If its ends can be cloned, the gate can be cloned too, so that each thread has a
+/// gate.
 ///
-/// Dropping a gate drops its ends, which wakes the processes that wait for them. So if a gate is
-/// only there to be cloned, drop it after the last clone was made: otherwise processes wait for it.
-/// The network ends when its processes have ended, even if there are gates.
+/// Dropping a gate drops its ends, which wakes the processes that wait for them. If you use a gate
+/// only to clone it, drop it after the last clone. Otherwise processes wait for this gate. The
+/// network ends when its processes have ended, even if gates are left.
 ///
 /// # Deadlocks
 ///
 /// As long as the thread of one gate does not wait for the network, the network is not in a
 /// deadlock, because the thread may still write. If the threads of all gates wait too, the deadlock
-/// is reported, and the report names them as [outside](crate::Stuck::is_outside). Three cases are
-/// not detected:
+/// is reported, and these threads are [outside](crate::Stuck::is_outside) in the report. Three
+/// cases are not reported correctly:
 ///
 /// - A thread waits for something other than a channel, such as a lock.
 /// - Processes wait for each other while the thread of a gate does something else.
-/// - An end is outside of the network but in no gate. Then the network may end as a deadlock
-///   although the end would still be used or dropped.
+/// - An end of a channel is outside the network but in no gate. Then the network may be reported as
+///   a deadlock, although the end would still be used or dropped.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -48,7 +48,7 @@ use crate::process::Process;
 /// let mut network = Network::on(&host);
 /// network.process("counter", SpeId::new(0), move |process| {
 ///     let mut count = 0;
-///     // Until the last gate is gone.
+///     // Ends when the last gate is dropped.
 ///     while let Ok(how_many) = to_serve.read(process) {
 ///         count += how_many;
 ///     }
@@ -70,7 +70,8 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // Dropped before the place, because the thread is counted until its ends are dropped.
+    // The ends are dropped before the place, because the thread must count until its ends are
+    // dropped.
     ends: E,
     place: OutsidePlace,
 }
@@ -80,14 +81,14 @@ impl<E> Gate<E> {
         Self { ends, place }
     }
 
-    /// Waits until the network runs, and makes the calling thread a process of the network. It
-    /// returns the ends of this gate, and the process with which to use them. The thread is a
-    /// process as long as these values live.
+    /// Waits until the network runs, and makes the calling thread a process of the network. Returns
+    /// the ends of this gate, and the process to use them with. The thread is a process as long as
+    /// these two values live.
     ///
-    /// When the run of the network ends, or is cancelled, a wait of this process ends with
-    /// [`Ended::Closed`](crate::Ended::Closed), and the caller gets back the item that it was going
-    /// to write. From then on no call waits: it succeeds at once or ends in the same way. The next
-    /// `enter` returns an error if the network has ended.
+    /// When the run of the network ends or is cancelled, a waiting call of this process ends with
+    /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. From then on no
+    /// call waits. Each call succeeds at once or ends with the same error. If the network has
+    /// ended, the next `enter` returns an error.
     ///
     /// ```
     /// use std::time::Duration;
@@ -95,7 +96,7 @@ impl<E> Gate<E> {
     /// use cellworks_csp::{Gate, GateError, Refused, Writer};
     /// use cellworks_machine::Span;
     ///
-    /// /// Gives up after 5 ms.
+    /// /// Writes an item, and gives up after 5 ms.
     /// fn write(gate: &mut Gate<Writer<u32>>, item: u32) -> Result<&'static str, GateError> {
     ///     let (writer, process) = gate.enter()?;
     ///     let deadline = process.now() + Span::from(Duration::from_millis(5));
@@ -107,7 +108,7 @@ impl<E> Gate<E> {
     /// }
     /// ```
     ///
-    /// The process stays on the thread that has entered:
+    /// The process must stay on the thread that has entered the gate:
     ///
     /// ```compile_fail,E0277
     /// # use cellworks_csp::{Gate, Writer};
@@ -122,7 +123,7 @@ impl<E> Gate<E> {
     /// # Errors
     ///
     /// [`GateError`] if the run of the network has ended or will never begin, or if the calling
-    /// thread runs processes of this network or another one.
+    /// thread runs processes of this network or of another network.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {
         let place = &self.place;
         let shared = place.enter()?;

@@ -11,7 +11,7 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// An end of a channel. All ends of one side are equal.
+/// An end of a channel. All ends of one side of a channel are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,
@@ -23,8 +23,8 @@ thread_local! {
     static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Called when a process of this OS thread is cancelled: ends that are dropped from now on belonged
-/// to it.
+/// Called when a process of this OS thread is cancelled. All ends that are dropped from now on
+/// belonged to this process.
 pub(crate) fn cancelled() {
     UNWINDS.set(true);
 }
@@ -38,8 +38,8 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. Returns the ends that it has dropped since it was cancelled, if
-/// it was. Processes of one OS thread are unwound one after the other.
+/// Called when a process has ended. If the process was cancelled, returns the ends that it has
+/// dropped since then. Processes of one OS thread are unwound one after the other.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-/// A type whose values can be written to a channel. A value moves, and belongs to the process that
+/// A type that channels can carry. A value that is written moves, and belongs to the process that
 /// reads it.
 ///
 /// # Large items
 ///
-/// An item moves by value. On its way from one process to another it lies on the stacks of both,
-/// and in a build without optimisation there are more than forty copies at once. The stack of a
-/// process has 256 KiB unless another size was chosen. So put items of more than 4 KiB in a `Box`
-/// or a `Vec`, of which only the pointer moves. ([`bytes`](Self::bytes) counts the data behind the
-/// pointer too, so a simulated machine takes the same time for it.) Or give the process a larger
-/// stack: see [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack
-/// overflows, the program ends with a message that names the process.
+/// An item moves by value. On its way from one process to another it lies on the stacks of both
+/// processes. A build without optimisation has more than forty copies at once. The stack of a
+/// process has 256 KiB unless another size was chosen. Put items of more than 4 KiB in a `Box`
+/// or a `Vec`, so that only the pointer moves. ([`bytes`](Self::bytes) also counts the data behind
+/// the pointer, so a simulated machine takes the same time.) Or give the process a larger stack:
+/// see [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack overflows,
+/// the program ends with a message that names the process.
 ///
 /// # Types of your own
 ///
-/// One line makes a type an item. If the type owns nothing on the heap, the line is
+/// One line makes a type an item. If the type owns nothing on the heap, use an empty `impl`:
 ///
 /// ```
 /// struct Point { x: f32, y: f32 }
@@ -29,30 +29,29 @@ use cellworks_machine::{Span, Time};
 /// impl cellworks_csp::Item for Point {}
 /// ```
 ///
-/// and otherwise [`item!`](crate::item) with the fields or variants of the type.
+/// Otherwise, use [`item!`](crate::item) with the fields or variants of the type.
 ///
 /// # Shared values
 ///
 /// An [`Arc`] of an item is an item too, for values that no process changes. Where processors share
-/// no memory, a simulated machine takes the time of a copy for it, because there the value would
-/// have to be copied.
+/// no memory, the value would have to be copied. So a simulated machine takes the time of a copy.
 ///
 /// # Ends of channels
 ///
 /// An end of a channel that is not [local](crate::Local) is an item too. For example, a request can
-/// carry the end to which its answer is to be written.
+/// carry the writing end for its answer.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Place, Process, ProcessError, Reader, Writer};
 ///
-/// /// Answers each question to the process that has asked it.
+/// /// Writes each answer to the process that asked the question.
 /// fn server(
 ///     process: &Process<impl Place>,
 ///     mut questions: Reader<(u64, Writer<u64>)>,
 /// ) -> Result<(), ProcessError> {
 ///     loop {
 ///         let (number, mut answer) = questions.read(process)?;
-///         // The process that has asked may have ended.
+///         // The process that asked may have ended.
 ///         let _ = answer.write(process, number * number);
 ///     }
 /// }
@@ -75,16 +74,16 @@ use cellworks_machine::{Span, Time};
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
-    /// How many bytes have to be moved between local stores, on machines that have them. It
-    /// includes the data that the item owns.
+    /// How many bytes must be moved between local stores, on machines that have local stores. The
+    /// number includes the data that the item owns.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
 }
 
-/// Makes a struct or an enum an [`Item`] whose bytes are those of its fields.
+/// Makes a struct or an enum an [`Item`]. Its bytes are the sum of the bytes of its fields.
 ///
-/// All fields must be named, otherwise the program does not compile: so no field is forgotten. The
+/// All fields must be named, otherwise the program does not compile. So no field is forgotten. The
 /// fields of a tuple struct get names here.
 ///
 /// ```
@@ -210,7 +209,7 @@ collections!(
     HashMap<K, V, S>, K: Item, V: Item, S: Send;
 );
 
-/// What the iterator of a collection yields: references to items.
+/// The elements of a collection's iterator: references to items.
 trait Lent {
     fn bytes_of(&self) -> usize;
 }

@@ -1,5 +1,6 @@
-//! Networks of processes that communicate through channels: CSP as in DSMCBE, with ownership that
-//! the compiler checks.
+//! Networks of processes that communicate through channels (CSP: Communicating Sequential
+//! Processes). The design follows the system DSMCBE of the paper below, and the compiler checks who
+//! owns an item.
 //!
 //! Processes are plain sequential code. They share no data and communicate through channels. An
 //! item that is written to a channel belongs to the process that reads it. The crate is built on
@@ -12,21 +13,23 @@
 //! ```
 //!
 //! - [`Channel`] makes channels. The types of the two [ends](Writer) say how many processes may
-//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for processes of one SPE,
-//!   which [`Network::group`] adds.
+//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for the processes of a
+//!   [group](Network::group), which run on one SPE.
 //! - [`Input`] and [`Output`] are ends of any kind, for processes that work with all kinds.
 //! - [`Alternation`] waits until one of several channels can be read or written.
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
-//! - An [`Item`] is what channels carry: values, collections of them, and ends of channels.
+//! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
 //! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
 //!   [`Process::writer`] look up its ends by the id.
-//! - [`Writer::poison`], [`Writer::close`] and dropping an end end a channel, and so a network; no
-//!   item is lost. [`Process::spread_poison`] passes poison on to other channels.
+//! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
+//!   the last end of one side is dropped. A network ends when its channels end. A waiting writer
+//!   gets its item back. [`Process::spread_poison`] passes poison on to other channels.
 //! - [`Network::starter`] lets processes start other processes while the network runs.
-//! - [`processes`] has standard processes, from which networks can be built.
-//! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool: they become
-//!   processes of the network.
+//! - [`processes`] has standard processes, such as [`map`](processes::map) and
+//!   [`mux`](processes::mux), from which networks can be built.
+//! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool. These programs
+//!   become processes of the network.
 //! - [`Network::gate`] is for OS threads that are no processors of the machine. Through a [`Gate`]
 //!   such a thread communicates with the network.
 //! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
@@ -36,9 +39,9 @@
 //!
 //! # What several processes change
 //!
-//! If several processes change a counter or a map, it belongs to one process, the server. The other
-//! processes write requests to the server and read its answers. This example does so, and also does
-//! the same with a lock, for comparison:
+//! If several processes change a counter or a map, let it belong to one process, the server. The
+//! other processes write requests to the server and read its answers. The example counts words in
+//! this way. For comparison it also counts them in a map under a lock:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -49,7 +52,7 @@
 //!
 //! enum Request {
 //!     Count(&'static str),
-//!     /// Answered to the client with this number.
+//!     /// The server answers the client that has this number.
 //!     HowOften(&'static str, usize),
 //! }
 //!
@@ -61,7 +64,7 @@
 //!     mut answers: Vec<Writer<u32>>,
 //! ) -> Result<(), ProcessError> {
 //!     let mut counts = BTreeMap::new();
-//!     // Until the last client has ended.
+//!     // Ends when the last client has ended.
 //!     while let Ok(request) = requests.read(process) {
 //!         match request {
 //!             Request::Count(word) => *counts.entry(word).or_insert(0) += 1,
@@ -104,14 +107,16 @@
 //! # count_words(&host, ["a rose is a rose", "is a"]);
 //! ```
 //!
-//! The server has three advantages. A machine whose SPEs are confined to their local stores
-//! simulates only the server: a lock is a variable in memory that such SPEs do not share, and takes
-//! no simulated time. A server may wait, while a lock must not be held across a call that waits or
-//! yields, because the other processes of the core could not go on. And the report of a deadlock
-//! names the server.
+//! The server has three advantages:
 //!
-//! With the feature `parameters` a [`Transport`] can be a flag, by clap, and part of a file, by
-//! serde.
+//! - A machine whose SPEs are confined to their local stores simulates the costs of the server. A
+//!   lock is a variable in memory, which such SPEs do not share, so it takes no simulated time.
+//! - A server may wait. A lock must not be held across a call that waits or yields, because the
+//!   other processes of the core could not go on.
+//! - The report of a deadlock names the server.
+//!
+//! With the feature `parameters`, a [`Transport`] can be read from a command-line flag (by clap)
+//! and from a file (by serde).
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 

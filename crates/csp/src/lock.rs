@@ -1,6 +1,6 @@
-//! The word of a channel. It is the channel's lock. While no process has the lock, the word also
-//! says which process waits, if that is all there is to know about the channel: then the word is
-//! *plain*. Otherwise it is *general*.
+//! The word of a channel, which is also the channel's lock. While the lock is free, the word is
+//! *plain* or *general*. A plain word describes the whole state of a rendezvous channel: which
+//! process waits, if any. A general word says that the state must be read under the lock.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -8,15 +8,15 @@
 //!                  ────────────────────►              ◄────────────────────
 //!                  a writer comes: serves it             a reader comes: serves it
 //!
-//!   any of these, or general ── lock ──► locked ── unlock ──► one of these, or general: there is more to know
+//!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each arrow is one compare-and-exchange. A process that finds the word locked or general takes
-//! the lock.
+//! Each of the upper arrows is one compare-and-exchange. A process that finds the word locked or
+//! general takes the lock.
 
-// Rejected: a word with room for one reader and one writer, beside the queues. It might make a
-// rendezvous in one cache line, but needs another protocol for guards, poison and cancellation.
-// The node of a waiting party is one line, too, and is fetched ahead.
+// Rejected: a word with room for one reader and one writer, beside the queues. A rendezvous might
+// then use only one cache line, but guards, poison and cancellation would need another protocol.
+// The node of a waiting process is only one cache line, too, and is prefetched.
 
 use std::cell::Cell;
 use std::ptr;
@@ -30,26 +30,29 @@ use crate::sync::{AtomicPtr, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(*mut ());
 
-// SAFETY: it is only an address. Each place that dereferences it says why that is sound.
+// SAFETY: a `Word` is only an address. Each place that dereferences the address says why this is
+// sound.
 unsafe impl Send for Word {}
 
-/// The side of the process that waits, in the low bits of the address of its node, which is a
-/// multiple of 64.
+/// The bits of a plain word that say on which side a process waits. The other bits are the address
+/// of the process's node, which is a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
 
-/// A process has the lock.
+/// The value of the word while a process has the lock.
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// The channel is a rendezvous channel without guards that has not ended, and no process waits.
+    /// The value for a rendezvous channel that has no guards, has not ended, and where no process
+    /// waits.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
-    /// The state of the channel has to be read under the lock.
+    /// The value that says that the state of the channel must be read under the lock.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// As [`EMPTY`](Self::EMPTY), but one process waits, at this node and on this side.
+    /// The value for a channel like that of [`EMPTY`](Self::EMPTY), but where a process waits with
+    /// `node` on `side`.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
         let tag = match side {
@@ -59,7 +62,7 @@ impl Word {
         Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
     }
 
-    /// The node of the process that waits, if it waits on this side.
+    /// Returns the node of the waiting process, if a process waits on `side`.
     #[inline(always)]
     pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
         let tag = Self::with::<T>(side, ptr::null()).0.addr();
@@ -68,28 +71,28 @@ impl Word {
     }
 }
 
-/// A lock that a process has for some tens of instructions, never while it waits. Its word is
-/// [`Word::GENERAL`] at first.
+/// A lock that a process has for some tens of instructions, and never while it waits. The first
+/// value of its word is [`Word::GENERAL`].
 pub trait Lock: Default {
     /// Whether the lock is for processes on several processors.
     const IS_SHARED: bool;
 
-    /// The word as it is now. It is [`LOCKED`] while a process has the lock.
+    /// Returns the present word: [`LOCKED`] while a process has the lock.
     fn load(&self) -> Word;
 
-    /// Changes the word without the lock, if it equals `from`, with acquire and release. Returns
-    /// the word as it was, whose node is the one that is in the word now: when `from` was loaded,
-    /// another node may have had the same address.
+    /// If the word equals `from`, changes it to `to` without the lock, with acquire and release
+    /// order. Then returns the old word. Take the node only from the returned word: when the caller
+    /// loaded `from`, another node may have had the same address.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
-    /// Takes the lock, and returns the word as it was before.
+    /// Takes the lock, and returns the previous word.
     fn lock(&self) -> Word;
 
     fn unlock(&self, word: Word);
 }
 
-/// A lock that processes of several SPEs may come to at once. Where an end of a channel has to be
-/// `Send` and is not, the compiler says what stands here.
+/// A lock that processes of several SPEs may use at the same time. The compiler prints the messages
+/// below where an end of a local channel would have to be `Send`.
 #[diagnostic::on_unimplemented(
     message = "an end of a local channel cannot leave its SPE",
     label = "this has an end of a local channel, and may run on another SPE",
@@ -106,9 +109,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE, which take turns. A step lets no other process run, and runs
-/// no code of the program: so no process comes while another has the lock. Only debug builds check
-/// that.
+/// The lock for processes of one SPE, which take turns. A process that has the lock runs no code of
+/// the program and lets no other process run. So the lock is always free when a process takes it.
+/// Only debug builds check this.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -199,8 +202,8 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The process that has the lock may have lost its CPU. So the backoff ends in yielding
-            // this one.
+            // The operating system may have taken the CPU from the process that has the lock. So
+            // the backoff finally yields this thread's CPU.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -227,7 +230,7 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// Dropped before the mutex, which it borrows.
+        /// The guard borrows the mutex, so it is dropped before the mutex.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
@@ -250,8 +253,9 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Never returns an old value. An old value would only make the exchange fail, which models
-        /// cover anyway, because other threads may come between the load and the exchange.
+        /// Loads the newest value. An older value would only make the next exchange fail. Models
+        /// cover this failure anyway, because other threads may come between the load and the
+        /// exchange.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =
@@ -323,8 +327,8 @@ mod tests {
         assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
     }
 
-    /// As in a rendezvous: a thread that takes the node out of the word sees what was written
-    /// before the node was put there.
+    /// A thread that takes a node out of the word sees everything that was written before the node
+    /// was put into the word. A rendezvous relies on this.
     #[test]
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {

@@ -1,8 +1,9 @@
-//! The protocol, model-checked: parties of every kind at one channel, in many orders of their
-//! steps.
+//! Models of the protocol for loom and shuttle: parties of every kind use one channel, in many
+//! orders of their steps. A *party* is a thread of the model that is a process.
 //!
-//! A model runs what programs run: channels, alternations and processes, on a place whose waits are
-//! loom's or shuttle's. docs/csp.md says which schedules the models are run in. What has to hold:
+//! A model runs the same channels, alternations and processes as programs do. Only the waits of
+//! their place are loom's or shuttle's. docs/csp.md says in which schedules the models are run. The
+//! models check three properties:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
 //! - Each item ends with one owner: its reader, the writer that was given it back, or the process
@@ -162,7 +163,8 @@ enum Way {
     /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that passes at any
     /// time, and then [`Plain`](Self::Plain).
     Deadline,
-    /// As a destructor in a run that is being cancelled, which gives up instead of waiting.
+    /// [`Plain`](Self::Plain), as a destructor in a run that is being cancelled, which gives up
+    /// instead of waiting.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
@@ -262,8 +264,8 @@ enum Ending {
 }
 
 /// Registers the process of this end at the channel. Without this call, a process registers with
-/// its first item, and takes the lock for that. In a model, the first item too is to go through the
-/// ring without the lock.
+/// its first item, and takes the lock for this. In a model, the first item must go through the ring
+/// without the lock, too.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &RawChannel<T, Spin>,
@@ -602,23 +604,22 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// What two parties do with a buffer. As long as no party waits or alternates, items go through the
+/// A writer and a reader of a buffer. As long as no party waits or alternates, items go through the
 /// ring without the lock.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
     items: Token,
     write: Way,
-    /// What the writer does in the end.
     writer: Ending,
     read: Way,
     /// How many items the reader wants.
     limit: usize,
-    /// What the reader does when it has them.
+    /// What the reader does when it has read these items.
     reader: Ending,
 }
 
-/// Both sides are [`Plain`](Way::Plain) and write and read all items.
+/// A pair in which both sides are [`Plain`](Way::Plain) and write and read all items.
 const PAIR: Pair = Pair {
     capacity: 2,
     items: ITEMS,
@@ -746,7 +747,7 @@ fn a_ring_fails_without_the_heavy_half_of_the_barrier() {
     barrier::without(barrier::Half::Heavy, || POISONED.check(Some(3)));
 }
 
-/// The reader reads one item, and then checks that the writer has written all.
+/// The reader reads one item, and then checks that the writer has written both items.
 #[test]
 fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     for way in [Way::Plain, Way::Guard] {
@@ -776,7 +777,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// An end of a channel moves from one OS thread to another.
+/// Makes two parties on two OS threads. `first` and `then` use an end, one after the other.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -824,7 +825,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
 }
 
 /// While both sides are on one OS thread, they need no barrier. After the writer has moved, they
-/// need one.
+/// need a barrier.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -874,7 +875,7 @@ fn a_reader_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// A third party ends the channel at any time.
+/// Checks that a third party may end the channel at any time.
 fn check_ending(ending: Ending, capacity: usize) {
     for write in [Way::Plain, Way::Guard] {
         for read in [Way::Plain, Way::Guard] {
@@ -1010,7 +1011,8 @@ fn three_writers_and_three_readers_meet() {
 /// How many items each party reads and writes in the models in which all parties alternate.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
-/// Reads items and writes the same number of items. Whichever is possible first comes first.
+/// Makes a party that reads items and writes the same number of items, in any order that is
+/// possible.
 fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut owned = Owned::default();
@@ -1036,7 +1038,8 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
     (Box::new(party), false)
 }
 
-/// Each party writes to the next party, and the last party writes to the first.
+/// Checks parties in a ring: each party writes to the next one, and the last one writes to the
+/// first.
 fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
     check(preemptions, move || {
         let mut readers = VecDeque::new();
@@ -1070,7 +1073,7 @@ fn three_alternations_in_a_ring_meet() {
     check_ring(Some(2), 3, 0);
 }
 
-/// Reads from two channels until both have ended.
+/// Makes a party that reads from two channels until both have ended.
 fn reader_of_two(from: [Reader<Token>; 2]) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut from = from;
@@ -1190,8 +1193,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer sees that the alternation waits for it, but the writer gives the alternation the item
-/// only in a later wait.
+/// The writer sees that the alternation waits for this guard. The writer may take the alternation
+/// only in a later wait, when the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {

@@ -9,9 +9,9 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-// Rejected: a network that gets its machine when it is run. Then the type of the machine had to
-// be written wherever a process uses its place, for no visible reason. With `Network::on` a
-// process on an SPE that does not exist is found where it is placed.
+// Rejected: a network that gets its machine only in `run`. Then each process that uses its place
+// would have to name the type of the machine. With `Network::on`, the call that places a process
+// reports an SPE that does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -64,11 +64,10 @@ type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 
 impl<'env, S: Spe> Group<'env, S> {
-    /// Adds a process. It starts when all processes of the group have been added.
+    /// Adds a process. The process starts when all processes of the group have been added.
     ///
-    /// If the process returns that a channel has [ended](crate::Ended), that is no error of the
-    /// network, because networks are ended in this way. With any other [error](ProcessError) the
-    /// network fails.
+    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
+    /// networks end in this way. If it returns any other [error](ProcessError), the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -77,7 +76,7 @@ impl<'env, S: Spe> Group<'env, S> {
         self.add(name.into(), None, Box::new(body));
     }
 
-    /// As [`process`](Self::process), with a stack of `stack_bytes` bytes: see
+    /// Adds a process as [`process`](Self::process) does, with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     pub fn process_with_stack(
         &mut self,
@@ -96,7 +95,7 @@ impl<'env, S: Spe> Group<'env, S> {
         });
     }
 
-    /// The processes of all groups of an SPE.
+    /// Returns one group with the processes of all groups of an SPE.
     fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
         let mut group = Self {
             processes: Vec::new(),
@@ -107,7 +106,8 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread. A single process runs as the program itself.
+    /// Runs each process as a cooperative thread. The only process of an SPE usually needs no
+    /// thread: the program of the SPE runs it directly.
     fn run(
         self,
         spe: &S,
@@ -153,7 +153,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 }
                 let run_it = {
                     let name = name.clone();
-                    // If one process has no room, none runs.
+                    // If the stack of one process has no room, no process of this SPE runs.
                     move |_| {
                         let _living = living;
                         has_room
@@ -161,7 +161,8 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // A process that does not start is dropped, and its ends with it.
+                // If a process cannot start, its body is dropped together with its ends of
+                // channels.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -204,11 +205,11 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. When it drops ends, that wakes the processes that wait for
-/// them.
+/// Runs the program of a processor. If the program drops an end of a channel, the processes that
+/// wait at this channel are woken.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // A transport sends no message for an end that was dropped, so the exchange is told here.
+        // A transport sends no message for a dropped end, so this call tells the exchange.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -217,7 +218,7 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     pending::with_wakes(shared.network, &wake, program)
 }
 
-/// Its destructor runs when a process has ended, whether it returned or panicked.
+/// Ends a process in its destructor, when the body of the process has returned or panicked.
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
@@ -233,7 +234,7 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
     }
 }
 
-/// Begins a process on the calling thread, and ends it when its body has ended.
+/// Begins a process on the calling thread, runs its body, and ends the process.
 pub(crate) fn run_process<P: Place, R>(
     place: &P,
     name: &str,
@@ -252,8 +253,8 @@ pub(crate) fn run_process<P: Place, R>(
 /// the process is recorded already.
 struct ProcessPanicked;
 
-/// Runs the body of a process. If it panics, the panic is recorded, unless it comes from the
-/// cancellation of the run.
+/// Runs the body of a process. If the body panics, records the panic. If the body unwinds because
+/// the run was cancelled, records nothing.
 fn know_panic<R>(
     process: &str,
     at: Processor,
@@ -279,7 +280,8 @@ fn know_panic<R>(
     })
 }
 
-/// Restores the description of the calling thread when it is dropped: see [`Wake::set_task`].
+/// Restores the earlier description of the calling thread in its destructor: see
+/// [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -302,7 +304,7 @@ fn run_on_spe<S: Spe>(
         let _task = Task(spe, before);
         run_process(spe, name, body, shared, carrier)
     });
-    // The end of a channel is no error: networks are ended in this way.
+    // An ended channel is no failure, because networks end in this way.
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
         let failure = Failure::Failed {
             process: name.to_owned(),
@@ -334,7 +336,7 @@ fn run_on_spe<S: Spe>(
 ///     });
 ///     let sum = network.run_with(move |process| {
 ///         let mut sum = 0;
-///         // Closed when the source has ended, and the square process with it.
+///         // The channel closes when the process `square` has ended.
 ///         while let Ok(square) = to_add.read(process) {
 ///             sum += square;
 ///         }
@@ -350,7 +352,7 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// `Some` if processes may start others.
+    /// `Some` if processes may start other processes.
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
@@ -375,9 +377,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they
     /// wait.
     ///
-    /// If the process returns that a channel has [ended](crate::Ended), that is no error of the
-    /// network, because networks are ended in this way. With any other [error](ProcessError) the
-    /// network fails.
+    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
+    /// networks end in this way. If it returns any other [error](ProcessError), the network fails.
     ///
     /// # Panics
     ///
@@ -394,7 +395,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.add(at, Box::new(move |group| group.add(name, None, body)));
     }
 
-    /// As [`process`](Self::process), with a stack of `stack_bytes` bytes: see
+    /// Adds a process as [`process`](Self::process) does, with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     ///
     /// # Panics
@@ -416,14 +417,15 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds processes on an SPE that share values that are not `Send`, such as the ends of [local
-    /// channels](crate::Channel::local). `group` is called on that SPE and adds the processes.
+    /// Adds the processes of a group. They run on one SPE and may share values that are not `Send`,
+    /// such as the ends of [local channels](crate::Channel::local). `group` is called on this SPE
+    /// and adds the processes.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
     /// use cellworks_machine::{Machine, SpeId};
     ///
-    /// /// The sum of the first squares. What leaves the group goes through a channel of any SPEs.
+    /// /// The sum of the first `count` squares. It leaves the group by a shared channel.
     /// fn sum_of_squares<M: Machine>(machine: &M, count: u64) -> Result<u64, NetworkError> {
     ///     let (mut to_main, mut at_main) = Channel::new().one_to_one();
     ///     let mut network = Network::on(machine);
@@ -454,15 +456,15 @@ impl<'env, M: Machine> Network<'env, M> {
     /// A handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move it, or a clone of it, into the bodies of processes.
     ///
-    /// With a starter, each process on an SPE has a stack of its own, even if it is the only one
-    /// there, because the program of the SPE starts processes meanwhile.
+    /// In a network with a starter, even the only process of an SPE has a stack of its own, because
+    /// the program of the SPE waits for processes to start.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
-    /// A gate, through which an OS thread that is no processor of the machine takes part in this
-    /// network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of ends.
-    /// `name` is the name of the thread in reports.
+    /// Makes a gate. Through this gate, an OS thread that is no processor of the machine takes part
+    /// in the network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of
+    /// ends. `name` is the name of the thread in reports.
     ///
     /// Gates work on machines where time is not simulated and SPEs reach all memory, such as a
     /// host. On other machines a network with gates fails with [`NetworkError::NoGate`] before any
@@ -487,22 +489,27 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] if processes wait for each other for ever; if a process ended with an
-    /// [error of its own](ProcessError), panicked, or misused a named channel; if the local store
-    /// of an SPE has no room for the stacks of its processes or for an item; or if the caller is
-    /// itself a process of a network. When a process fails, its ends are dropped. So channels end,
-    /// and with them the other processes.
+    /// [`NetworkError`] in these cases:
+    ///
+    /// - Processes wait for each other for ever.
+    /// - A process ended with an [error of its own](ProcessError), panicked, or misused a named
+    ///   channel.
+    /// - The local store of an SPE has no room for the stacks of its processes or for an item.
+    /// - The caller is itself a process of a network.
+    ///
+    /// When a process fails, its ends are dropped. So its channels end, and then the other
+    /// processes end, too.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
     }
 
-    /// As [`run`](Self::run), with `main` as one more process, on the PPE. Returns what `main`
-    /// returned.
+    /// Runs the network as [`run`](Self::run) does, with `main` as one more process, on the PPE.
+    /// Returns the result of `main`.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_with<R>(
         self,
@@ -511,11 +518,12 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run_with`](Self::run_with). It also returns how much the channels had to move.
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
+    /// channels had to move.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,
@@ -529,8 +537,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// A function of its own, so that it is compiled once for each machine and not once for each
-    /// main process.
+    /// Runs the network. This is a function of its own because the compiler compiles it once for
+    /// each machine. The code of `run_counted` is compiled once for each main process.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -615,8 +623,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// One program for each SPE. An SPE runs its programs one after the other, and its processes
-    /// are to run at the same time.
+    /// Returns one program for each SPE. An SPE runs its programs one after the other, but the
+    /// processes of an SPE must run at the same time.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -631,8 +639,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Called when the main process has ended: serves the other processes until they have ended too. It
-/// waits in this file, because the report of a deadlock leaves out waits in this file.
+/// Serves the other processes, when the main process has ended, until they have ended too. This
+/// function must be in this file, because the report of a deadlock leaves out waits in this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -648,13 +656,14 @@ const MAIN: &str = "main";
 
 /// Why a network has failed.
 ///
-/// If several processes fail, the error is that of the first failure, because it may have caused
-/// the others: a process that fails drops its ends, and other processes may fail when their
+/// If several processes fail, this is the error of the first failure, because it may have caused
+/// the others. A process that fails drops its ends, and other processes may fail when their
 /// channels end.
 ///
-/// The time of a failure is defined so that no process's failure can have caused an earlier one.
-/// The error of a process counts from when it became a [`ProcessError`]. A panic counts from when
-/// the process dropped the first of its ends; if it had no ends left, from when it ended.
+/// The times of failures are defined so that a failure never counts as earlier than its cause. An
+/// error counts from the time when it became a [`ProcessError`]. A panic counts from the time when
+/// the process dropped the first of its ends. If the process had no ends left, the panic counts
+/// from the end of the process.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -663,8 +672,8 @@ pub enum NetworkError {
     /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of the processes of an SPE do not fit into its local store. None of its processes
-    /// has run.
+    /// The stacks of the processes of an SPE do not fit into its local store. None of these
+    /// processes has run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -673,9 +682,9 @@ pub enum NetworkError {
     NoRoom {
         /// The first process that has no room.
         process: String,
-        /// How many processes the SPE was to run.
+        /// How many processes the SPE had to run.
         processes: usize,
-        /// How many of them would have fitted.
+        /// How many of these processes have room.
         fit: usize,
         /// The machine's error.
         source: StackError,
@@ -688,7 +697,7 @@ pub enum NetworkError {
         .source.spe()
     )]
     NoRoomToStart {
-        /// The process that was to be started.
+        /// The process that could not start.
         process: String,
         /// The machine's error.
         source: StackError,
@@ -697,8 +706,8 @@ pub enum NetworkError {
     /// stores.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory left for the channels. It needs some where SPEs are confined
-    /// to their local stores.
+    /// The machine has no main memory left for the channels. Channels need main memory if SPEs are
+    /// confined to their local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
     /// The network has a [gate](Network::gate), but on its machine no outside OS thread can take
@@ -719,7 +728,7 @@ pub enum NetworkError {
     Failed {
         /// The process.
         process: String,
-        /// Where it ran.
+        /// The SPE on which the process ran.
         at: SpeId,
         /// The error.
         source: Box<dyn Error + Send + Sync>,
@@ -729,19 +738,19 @@ pub enum NetworkError {
     Panic {
         /// The process.
         process: String,
-        /// Where it ran.
+        /// The processor on which the process ran.
         at: Processor,
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network tried to run another network and to wait for its end. That would have
-    /// stopped the other processes of its SPE, so the other network was not run.
+    /// A process of a network tried to run another network. The other network was not run, because
+    /// its run would have stopped the other processes of the SPE.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
     )]
     Nested {
-        /// The call that tried to run the network.
+        /// The call that tried to run the other network.
         at: &'static Location<'static>,
         /// The call that runs the network of the process.
         outer: &'static Location<'static>,
@@ -752,7 +761,7 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// The error of the network that `caller` has run, if it has failed.
+    /// Returns the error of the network that was run at `caller`, if the network has failed.
     fn of(
         result: Result<(), RunError>,
         shared: &NetworkState,
@@ -761,7 +770,7 @@ impl NetworkError {
         match (result, shared.take_failure()) {
             (_, Some(failure)) => Err(failure.into()),
             (Err(RunError::Deadlock { mut waits }), None) => {
-                // The network itself waits for its processes, which the report leaves out.
+                // The report leaves out the network's own waits for its processes.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
                 waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
@@ -834,7 +843,7 @@ impl fmt::Debug for NetworkError {
     }
 }
 
-/// The text of a panic, if it has one.
+/// Returns the text of a panic, or a replacement if the payload is not text.
 fn text_of(payload: &Payload) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());

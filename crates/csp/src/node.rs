@@ -10,7 +10,7 @@ use crate::waker::Waker;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
-    /// The process is in no queue, and was in none since its node was made.
+    /// The process has not begun to wait.
     Idle,
     Waits,
     Served,
@@ -18,27 +18,27 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may have to wait at a channel. It is a variable of the call that
-/// waits, and not part of another value: so there is no exclusive reference to it while other
-/// processes access it.
-// The process that serves the node writes the item and the outcome, which should share a cache
+/// The node of a process that may have to wait at a channel. The node is a separate variable in the
+/// frame of the call that waits. As a part of another value, it could be behind an exclusive
+/// reference while other processes access it.
+// The process that serves the node writes the item and the outcome. Both should be in one cache
 // line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. It is a word so that one
-    /// store initialises it and the outcome.
+    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. The field is as large as
+    /// `outcome`, so that one store initialises both.
     polls: AtomicU32,
-    /// The next node in the queue. Null while the process waits in the word. Accessed under the
-    /// channel's lock.
+    /// The next node in the queue. Null while the node is in the word. Accessed under the channel's
+    /// lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process, which lives longer than the call that waits. The pointer is
-    /// written before the wait, and read by the process that serves the node. A copy of the waker
-    /// would cost each wait two loads and two stores of 16 bytes.
+    /// The waker of the process. The waker lives longer than the call that waits. The process
+    /// writes this pointer before it waits, and the process that serves the node reads it. A copy
+    /// of the waker would cost each wait two loads and two stores of 16 bytes.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item that a writer has brought, or that a reader is given. While the process waits, it
-    /// belongs to the process that serves the node; before and after that, to the waiting process
-    /// itself.
+    /// The item that a writer has brought or that a reader was given. While the process waits, the
+    /// item belongs to the process that serves the node. Before and after the wait, it belongs to
+    /// the process of the node.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -54,8 +54,8 @@ impl<T> Node<T> {
         }
     }
 
-    /// The node of a process that waits, with the item that it brings, before other processes know
-    /// the node.
+    /// Makes the node of a process that is going to wait, with the item that a writer brings. No
+    /// other process knows the node yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// The outcome. After `Served` the parcel belongs to the process of the node.
+    /// Returns the outcome. After `Served`, the parcel belongs to the process of the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn outcome(&self) -> Outcome {
         match self.outcome.load(Ordering::Acquire) {
@@ -90,7 +90,8 @@ impl<T> Node<T> {
         self.outcome.store(outcome as u32, order);
     }
 
-    /// Takes the item out of the node: the item that was read, or one that was not taken.
+    /// Takes the item out of the node: the item that a reader got, or an item of a writer that no
+    /// reader took.
     ///
     /// # Safety
     ///
@@ -101,24 +102,24 @@ impl<T> Node<T> {
         self.parcel.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Serves a process that waits: `exchange` gives it an item or takes its item, and then the
-    /// process goes on. Returns the process to wake, and whether that process polls. The flag is
-    /// separate from the waker for speed: a waker with the flag in it would be written and read
-    /// back in pieces of different sizes, which makes a CPU wait.
+    /// Serves a waiting process: `exchange` gives the process an item or takes its item, and then
+    /// the process goes on. Returns the waker of the process, and whether the process polls. The
+    /// flag is separate from the waker for speed. A waker with the flag in it would be written and
+    /// read back in pieces of different sizes, which stalls a CPU.
     ///
     /// # Safety
     ///
-    /// The process of the node waits, and no other process can find the node: it was taken out of
-    /// its queue or of the word.
+    /// The process of the node waits. The node was taken out of its queue or out of the word, so
+    /// that no other process can find it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve(
         node: *const Self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> (Waker, bool) {
-        // SAFETY: the node is in its place, because its process does not go on before the outcome
-        // is stored, and nothing of the node is accessed after that store. Until then the parcel
-        // belongs to the caller, and the waker is in its place too.
+        // SAFETY: the process of the node does not go on before the outcome is stored. Until this
+        // store, the node and the waker are in their places, and the parcel belongs to the caller.
+        // After this store, nothing of the node is accessed.
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));

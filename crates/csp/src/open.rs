@@ -1,4 +1,4 @@
-//! Open networks, for programs that run already and become processes.
+//! Open networks: running programs become processes of such a network.
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -11,19 +11,20 @@ use crate::process::Process;
 use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
-/// A network without processes of its own. Programs of a machine that run already, such as the
-/// tasks of a pool, become processes of it for the time of a call: see [`process`](Self::process).
+/// A network without processes of its own. Programs that already run on a machine, such as the
+/// tasks of a pool, call [`process`](Self::process) and are processes of this network during the
+/// call.
 ///
-/// It belongs to the run in which it was made. All programs that use a channel must become
-/// processes of the same network. The ends may be anywhere in that run: dropping an end wakes the
+/// The network belongs to the run in which it was made. All programs that use a channel must become
+/// processes of the same network. The ends may be anywhere in this run: dropping an end wakes the
 /// processes that wait for it.
 ///
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
 ///
-/// Communication in an open network takes no simulated time, even between two SPEs. A
-/// [`Network`](crate::Network) simulates it.
+/// Communication in an open network takes no simulated time, even between two SPEs. In a
+/// [`Network`](crate::Network) it takes simulated time.
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};
@@ -64,7 +65,7 @@ pub struct OpenNetwork<'run> {
 }
 
 impl<'run> OpenNetwork<'run> {
-    /// A network for the run of the caller. `processor` is any processor of that run.
+    /// Makes a network for the run of the caller. `processor` is any processor of this run.
     #[track_caller]
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
@@ -78,17 +79,17 @@ impl<'run> OpenNetwork<'run> {
         }
     }
 
-    /// Runs `body` on the calling thread as a process of this network, and returns what `body`
-    /// returned. `spe` is the SPE of the caller, and `name` the name of the process in reports.
+    /// Runs `body` on the calling thread as a process of this network, and returns the result of
+    /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
-    /// Only the calling thread can wait in the process. Another thread that is to wait begins a
-    /// process of its own.
+    /// Only the calling thread can wait in the process. If another thread has to wait, it must
+    /// begin a process of its own.
     ///
     /// # Panics
     ///
-    /// Panics when `body` has ended if a process of this network has misused a [named
-    /// channel](Process::create), with the text of the [`NamedError`](crate::NamedError). A read or
-    /// write panics if a process of another network that still runs uses the same channel.
+    /// Panics if a process of this network has misused a [named channel](Process::create). This
+    /// happens when `body` has ended, with the text of the [`NamedError`](crate::NamedError). A
+    /// read or write panics if a process of another network that still runs uses the same channel.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

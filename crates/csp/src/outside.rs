@@ -1,12 +1,12 @@
-//! Outside threads: OS threads outside of the machine that take part in a network through gates.
+//! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
 //! An outside thread performs the steps of the protocol as every process does. Only its waits
-//! differ: it sleeps in the operating system and not in the machine. A process that wakes it sees
-//! that from the network number in its [`Waker`]: see [`outside_of`].
+//! differ: it sleeps in the operating system and not in the machine. The network number in its
+//! [`Waker`] tells other processes how to wake it: see [`outside_of`].
 //!
-//! While an outside thread waits, the machine does not count it. The process that wakes it counts
-//! it again before it goes on. So the machine never finds all threads asleep while an outside
-//! thread is about to go on.
+//! While an outside thread waits, the machine does not count it. The process that wakes the thread
+//! also makes the machine count it again. So the machine never finds all threads asleep while an
+//! outside thread is about to go on.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// Not those of the models, which have no outside thread.
+// Models use this `Backoff`, too, because they have no outside thread.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -22,10 +22,12 @@ use crate::shared::{NetworkState, outside_of};
 use crate::sync::locked;
 use crate::waker::Waker;
 
-/// An OS thread outside of the machine, as the place of a process: see [`Gate::enter`](crate::Gate::enter).
+/// An OS thread outside the machine, as the place of a process: see
+/// [`Gate::enter`](crate::Gate::enter).
 ///
-/// It has no processor of the machine; where one is asked for, it names the PPE. The machine does
-/// not wake it. It waits only for channels, and its waits return false when the run is over.
+/// This place has no processor of the machine, so it gives the PPE as its processor. The machine
+/// does not wake the thread. The thread waits only for channels, and its waits return false when
+/// the run is over.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
@@ -47,7 +49,7 @@ struct State {
     phase: Phase,
     seats: BTreeMap<u32, Seat>,
     next_number: u32,
-    /// Threads that wait for the network to run.
+    /// Wakes the threads that wait until the network runs.
     opened: Arc<Condvar>,
 }
 
@@ -62,17 +64,18 @@ struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
     /// Stands for an outside thread in the machine. Its processor is the PPE, so that no process
-    /// takes it for a thread of its own core.
+    /// takes the outside thread for a thread of its own core.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
 
-/// The thread of a gate.
+/// The place of a gate's thread in the list of the network's gates.
 struct Seat {
     gate: String,
-    /// Whether the thread is to check again what it waits for.
+    /// Whether the thread must check its condition again.
     is_notified: bool,
-    /// Whether the machine does not count the thread. The process that notifies it counts it again.
+    /// Whether the machine does not count the thread. The process that notifies the thread makes
+    /// the machine count it again.
     is_dismissed: bool,
     notified: Arc<Condvar>,
 }
@@ -80,7 +83,7 @@ struct Seat {
 /// Why a thread cannot enter a gate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// The run of the network is over, so there is no process left to communicate with.
+    /// The run of the network is over, so no process is left to communicate with.
     #[error(
         "the gate `{gate}` is closed, as the run of its network has ended; the result of the run says why"
     )]
@@ -94,8 +97,8 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network, which could not go on while the thread waits at the
-    /// gate.
+    /// The thread runs processes of a network. These processes could not go on while the thread
+    /// waits at the gate.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -106,7 +109,7 @@ pub enum GateError {
     },
 }
 
-/// The first number of an outside process. No network has that many other processes.
+/// The first number of an outside process. A network always has fewer other processes.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
 /// Whether the process with this number in its network is an outside thread.
@@ -114,7 +117,7 @@ pub(crate) fn is_outside(number: u32) -> bool {
     number >= FIRST_OUTSIDE
 }
 
-/// The network's own handle to its gates. They are closed when it is dropped.
+/// The network's own handle to its gates. Dropping it closes the gates.
 pub(crate) struct OwnGates(Arc<Gates>);
 
 impl Default for OwnGates {
@@ -129,13 +132,13 @@ impl Default for OwnGates {
 }
 
 impl OwnGates {
-    /// The place of a thread for a gate with this name.
+    /// Makes the place of a thread, for a gate with this name.
     pub(crate) fn place(&self, name: String) -> OutsidePlace {
         OutsidePlace::new(&self.0, name)
     }
 
-    /// Called when the network runs: counts its outside threads. If outside threads cannot take
-    /// part on this machine, returns the name of a gate.
+    /// Called when the network runs: makes the machine count the outside threads. If outside
+    /// threads cannot take part on this machine, returns the name of a gate.
     pub(crate) fn open(
         &self,
         core: &impl PpeCore,
@@ -183,7 +186,7 @@ impl Drop for OwnGates {
         for seat in state.seats.values() {
             seat.notified.notify_one();
         }
-        // Dropped without the lock, because destructors of what it holds may run any code.
+        // The old phase is dropped without the lock, because its destructors may run any code.
         drop(state);
         drop(before);
     }
@@ -194,7 +197,7 @@ impl Gates {
         locked(&self.0)
     }
 
-    /// Makes a thread check again what it waits for.
+    /// Makes a thread check its condition again.
     fn notify(&self, number: u32) {
         let mut state = self.state();
         let State { phase, seats, .. } = &mut *state;
@@ -212,8 +215,8 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // A number may be used again: a network that runs for long may have more gates, one after
-        // the other, than there are numbers.
+        // Numbers are used again, because a network that runs for long may have more gates than
+        // there are numbers.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)
@@ -239,17 +242,17 @@ impl OutsidePlace {
         }
     }
 
-    /// The place of another thread, for a gate with the same name.
+    /// Makes the place of another thread, for a gate with the same name.
     pub(crate) fn another(&self) -> Self {
         Self::new(&self.gates, self.name.clone())
     }
 
-    /// The number of the thread as a process of the network.
+    /// Returns the number of the thread as a process of the network.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// The name of the thread's gate.
+    /// Returns the name of the thread's gate.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -297,7 +300,7 @@ impl OutsidePlace {
         &inside.expect("a process outside has entered its gate").run
     }
 
-    /// The handle by which processes wake the thread.
+    /// Returns the handle by which processes wake the thread.
     pub(crate) fn waker(&self) -> &Waker {
         let inside = self.inside.get();
         &inside
@@ -306,8 +309,7 @@ impl OutsidePlace {
     }
 
     /// Waits until `ready` returns true. Returns false if the deadline has passed or the run is
-    /// over. `record` records what the thread waits for, for the report if all other threads wait
-    /// too.
+    /// over. `record` records the wait of this thread for the report of a deadlock.
     pub(crate) fn wait(
         &self,
         record: &dyn Fn(),
@@ -357,7 +359,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // With a deadline the thread stays counted, because it will go on by itself.
+            // A thread with a deadline stays counted, because it will go on by itself.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -366,8 +368,8 @@ impl OutsidePlace {
                 break;
             }
         }
-        // In a deadlock the thread goes on because processes unwind: then its wait stays in the
-        // report.
+        // In a deadlock the thread goes on only because processes unwind. Then its wait stays in
+        // the report.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }
@@ -409,8 +411,8 @@ impl Wake for OutsidePlace {
         self.run().outside.notify(to);
     }
 
-    /// A sleeper of the PPE: the machine does not know the thread, which is woken only through
-    /// channels.
+    /// Returns a sleeper of the PPE. The machine does not know the outside thread, which is woken
+    /// only through channels.
     fn sleeper(&self) -> Sleeper {
         self.run().sleeper
     }

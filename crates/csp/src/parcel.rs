@@ -2,20 +2,23 @@
 
 use std::num::NonZeroU32;
 
-/// An item, and where the transport finds its bytes.
+/// An item, and the place where the transport finds its bytes.
 pub(crate) struct Parcel<T> {
     pub item: T,
     pub origin: Origin,
 }
 
-/// Where the transport finds the bytes of an item: a number that it has given to the item. 0 where
-/// processors share memory, so that nothing has to be moved.
-// Stored plus one, so that an `Option` of a parcel needs no extra room: the node of a waiting
-// process with a one-word item then fits into one cache line.
+/// The place where the transport finds the bytes of an item: a number that the transport has given
+/// to the item. The number is 0 where processors share memory, because there the transport moves
+/// nothing.
+// The value is the number plus one, so that an `Option` of a parcel needs no extra room. Then the
+// node of a waiting process with a one-word item fits into one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
+    /// Makes the origin with this number.
+    ///
     /// # Panics
     ///
     /// If the number is `u32::MAX`.
@@ -36,7 +39,7 @@ impl Default for Origin {
     }
 }
 
-/// Takes the item that a writer has brought.
+/// Takes the item out of `parcel`, which has one.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
     parcel.take().expect("a writer has an item")

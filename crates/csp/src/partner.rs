@@ -4,15 +4,16 @@ use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The node of the process that an end of a channel met last. That process will probably wait at
-/// the same address again. So its node can be prefetched from another core's cache together with
-/// the channel.
-// The address of the node, which is a multiple of 64; plus one if that process was on another core.
+/// The node of the process that an end of a channel met last. This process will probably wait at
+/// the same address again. So the node can be prefetched from the cache of another core together
+/// with the channel.
+// The value is the address of the node, which is a multiple of 64, plus one if the process was on
+// another core.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 
 impl Partner {
-    /// Prefetches that node, for writing.
+    /// Prefetches the partner's node for writing.
     #[inline(always)]
     pub(crate) fn prefetch(self) {
         prefetch::to_write(self.0);
@@ -26,7 +27,7 @@ impl Partner {
         }
     }
 
-    /// Whether that process was on another core.
+    /// Whether the partner was on another core.
     #[inline(always)]
     pub(crate) fn is_elsewhere(self) -> bool {
         self.0 & 1 == 1

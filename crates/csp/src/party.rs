@@ -1,20 +1,20 @@
-//! The party: what the channels that an alternation lists know of it.
+//! The party of an alternation: the state of the alternation that its channels use.
 //!
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
 //!            ▼                                         │
 //!         active ── wait ──► waiting ── exchange ──► taken ──► poked: a guard may be ready
 //!            ▲                  │                       │
-//!            │                  │ stop_waiting          └────► claimed: a guard has been carried out
+//!            │                  │ stop_waiting          └────► claimed: a guard has been performed
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
 //! While the alternation is active, it alone decides which guard it performs, under the lock of
-//! that guard's channel. While it waits, any process that comes to one of its channels may take the
-//! party, by one compare-and-exchange of its state, to put an item into a guard or to take one out.
-//! The state contains a number that changes with each wait. So if the exchange succeeds, a guard
-//! that was read before it has not changed since. A process that has taken a party waits neither
-//! for a lock nor for another party.
+//! that guard's channel. While it waits, any process that comes to one of its channels may *take*
+//! the party, by one compare-and-exchange of its state. Then that process puts an item into a guard
+//! or takes one out. The state contains a number that changes with each wait. So if the exchange
+//! succeeds, a guard that was read before the exchange has not changed. A process that has taken a
+//! party waits neither for a lock nor for another party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -34,29 +34,29 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 /// The state of an alternation.
 pub(crate) struct Party {
-    /// The alternation's number, which no other alternation of this program has had. An address
-    /// could be used again.
+    /// The alternation's number, which no other alternation of this program has. An address would
+    /// not do, because addresses are used again.
     pub number: u64,
-    /// Three numbers: that of the wait, that of the guard that was claimed, and the phase of the
+    /// Three numbers: the number of the wait, the number of the claimed guard, and the phase of the
     /// alternation.
     state: AtomicU64,
-    /// Belongs to the alternation while it is active, and to the process that has taken the party
-    /// while it is taken.
+    /// While the alternation is active, the waker belongs to the alternation. While the party is
+    /// taken, the waker belongs to the process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether the channel of one of its guards has guards on its other side too.
+    /// Whether the channel of a guard may have guards on its other side too.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: one thread at a time accesses `waker`, as said there; each change of the state from or to
-// `TAKEN` or `WAITING` is a release or an acquire.
+// SAFETY: only one thread at a time accesses `waker`, as the field says. Each change of the state
+// from or to `TAKEN` or `WAITING` is a release or an acquire.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent anywhere.
 unsafe impl Send for Party {}
 
-/// How a wait has ended, if it has.
+/// The state of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It has not ended.
+    /// The wait has not ended.
     Waiting,
     /// A guard may be ready.
     Poked,
@@ -83,24 +83,24 @@ impl Party {
         }
     }
 
-    /// Whether there may be another alternation on the other side of one of its channels.
+    /// Whether another alternation may be on the other side of a channel of this alternation.
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
 
     /// Begins to wait. From now on other processes may take the party.
     pub(crate) fn wait(&self, waker: Waker) {
-        // SAFETY: the alternation itself calls this, while it is active.
+        // SAFETY: the alternation itself calls this method, while the alternation is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // Sequentially consistent with the bits of ready guards: if a process sets such a bit,
-        // either this alternation sees it in its check after this store, or that process sees that
-        // the alternation waits.
+        // This store and the bits of ready guards are sequentially consistent. If a process sets
+        // such a bit, this alternation sees the bit in its check after this store, or that process
+        // sees that the alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
 
-    /// How the wait has ended, if it has.
+    /// Returns the state of the wait.
     #[inline]
     pub(crate) fn outcome(&self) -> Outcome {
         let state = self.state.load(Ordering::Acquire);
@@ -111,7 +111,7 @@ impl Party {
         }
     }
 
-    /// Becomes active again, and returns how the wait had ended: `Waiting` if it had not.
+    /// Makes the alternation active again, and returns the state that its wait had.
     pub(crate) fn stop_waiting(&self) -> Outcome {
         let backoff = Backoff::new();
         loop {
@@ -143,7 +143,7 @@ impl Party {
         }
     }
 
-    /// The number of the present wait, if the alternation waits.
+    /// Returns the number of the present wait, if the alternation waits.
     #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
@@ -162,10 +162,10 @@ impl Party {
 }
 
 impl Taken<'_> {
-    /// Lets the alternation go on. Returns the process to wake.
+    /// Lets the alternation go on. Returns the waker of its process.
     #[inline(always)]
     fn end(self, guard: u64, tag: u64) -> Waker {
-        // SAFETY: this has taken the party.
+        // SAFETY: a `Taken` exists only while this process has taken the party.
         let waker = self.party.waker.with_mut(|place| unsafe { *place });
         self.party.state.store(
             self.wait << WAIT_SHIFT | guard << TAG_BITS | tag,
@@ -175,29 +175,29 @@ impl Taken<'_> {
     }
 }
 
-/// A guard of an alternation: the part of it that its channel knows.
+/// The part of a guard that its channel knows.
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The bits of the guards that may be ready.
+    /// The word with the bits of guards that may be ready.
     ready: Arc<AtomicU64>,
     /// The bit of this guard.
     bit: u64,
     /// The guard's pre-condition. It changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that is offered to a reader, or was given by a writer. It belongs to the
-    /// alternation while it is active, and to the process that has taken the party while it is
-    /// taken.
+    /// The item that this guard offers to a reader or got from a writer. While the alternation is
+    /// active, the item belongs to the alternation. While the party is taken, the item belongs to
+    /// the process that has taken the party.
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// If this guard and others of the same alternation are offered one item: the guard in which
-    /// that item lies. Otherwise null. Accessed as `parcel` is.
+    /// The guard that holds the item, if several guards of the alternation offer the same item.
+    /// Otherwise null. Accessed under the same conditions as `parcel`.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: one thread at a time accesses `holder` and `parcel`, as said there. Everything else is
-// atomic or does not change.
+// SAFETY: only one thread at a time accesses `holder` and `parcel`, as these fields say. All other
+// fields are atomic or do not change.
 unsafe impl<T: Send> Sync for Guard<T> {}
-// SAFETY: it owns a parcel, which may be sent if its item may be sent.
+// SAFETY: a guard owns a parcel, which may be sent if its item may be sent.
 unsafe impl<T: Send> Send for Guard<T> {}
 
 impl<T> Guard<T> {
@@ -226,11 +226,11 @@ impl<T> Guard<T> {
     }
 
     /// Marks the guard as ready, so that the alternation checks it. If the alternation waits for
-    /// this guard, this ends the wait and returns the process to wake.
+    /// this guard, ends the wait and returns the process to wake.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // This check and the change need no atomic step, because the bit changes only under the
-        // channel's lock.
+        // The check and the change need not be one atomic operation, because the bit changes only
+        // under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -238,13 +238,13 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Marks the guard as not ready, under the channel's lock. A process that changes that has the
-    /// lock too, and marks the guard as ready again.
+    /// Marks the guard as not ready. The caller has the channel's lock. A process that later makes
+    /// the guard ready has the lock too, and sets the mark again.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// The number of the wait in which this guard can be claimed, if it can.
+    /// If this guard can be claimed, returns the number of the present wait.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
@@ -261,7 +261,7 @@ impl<T> Guard<T> {
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
-        // SAFETY: this has taken the party.
+        // SAFETY: this process has taken the party.
         self.parcel
             .with_mut(|place| unsafe { *place = parcel.take() });
         Some(taken.end(self.index as u64, CLAIMED))
@@ -272,7 +272,7 @@ impl<T> Guard<T> {
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
-        // SAFETY: this has taken the party.
+        // SAFETY: this process has taken the party.
         self.parcel
             .with_mut(|place| unsafe { *parcel = (*place).take() });
         if parcel.is_none() {
@@ -282,8 +282,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Whether this alternation, and not `other`, is the one that goes on when both wait. Without
-    /// such a rule each could wait for the other to go on.
+    /// If two waiting alternations meet, the later one of them stops waiting. Returns whether this
+    /// is the alternation of `self`. Without this rule, each could wait for the other one to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
@@ -293,8 +293,8 @@ impl<T> Guard<T> {
         Arc::ptr_eq(&self.party, &other.party)
     }
 
-    /// The item that this guard is offered. It lies in this guard, or in the guard that holds it
-    /// for several.
+    /// Returns the item that this guard offers. The item lies in this guard, or in the guard that
+    /// holds one item for several guards.
     ///
     /// # Safety
     ///
@@ -307,15 +307,14 @@ impl<T> Guard<T> {
     )]
     pub(crate) unsafe fn offered(&self) -> &mut Option<Parcel<T>> {
         // SAFETY: the caller's promise holds for all guards of the alternation. The alternation
-        // lists the holder as long as it lists this guard, and removes neither while it waits.
+        // lists the holder as long as it lists this guard, and removes no guard while it waits.
         unsafe {
             let holder = self.holder.with_mut(|holder| *holder);
             holder.as_ref().unwrap_or(self).parcel()
         }
     }
 
-    /// Sets the guard in which the item lies that this guard is offered. `None` means this guard
-    /// itself.
+    /// Sets the guard that holds the item of this guard. `None` means this guard itself.
     ///
     /// # Safety
     ///
@@ -326,7 +325,7 @@ impl<T> Guard<T> {
         self.holder.with_mut(|place| unsafe { *place = holder });
     }
 
-    /// The parcel in this guard.
+    /// Returns the parcel in this guard.
     ///
     /// # Safety
     ///

@@ -1,11 +1,11 @@
 //! How a dropped end wakes the processes that wait for it.
 //!
-//! An end can be dropped anywhere, in a destructor that has no process. So the code that runs
-//! processes on an OS thread registers how to wake processes from that thread. The programs of an
-//! [open network](crate::OpenNetwork) register nothing, and outside threads, which have entered a
-//! [gate](crate::Gate), run no program. For these, the network registers how to wake its processes
-//! from any OS thread. For all other networks, an end that is dropped on an OS thread that runs
-//! none of their programs wakes no process.
+//! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known. So each
+//! program of a network registers a function that wakes processes from its OS thread. The programs
+//! of an [open network](crate::OpenNetwork) register nothing, and outside threads, which have
+//! entered a [gate](crate::Gate), run no program. In these two cases the network registers a
+//! function that wakes its processes from any OS thread. In all other networks, an end that is
+//! dropped on an OS thread without a program of the network wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,15 +17,14 @@ use crate::waker::{Waker, Woken};
 type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
-    /// For each program of a network that runs on this OS thread: the network, and how to wake its
-    /// processes.
+    /// For each program of a network that runs on this OS thread: the network, and the function
+    /// that wakes its processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
 type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 
-/// How to wake processes from any OS thread, by the numbers of the networks that have registered
-/// it.
+/// The functions that wake processes from any OS thread, by the numbers of their networks.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
 /// Registers `wake`, by which processes of this network can be woken from any OS thread.
@@ -33,12 +32,13 @@ pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + '
     locked(&REMOTE).insert(network, Arc::new(wake));
 }
 
-/// Called when the network has no processes any more.
+/// Removes the function of a network that has no processes any more.
 pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process in the way that its network has registered for any OS thread, if it has.
+/// Wakes a process by the function that its network has registered for any OS thread. If there is
+/// no such function, does nothing.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {
@@ -56,15 +56,15 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
         }
     }
     // SAFETY: only the lifetime changes, and the pointer is removed from the list before this
-    // returns or unwinds.
+    // function returns or unwinds.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);
     program()
 }
 
-/// The network of the program that runs on this OS thread. If programs are nested, that of the
-/// innermost one.
+/// Returns the network of the program that runs on this OS thread. If programs are nested, returns
+/// the network of the innermost program.
 pub(crate) fn network_here() -> Option<u32> {
     HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
 }

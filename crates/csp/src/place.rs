@@ -15,12 +15,12 @@ pub trait Place: Wake {
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
 
-    /// As [`yield_now`](Self::yield_now), if one of them is ready. If none is, this takes only a
-    /// check.
+    /// If another process of this processor is ready, lets the other processes run once. Otherwise
+    /// this takes only a check.
     fn yield_ready(&self);
 
-    /// This place, if it is an outside thread. The compiler knows the type of the place, so other
-    /// places need no check at run time.
+    /// Returns this place, if it is an outside thread. The compiler knows the type of the place, so
+    /// other places need no check at run time.
     #[doc(hidden)]
     #[inline(always)]
     fn outside(&self) -> Option<&OutsidePlace> {

@@ -1,4 +1,5 @@
-//! Prefetches of cache lines. They are hints: they access nothing, so any address is allowed.
+//! Prefetches of cache lines. A prefetch is only a hint and accesses nothing, so any address is
+//! allowed.
 
 /// Prefetches a cache line for reading.
 #[inline(always)]
@@ -13,7 +14,8 @@ pub(crate) fn to_read<T>(at: &T) {
     let _ = at;
 }
 
-/// Prefetches the cache line at an address for writing, which takes it away from other cores.
+/// Prefetches the cache line at an address for writing, which removes the line from other cores'
+/// caches.
 #[inline(always)]
 pub(crate) fn to_write(address: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,8 @@
-//! Processes. This file provides what the ends of channels need of the process that uses these
-//! ends.
+//! Processes, and the methods of a process that ends of channels use.
 
-// Rejected: several threads of one process that wait. Where processors share no memory, news
-// arrives for a process, not for a thread. One thread of the process took the news of another
-// thread, and a strict host hung. So if a second thread is going to wait, it gets an error.
+// Rejected: processes in which several threads wait. Where processors share no memory, news arrives
+// for a process, not for a thread. One thread of the process took the news of another thread, and a
+// strict host hung. So a second thread that is going to wait gets an error.
 
 use std::cell::Cell;
 use std::fmt;
@@ -48,13 +47,13 @@ pub struct Process<'a, P: Place> {
 struct Changing {
     /// Whether the present step has asked for the waker of this process.
     step_waits: Cell<bool>,
-    /// How many communications the process has had that may not have had to wait.
+    /// How many communications of the process may have needed no wait.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. The number is a power of two. When a fair alternation on another core kept up with
-/// four equal writers, these writers had shares of 1 : 4 with turns of 256.
+/// run once. The number is a power of two. With 256, four equal writers had shares of 1 : 4 when a
+/// fair alternation on another core kept up with them.
 const TURN: usize = 16;
 
 /// The identity of a process: its name, its number and its network.
@@ -149,7 +148,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication that may not have to wait. After [`TURN`] of these communications the
+    /// Counts a communication that may have needed no wait. After [`TURN`] such communications the
     /// process [ends its turn](Self::end_turn).
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
@@ -160,7 +159,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, including those that wait for other
+    /// Lets the other processes of this processor run once, even processes that wait for other
     /// processors. Where processors share no memory, this does nothing, because the other processes
     /// run whenever this process waits for DMA.
     #[cold]
@@ -178,9 +177,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// If another process of this processor is ready, lets the others run once. If no other process
-    /// is ready, this takes only a check, and on a Cell no context switch. Use this in loops that
-    /// compute for long and do not communicate (section 2.2.7).
+    /// If another process of this processor is ready, lets the other processes run once. If no
+    /// other process is ready, this takes only a check, and on a Cell no context switch. Use this
+    /// in loops that compute for long and do not communicate (section 2.2.7).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -247,9 +246,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// # Panics
-    ///
-    /// If the calling thread is not the one that began the process.
+    /// Panics if the calling thread is not the thread that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
         if !self.place.is_calling(self.identity.waker.sleeper) {

@@ -1,7 +1,7 @@
-//! Why processes end before their work is done.
+//! The reasons why processes end before their work is done.
 
-// Rejected: a type of error for each process. With a type parameter for it, no closure would
-// compile without naming it.
+// Rejected: an error type for each process. Its type parameter would have to be named in each
+// closure.
 
 use std::error::Error;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// Why a process ends before its work is done: a channel has [ended](Ended), or the process has
-/// found an error.
+/// The reason why a process ends before its work is done: a channel has [ended](Ended), or the
+/// process has found an error.
 ///
-/// The bodies of processes and the functions that they call return it. `?` turns other errors into
-/// a `ProcessError`. The end of a channel is no error of the network, because networks are ended in
-/// this way. With any other error, which may also be a text or a boxed error, [the network
+/// The bodies of processes and the functions that they call return this type. `?` turns any other
+/// error into a `ProcessError`, even a text or a boxed error. The end of a channel is no error of
+/// the network, because networks end in this way. With any other error, [the network
 /// fails](crate::NetworkError::Failed).
 ///
 /// ```
@@ -41,7 +41,7 @@ use crate::named::error::NamedError;
 ///     texts.write(process, "8").unwrap();
 ///     assert_eq!(parsed.read(process), Ok(125));
 ///     texts.write(process, "eight").unwrap();
-///     // The parser has ended, and its ends are dropped.
+///     // The parser has ended, and its ends were dropped.
 ///     parsed.read(process).is_err()
 /// });
 /// let error = result.unwrap_err();
@@ -56,13 +56,13 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    /// The process's own error, and when it became a `ProcessError`: at that moment the process
-    /// still had its ends.
+    /// The process's own error, and the moment when it became a `ProcessError`. At that moment the
+    /// process still had its ends.
     Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
 impl ProcessError {
-    /// How a channel ended, if that is the reason.
+    /// How a channel ended, if the process ends for this reason.
     pub fn ended(&self) -> Option<Ended> {
         match self.0 {
             Reason::Ended(ended) => Some(ended),
@@ -79,8 +79,8 @@ impl ProcessError {
     }
 }
 
-// The three conversions can exist together only because neither `ProcessError` nor `Unsent` is an
-// `Error`.
+// Three conversions into a `ProcessError` exist: this one, the next one, and std's from a type into
+// itself. They do not overlap, because neither `ProcessError` nor `Unsent` is an `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! Each process runs on any processor and with ends of any kind, and goes on until one of its
-//! channels ends. If that channel was poisoned, it [poisons](Process::spread_poison) all its other
-//! channels; otherwise it drops their ends, which closes them. An item that it held at that time is
-//! dropped.
+//! channels ends. If this channel was poisoned, the process [poisons](Process::spread_poison) all
+//! its other channels. Otherwise it drops its ends, which closes the channels. An item that the
+//! process holds at that time is dropped.
 //!
-//! The first four are Listing 1 of the paper, [`add`] is Listing 2. The numbers from 0 on, as a
-//! ring of three of them:
+//! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper, and [`add`] is
+//! Listing 2. The following ring of three processes makes the numbers from 0 on:
 //!
 //! ```
 //! use cellworks_csp::{Channel, Ended, Network, processes};
@@ -45,8 +45,8 @@
 //! # assert_eq!(numbers(&cellworks_host::Host::new().unwrap(), 4), [0, 1, 2, 3]);
 //! ```
 
-// Rejected: a timer that catches up with late times. Its reader would get a burst of times that
-// have passed. They are left out.
+// Rejected: a timer that writes late times afterwards. Its reader would get a burst of past times.
+// So a late time is left out.
 
 use std::ops::Add;
 
@@ -81,7 +81,7 @@ use crate::process_error::ProcessError;
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -90,7 +90,7 @@ pub fn identity<T: Item>(
     map(process, input, output, |item| item)
 }
 
-/// Reads items, and writes the result of `function` for each.
+/// Reads items, and writes the result of `function` for each item.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -111,7 +111,7 @@ pub fn identity<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn map<T: Item, U: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -148,7 +148,7 @@ pub fn map<T: Item, U: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn prefix<T: Item>(
     process: &Process<'_, impl Place>,
     first: T,
@@ -164,7 +164,7 @@ pub fn prefix<T: Item>(
     })
 }
 
-/// Drops the first item, and passes the others on.
+/// Drops the first item, and then passes items on.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -186,7 +186,7 @@ pub fn prefix<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -222,7 +222,7 @@ pub fn tail<T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -253,7 +253,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -269,7 +269,7 @@ pub fn delta<T: Item + Clone>(
     })
 }
 
-/// Writes each item to both outputs, in the order in which these are read.
+/// Writes each item to both outputs, in the order in which the outputs are read.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -284,7 +284,7 @@ pub fn delta<T: Item + Clone>(
 /// });
 /// network.run_with(move |process| {
 ///     writer.write(process, 'a').unwrap();
-///     // With `delta` this would wait for ever: the other one has to be read first.
+///     // With `delta` this would wait for ever, because `delta` writes to `first` first.
 ///     assert_eq!((other.read(process), one.read(process)), (Ok('a'), Ok('a')));
 /// })
 /// # .unwrap();
@@ -292,7 +292,7 @@ pub fn delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn parallel_delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -312,8 +312,8 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from each input, in the order in which they come, and writes the result of
-/// `function` for the two.
+/// Reads an item from each input, in the order in which the items come, and writes the result of
+/// `function` for the two items.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -336,7 +336,7 @@ pub fn parallel_delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn combine<A: Item, B: Item, T: Item>(
     process: &Process<'_, impl Place>,
     left: impl Input<A>,
@@ -345,7 +345,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
     mut function: impl FnMut(A, B) -> T,
 ) -> Result<(), ProcessError> {
     process.spread_poison((left, right, output), |(left, right, output)| {
-        // As in Listing 2.
+        // Listing 2 uses this policy, too.
         let mut either = Alternation::priority();
         let (left, right) = (left.list(&mut either), right.list(&mut either));
         loop {
@@ -361,8 +361,8 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number from each input, in the order in which they come, and writes their sum (Listing 2
-/// of the paper).
+/// Reads a number from each input, in the order in which the numbers come, and writes their sum
+/// (Listing 2 of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -385,7 +385,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn add<T: Item + Add<Output = T>>(
     process: &Process<'_, impl Place>,
     left: impl Input<T>,
@@ -395,11 +395,11 @@ pub fn add<T: Item + Add<Output = T>>(
     combine(process, left, right, output, T::add)
 }
 
-/// Passes items on, and writes a copy of each to `side` until that channel ends: for an observer
-/// that may end before the others.
+/// Passes items on, and writes a copy of each item to `side` until that channel ends. So an
+/// observer at `side` may end before the other processes.
 ///
-/// It waits until the observer has read each copy, unless `side` has a
-/// [buffer](crate::Channel::buffered).
+/// If `side` has no [buffer](crate::Channel::buffered), the process waits until the observer has
+/// read each copy.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -424,7 +424,7 @@ pub fn add<T: Item + Add<Output = T>>(
 ///
 /// # Errors
 ///
-/// Always: how the input or the output ended.
+/// The process ends only with an error, which says how the input or the output ended.
 pub fn tee<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -444,11 +444,11 @@ pub fn tee<T: Item + Clone>(
     })
 }
 
-/// Passes on the items of all inputs, fairly: before an item at most one of each other input is
-/// passed on.
+/// Passes on the items of all inputs fairly: while an item waits, at most one item of each other
+/// input is passed on before it.
 ///
-/// An input that is closed is left out. The process ends when all inputs are closed, or when one is
-/// poisoned.
+/// An input that is closed is left out. The process ends when all inputs are closed, or when one
+/// input is poisoned.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
@@ -475,7 +475,7 @@ pub fn tee<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Always: how a channel ended.
+/// The process ends only with an error, which says how a channel ended.
 pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
@@ -505,10 +505,10 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time every `period`, counted from the start of the process. A time at which it still
-/// waited for its reader is left out.
+/// Writes the time every `period`, counted from the start of the process. If the process still
+/// waits for its reader at such a time, this time is left out.
 ///
-/// The process notices only at its next write that its reader is gone, so it may outlive its reader
+/// The process notices only at its next write that its reader is gone, so it may outlive the reader
 /// by a period. While a timer waits for its time, its network is not in a deadlock.
 ///
 /// ```
@@ -535,7 +535,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Errors
 ///
-/// Always: how the channel ended.
+/// The process ends only with an error, which says how the channel ended.
 pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,

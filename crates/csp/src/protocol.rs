@@ -1,5 +1,5 @@
-//! The protocol of a channel: what a step of a reader, a writer or an alternation does, under the
-//! channel's lock.
+//! The protocol of a channel. A *step* is the change that a reader, a writer or an alternation
+//! makes to the state of a channel under the channel's lock.
 //!
 //! ```text
 //!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of the process
@@ -12,12 +12,12 @@
 //! | reader | the buffer (then the first writer that waits fills it up), a writer that waits, a waiting alternation that writes | waits |
 //! | alternation, active | as a reader or writer, for each guard | checks its next guard |
 //!
-//! Readers wait only while the buffer is empty, writers only while it is full. When a process
-//! begins to wait, or an item becomes ready, the alternations on the other side are told.
+//! Readers wait only while the buffer is empty, and writers only while it is full. When a process
+//! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
 // Steps are always inlined in optimised builds, because results of functions go through memory.
-// Without optimisation, inlining would only make frames too large for small stacks, because inlined
-// variables do not share room there.
+// Without optimisation, inlined variables do not share room in a frame, so inlining would make
+// frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -38,8 +38,8 @@ use crate::way::ring::{Buffer, Ring};
 /// because their cache lines move between two processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// Whether this is a rendezvous channel without guards that has not ended: then a step depends
-    /// only on which processes wait.
+    /// Whether this is a rendezvous channel without guards that has not ended. In such a channel, a
+    /// step depends only on which processes wait.
     is_plain: bool,
     ended: Option<Ended>,
     /// Whether the capacity is not 0. If it is 0, steps do not touch the cache line of the buffer.
@@ -100,8 +100,8 @@ impl<T> State<T> {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first of the alternations that waits. That one is moved to the
-    /// end of the list, so that none is always behind another.
+    /// Exchanges an item with the first waiting alternation. Moves this alternation to the end of
+    /// the list, so that each alternation gets its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -116,10 +116,10 @@ impl<T> State<T> {
     }
 
     /// The step of a writer, or of an active alternation that writes. Takes the item out of
-    /// `parcel` if a reader or the buffer has taken it.
-    // The item is passed by reference and is not part of the result: in an enum it would be copied
-    // in pieces of other sizes than it was written in, which the store queue of a CPU does not
-    // forward.
+    /// `parcel` if a reader or the buffer gets the item.
+    // The item is passed by reference and is not part of the result. In an enum, it would be copied
+    // in pieces of other sizes than it was written in. The store queue of a CPU does not forward
+    // such pieces.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -145,14 +145,14 @@ impl<T> State<T> {
         Met::Done
     }
 
-    /// The step of a reader, or of an active alternation that reads. Puts an item into `place` if
-    /// there is one.
+    /// The step of a reader, or of an active alternation that reads. If the channel has an item,
+    /// puts it into `place`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts no item, not even from an alternation that waited before it
-            // was closed.
+            // A closed channel accepts no more items. An alternation that waited before the channel
+            // was closed may still offer an item.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -170,11 +170,10 @@ impl<T> State<T> {
         }
     }
 
-    /// Called when the buffer has room again: moves the item of a process that waits to write into
-    /// it.
+    /// Called when the buffer has room again. Moves the item of a waiting writer into the buffer.
     fn refill(&mut self, woken: &mut Woken) {
-        // The item is in the buffer before the writer goes on, which may then use the ring without
-        // the lock.
+        // The item must be in the buffer before the writer goes on, because the writer may then use
+        // the ring without the lock.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -189,7 +188,7 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Whether a reader may find an item, or the end of the channel.
+    /// Whether a reader may find an item, or finds that the channel has ended.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
@@ -207,12 +206,12 @@ impl<T> State<T> {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// The step of a process that writes or reads. If it finds no partner, it begins to wait at
-    /// `node`.
+    /// The step of a process that writes or reads. If the process finds no partner, it begins to
+    /// wait with `node`.
     ///
     /// # Safety
     ///
-    /// As for [`Queue::push`].
+    /// The same conditions as for [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn step_or_push<P: Place>(
         &mut self,
@@ -235,7 +234,8 @@ impl<T> State<T> {
         met
     }
 
-    /// The step of a process that writes or reads, if it finds a partner.
+    /// The step of a process that writes or reads. If the process finds no partner, it does not
+    /// wait.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -258,21 +258,22 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a process that waits to write. Returns the process to wake.
+    /// Takes the item of a waiting writer or alternation. Returns the process to wake.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // As in `write`: readers that came before this one go first.
+        // Readers that came before this reader go first, as items do in `write`.
         if !self.readers.is_empty() {
             return None;
         }
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Whether an alternation could find nothing here but another alternation.
+    /// Whether another alternation is the only partner that an alternation could find at this
+    /// channel.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -280,7 +281,7 @@ impl<T> State<T> {
             && self.writers.is_empty()
     }
 
-    /// Ends the channel. If it is poisoned, returns the items in the buffer.
+    /// Ends the channel. If the channel is poisoned, returns the items in the buffer.
     pub(crate) fn end(&mut self, ended: Ended, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         self.turn_away(ended, woken);
         match ended {
@@ -289,7 +290,7 @@ impl<T> State<T> {
         }
     }
 
-    /// All processes that wait go on with the result `ended`, and later operations return it too.
+    /// Ends the channel: all waiting processes and all later operations get the result `ended`.
     /// Items in the buffer stay there.
     fn turn_away(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
@@ -313,14 +314,14 @@ impl<T> State<T> {
         }
     }
 
-    /// One more end of a side.
+    /// Counts one more end of a side.
     pub(crate) fn add_end(&mut self, side: Side) {
         *self.ends(side) += 1;
     }
 
-    /// One end less of a side. The last end of a side closes the channel. With the last reader end,
-    /// this returns the items that no process can read any more, to be dropped after the lock is
-    /// released.
+    /// Counts one end less of a side. The last end of a side closes the channel. For the last
+    /// reader, returns the items in the buffer, which no process can read any more. The caller
+    /// drops these items after it has released the lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -336,7 +337,7 @@ impl<T> State<T> {
         }
     }
 
-    /// The items in the buffer of a channel that has ended, so that both sides are excluded.
+    /// Takes the items out of the buffer of a channel that has ended. Both sides are excluded then.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -344,7 +345,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Adds a guard, so that its alternation is told when the channel may be ready.
+    /// Adds a guard. From now on, its alternation is notified when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -360,13 +361,13 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called for an alternation that is about to wait with a guard at this channel. If an
+    /// Called for an alternation that is about to wait with `guard` at this channel. If an
     /// alternation on the other side waits too, one of the two must check its guard again. Returns
-    /// true if that is the caller; otherwise the other one is told. An alternation on the other
-    /// side that does not wait yet will call this too before it waits.
+    /// true if the caller must check. Otherwise notifies the other alternation. An alternation that
+    /// does not wait yet will call this method itself before it waits.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
-            // Both alternations have been told already, and check their guards.
+            // Both alternations have been notified already, and check their guards.
             return false;
         }
         for other in self.guards(side.other()).iter() {
@@ -382,8 +383,8 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets each side use the ring without the lock, unless there are processes that it has to
-    /// serve or alternations that it has to tell.
+    /// Lets a side use the ring without the lock if the side has no process to serve and no
+    /// alternation to notify.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -395,8 +396,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock. Returns whether the channel has a ring, so that the side may
-    /// have used it without the lock until now.
+    /// Makes a side take the lock. Returns whether the channel has a ring. If so, this side may
+    /// have used the ring without the lock until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -408,8 +409,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// The channel's word for when the lock is released. This may move a process that waits from
-    /// its queue into the word.
+    /// Returns the channel's word for the time after the lock is released. May move a waiting
+    /// process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -419,11 +420,11 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // Not inlined: inlined, it cost a message of an alternation, whose channels are not plain, one
-    // nanosecond.
+    // Not inlined, because inlining made a message of an alternation one nanosecond slower.
+    // Channels of an alternation are not plain and never need this function.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
-        // Processes never wait on both sides.
+        // Processes never wait on both sides of a channel.
         for side in [Side::Reader, Side::Writer] {
             let queue = self.queue(side);
             if let Some(node) = queue.take_only() {

@@ -4,10 +4,10 @@
 //!   first ──► node ──► node ──► node ◄── last       each in the frame of the call that waits
 //! ```
 //!
-//! Everything here is accessed under the lock of the channel, with two exceptions. A waiting
-//! process reads the outcome in its own node without the lock. And a process that waits alone may
-//! be in the channel's [word](crate::lock) instead of a queue: then its node belongs to the process
-//! that takes it out of the word.
+//! The channel's lock protects the queue and its nodes, with two exceptions. A waiting process
+//! reads the outcome in its own node without the lock. If only one process waits, its node may be
+//! in the channel's [word](crate::lock) instead of a queue. The process that takes the node out of
+//! the word then has exclusive access to the node.
 
 use std::ptr;
 
@@ -33,6 +33,8 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
+    /// Adds a node to the end of the queue, with the waker of its process and the item of a writer.
+    ///
     /// # Safety
     ///
     /// The node is idle. The node and the waker stay where they are until the node is removed or
@@ -40,7 +42,8 @@ impl<T> Queue<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: no other process knows this node yet; the rest is the caller's promise.
+        // SAFETY: no other process knows this node yet, and the caller promises that the node and
+        // the waker stay where they are.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
             if let Some(parcel) = parcel {
@@ -50,6 +53,8 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Adds a node that already has its waker and its item.
+    ///
     /// # Safety
     ///
     /// The node is [waiting](Node::waiting) and in no queue. The node and its waker stay where they
@@ -59,15 +64,16 @@ impl<T> Queue<T> {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed only under the lock. The caller has it, because it has a
-            // `&mut` to what the lock protects. Nodes in the queue are in their places.
+            // SAFETY: links are accessed only under the lock. The caller has the lock, because it
+            // has a `&mut` to the queue, which the lock protects. Nodes in the queue are in their
+            // places.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }
 
-    /// Takes out a node that was not served. Returns whether it was in the queue. This is rare, so
-    /// a node has no link to the one before.
+    /// Removes a node that was not served. Returns whether the node was in the queue. Removals are
+    /// rare, so nodes have no link to the previous node.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.
@@ -95,22 +101,23 @@ impl<T> Queue<T> {
         true
     }
 
-    /// If there is exactly one node, takes it out. It has not been served.
+    /// If the queue has exactly one node, removes the node and returns it. The node was not served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_only(&mut self) -> Option<*const Node<T>> {
         let is_only = !self.is_empty() && ptr::eq(self.first, self.last);
         is_only.then(|| std::mem::replace(&mut self.first, ptr::null()))
     }
 
-    /// Takes out the process that has waited longest, and [serves](Node::serve) it. Returns the
-    /// process to wake.
+    /// Removes the node of the process that has waited longest, and [serves](Node::serve) this
+    /// node. Returns the waker of the process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, which happens here.
+        // SAFETY: a node in the queue is in its place until it is removed. This function removes
+        // it.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
@@ -128,18 +135,20 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_others_are_served_in_order() {
-        // Each set of processes that leave, as bits, before the last one comes.
+        // The bits of `leaving` say which of the first three processes leave before the last one
+        // comes.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {
-                // SAFETY: no thread is woken by it.
+                // SAFETY: the sleeper is never used to wake a thread.
                 sleeper: unsafe { Sleeper::new(Processor::Ppe, (0, 0)) },
                 process: number as u32,
                 network: 0,
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                // SAFETY: each node is pushed once; node and waker stay in their arrays.
+                // SAFETY: each node is pushed once, and the nodes and the wakers stay in their
+                // arrays.
                 unsafe { queue.push(&nodes[number], &wakers[number], None) };
             };
             (0..3).for_each(|number| push(&mut queue, number));

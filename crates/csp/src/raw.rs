@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 use std::sync::OnceLock;
-// Not the models': what reports say is no part of the protocol.
+// These atomics are std's also in models, because reports are no part of the protocol.
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::link::{Key, Link};
@@ -21,7 +21,8 @@ use crate::way::ring::Ring;
 #[repr(C, align(64))]
 pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
-    /// The processes that read and wrote last, as [`Identity::user`] returns them; or [`NONE`].
+    /// The numbers of the processes that read and wrote last, as [`Identity::user`] returns them;
+    /// or [`NONE`].
     last_reader: AtomicU64,
     last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
@@ -35,25 +36,26 @@ pub(crate) struct RawChannel<T, L> {
     made_at: &'static Location<'static>,
 }
 
-/// No process has this number.
+/// A number that no process has.
 const NONE: u64 = u64::MAX;
 
-/// No network has this number.
+/// A number that no network has.
 const NO_NETWORK: u32 = u32::MAX;
 
-/// How many channels were ever made.
+/// How many channels this program has made.
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
-// threads. Items, and pointers to nodes in the frames of processes that wait, go from one process
-// to another. Items may do so if they are `Send`. Nodes are accessed under the lock, by the process
-// that has taken them out of the word, or as `Node` says. Everything else is `Sync`.
+// threads. Items and pointers to nodes go from one process to another. For items this is allowed
+// because they are `Send`. Nodes are in the frames of waiting processes, and are accessed under the
+// lock, by the process that has taken them out of the word, or as `Node` says. Everything else is
+// `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 
 impl<T, L: Lock> RawChannel<T, L> {
-    /// `is_one_to_one` says that each side never has more than one end.
+    /// Makes a channel. `is_one_to_one` says that each side never has more than one end.
     pub(crate) fn new(
         capacity: usize,
         is_one_to_one: bool,
@@ -86,21 +88,21 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of a side. It is a store, for which the CPU
-    /// need not wait even if another core has the cache line.
+    /// Records that a process is going to use an end of a side. A CPU does not wait for this store,
+    /// even if another core has the cache line.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// As [`record_user`](Self::record_user), for an alternation. It has the lock, so the load
-    /// costs nothing. It also records the network, because an alternation has no end that remembers
-    /// it.
+    /// Records the process of an alternation. The caller has the lock, so the check of the last
+    /// user costs nothing. This method also records the network, because an alternation has no
+    /// [`ChannelEnd`] that remembers its network.
     ///
     /// # Panics
     ///
-    /// As [`join_network`](Self::join_network).
+    /// In the same cases as [`join_network`](Self::join_network).
     #[inline(always)]
     pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
@@ -121,7 +123,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     ///
     /// # Panics
     ///
-    /// If processes of another network use the channel, and that network runs at the same time.
+    /// If the channel belongs to another network that still runs.
     #[cold]
     #[inline(never)]
     pub(crate) fn join_network(&self, identity: &Identity<'_>) {
@@ -136,7 +138,7 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// A description of what a process on this side waits for.
+    /// Describes what a process on this side waits for.
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
         match side {
             Side::Reader => Waiting::Read(self),
@@ -172,16 +174,17 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     }
 }
 
-/// The channel is locked as long as this lives.
+/// The state of a channel that is locked as long as this value lives.
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// Moves the process that waited in the word into a queue.
+    /// Moves the node of the process that waited in the word into its queue.
     #[inline(never)]
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and it is in no queue.
+                // SAFETY: the node was in the word, so its process waits, and the node is in no
+                // queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -200,7 +203,7 @@ impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
     type Target = State<T>;
     #[inline]
     fn deref(&self) -> &State<T> {
-        // SAFETY: this has the lock.
+        // SAFETY: a `Locked` has the lock.
         self.0.state.with_mut(|state| unsafe { &*state })
     }
 }
@@ -208,7 +211,7 @@ impl<T, L: Lock> std::ops::Deref for Locked<'_, T, L> {
 impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     #[inline]
     fn deref_mut(&mut self) -> &mut State<T> {
-        // SAFETY: this has the lock.
+        // SAFETY: a `Locked` has the lock.
         self.0.state.with_mut(|state| unsafe { &mut *state })
     }
 }
@@ -216,10 +219,10 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
 /// The data of an end of a channel.
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
-    /// The channel's ring, if each side has only one end.
+    /// The channel's ring, if the channel is one-to-one and its buffer is a ring.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
-    /// The number of the network whose processes have used the end last; or [`NO_NETWORK`].
+    /// The number of the network whose processes have last used the end; or [`NO_NETWORK`].
     network: u32,
 }
 
@@ -235,13 +238,13 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     }
 
     /// Called when a process is going to use the end. A channel belongs to one network as long as
-    /// processes of that network run. So an end that remembers the network need not read it from
-    /// the channel, whose cache line another core may have. Local ends never leave the group that
-    /// has made them, so they need no check.
+    /// processes of this network run. So an end that remembers its network need not read the
+    /// network from the channel, where another core may have the cache line. Local ends never leave
+    /// the group that made them, so they need no check.
     ///
     /// # Panics
     ///
-    /// As [`RawChannel::join_network`].
+    /// In the same cases as [`RawChannel::join_network`].
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

@@ -10,7 +10,7 @@ use crate::sync::locked;
 /// The line of the source that runs each network, by the number of the network.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
-/// Records that a network runs, as long as this lives.
+/// Marks a network as running as long as this value lives.
 pub(crate) struct Running(u32);
 
 impl Running {
@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// The line of the source that runs a network, if the network still runs.
+/// Returns the line of the source that runs a network, if the network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }

@@ -16,13 +16,13 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, which is unique in this program. The next number stands for its
-    /// [outside threads](outside_of).
+    /// The number of the network, which is unique in this program. The next number stands for the
+    /// network's [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
-    /// Used if processes of the network start others.
+    /// Used if processes of the network start other processes.
     pub starting: Arc<Starting>,
     /// Set where processors share no memory.
     pub exchange: OnceLock<Exchange>,
@@ -37,14 +37,15 @@ pub(crate) fn outside_of(network: u32) -> u32 {
 
 /// Why a network has failed.
 pub(crate) enum Failure {
-    /// There was no room for the stack of a process, so its group did not start.
+    /// The local store had no room for the stack of a process, so the processes of its SPE did not
+    /// start.
     NoRoom {
         process: String,
         processes: usize,
         fit: usize,
         source: StackError,
     },
-    /// There was no room for the stack of a process that another process wanted to start.
+    /// The local store had no room for the stack of a process that another process wanted to start.
     NoRoomToStart {
         process: String,
         source: StackError,
@@ -52,7 +53,7 @@ pub(crate) enum Failure {
     /// A named channel was misused.
     Named(NamedError),
     NoRoomForItem(NoRoomForItem),
-    /// Outside threads cannot take part on the machine.
+    /// Outside threads cannot take part in a network on this machine.
     NoGate {
         gate: String,
         machine: String,
@@ -94,7 +95,7 @@ impl NetworkState {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Records a failure. Only the earliest one is kept, because it may have caused the others.
+    /// Records a failure. Only the earliest failure is kept, because it may have caused the others.
     pub(crate) fn fail(&self, since: Moment, failure: Failure) {
         let mut first = locked(&self.failure);
         if first.as_ref().is_none_or(|(other, _)| since < *other) {

@@ -16,7 +16,7 @@ impl Side {
     }
 }
 
-/// A process that uses a side, and its OS thread. Both numbers are 0 if there is none.
+/// The user of a side: a process and its OS thread. Both numbers are 0 if the side has had no user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub thread: usize,

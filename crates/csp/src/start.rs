@@ -6,11 +6,12 @@
 //!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
 //! ```
 //!
-//! A wake-up tells the program that something is in its queue. Between processors that share no
-//! memory it is a request to the PPE, which passes it on.
+//! Each SPE of the network has a queue. A process that puts a body into a queue also wakes the
+//! program of that SPE. Between processors that share no memory, this wake-up is a request to the
+//! PPE, and the PPE passes the request on.
 //!
 //! In the queues and in the program, bodies have the network's own lifetime, so the compiler checks
-//! all lifetimes here. A started process can borrow what processes can borrow that were declared
+//! all lifetimes here. A started process can borrow the same values as a process that was added
 //! before the run.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -34,14 +35,14 @@ use crate::waker::{Waker, Woken};
 
 /// Starts processes of a network while it runs: see [`Network::starter`](crate::Network::starter).
 ///
-/// It can be cloned, and a started process can start other processes with its own clone. So a
-/// network can grow with its work:
+/// A starter can be cloned, and a started process can start other processes with its own clone. So
+/// a network can grow with its work:
 ///
 /// ```
 /// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
 /// use cellworks_machine::{Machine, Spe, SpeId};
 ///
-/// /// The sum of a range, by a process for each half of it.
+/// /// Returns the sum of a range. Two new processes add the two halves of the range.
 /// fn sum<S: Spe>(
 ///     starter: &Starter<'_, S>,
 ///     process: &Process<'_, S>,
@@ -81,26 +82,27 @@ pub struct Starter<'env, S: Spe> {
     starts: Arc<Starts<'env, S>>,
 }
 
-/// A handle to a process that was [started](Starter::start). The process goes on if the handle is
-/// dropped.
+/// A handle to a process that was [started](Starter::start). If the handle is dropped, the process
+/// still goes on.
 #[derive(Debug)]
 pub struct Started<R> {
     result: Reader<R>,
 }
 
-/// The processes that are to be started on the SPEs of a network.
+/// The processes that wait to be started on the SPEs of a network.
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
     /// The number of the network while it runs.
     network: Option<u32>,
-    /// A queue for each of its SPEs.
+    /// A queue for each SPE of the network.
     of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
 }
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// Processes whose request is still on its way between processors that share no memory.
+    /// Processes that wait for their request, which is on its way between processors that share no
+    /// memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
@@ -123,27 +125,27 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// process. The new process runs for the first time when another process of its SPE waits or
     /// yields.
     ///
-    /// The new process is like those that were declared before the run. The network does not end
-    /// before it, and fails if it panics or ends with an error of its own. If it ends because a
-    /// channel has [ended](Ended), that is no error. [`Started::join`] waits for the new process
-    /// and returns its result. If the `Started` is dropped, the process goes on and its result is
-    /// dropped.
+    /// The new process is like a process that was added before the run. The network does not end
+    /// before the new process has ended. If this process panics or ends with an error of its own,
+    /// the network fails. If it ends because a channel has [ended](Ended), this is no error.
+    /// [`Started::join`] waits for the new process and returns its result. If the `Started` is
+    /// dropped, the process goes on and its result is dropped.
     ///
-    /// What `body` borrows must outlive the network. So it cannot borrow from the process that
-    /// starts it.
+    /// The values that `body` borrows must outlive the network. So `body` cannot borrow from the
+    /// process that starts it.
     ///
     /// Where stacks take room in the local store, there may be no room for the new stack. Then the
     /// process does not run, its ends are dropped, and the network fails with
     /// [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
-    /// On a simulated Cell another thread of the SPE starts the new process, which takes the time
-    /// of creating a cooperative thread. For another SPE, a request goes to the PPE and from there
-    /// to that SPE.
+    /// On a simulated Cell, another thread of the SPE starts the new process. This takes the time
+    /// of creating a cooperative thread. If the new process is for another SPE, a request goes to
+    /// the PPE and from there to that SPE.
     ///
     /// # Panics
     ///
     /// If `process` belongs to another network than the starter, or if the network has neither a
-    /// process nor a [group](crate::Network::group) on that SPE. The group may be empty.
+    /// process nor a [group](crate::Network::group) on that SPE. An empty group is enough.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,
@@ -155,12 +157,12 @@ impl<'env, S: Spe> Starter<'env, S> {
         self.add(process, name.into(), at, None, body)
     }
 
-    /// As [`start`](Self::start), with a stack of `stack_bytes` bytes: see
+    /// Starts a process as [`start`](Self::start) does, with a stack of `stack_bytes` bytes: see
     /// [`ThreadBuilder::stack_bytes`](cellworks_machine::ThreadBuilder::stack_bytes).
     ///
     /// # Panics
     ///
-    /// As [`start`](Self::start).
+    /// In the same cases as [`start`](Self::start).
     #[track_caller]
     pub fn start_with_stack<P: Place, R: Item + 'env>(
         &self,
@@ -220,14 +222,14 @@ impl<'env, S: Spe> Starter<'env, S> {
 }
 
 impl<R: Item> Started<R> {
-    /// Waits for the process to end, and returns its result. The other processes of this processor
-    /// run meanwhile. `process` is the calling process.
+    /// Waits for the process to end, and returns its result. While the caller waits, the other
+    /// processes of this processor run. `process` is the calling process.
     ///
     /// # Errors
     ///
-    /// If the process has ended without a result. [`Ended::Poisoned`] if it ended because a channel
-    /// was poisoned. [`Ended::Closed`] if it ended because a channel was closed, or if it failed or
-    /// panicked, which is also the error of the network.
+    /// An error means that the process has ended without a result. [`Ended::Poisoned`] means that a
+    /// channel was poisoned. [`Ended::Closed`] means that a channel was closed, or that the process
+    /// failed or panicked. A failure or panic is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
         self.result.read(process)
@@ -256,7 +258,7 @@ impl<S: Spe> Default for Starts<'_, S> {
 }
 
 impl<'env, S: Spe> Starts<'env, S> {
-    /// Called when the network runs, on these SPEs.
+    /// Called when the network begins to run. `spes` are the SPEs of the network.
     pub fn open(&self, network: u32, spes: impl IntoIterator<Item = SpeId>) {
         let mut queues = locked(&self.0);
         queues.network = Some(network);
@@ -272,19 +274,18 @@ impl<'env, S: Spe> Starts<'env, S> {
             .collect();
     }
 
-    /// Called when the network has ended. Processes that were not started, because the network was
-    /// cancelled, are dropped here: they may hold starters, which hold this value.
+    /// Called when the network has ended. If the run was cancelled, some processes were never
+    /// started. They are dropped here, because they may hold starters, which hold this value.
     pub fn close(&self) {
         let mut queues = locked(&self.0);
         queues.network = None;
         let of_spes = std::mem::take(&mut queues.of_spes);
-        // Dropped without the lock, because destructors may run any code.
+        // The queues are dropped without the lock, because destructors may run any code.
         drop(queues);
         drop(of_spes);
     }
 
-    /// Queues a process to be started on `at`, at the request of a process of the network
-    /// `network`.
+    /// Queues a process to be started on `at`, at the request of a process of `network`.
     #[track_caller]
     fn put(
         &self,
@@ -319,7 +320,7 @@ impl<'env, S: Spe> Starts<'env, S> {
     }
 
     /// Starts processes on `spe` by `start` until all processes of the network have ended. The
-    /// thread of the SPE's program calls it.
+    /// first thread of the SPE's program calls this method.
     pub fn serve(
         &self,
         spe: &S,
@@ -328,7 +329,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers wake by process numbers, so this thread gets one.
+        // Carriers wake a thread by its process number, so this thread gets a number.
         let number = shared.next_number();
         if let Some(carrier) = carrier {
             carrier.begin(number);
@@ -363,7 +364,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         }
     }
 
-    /// Whether there is a process to start on `at`.
+    /// Whether a process is queued to start on `at`.
     fn has_some(&self, at: SpeId, shared: &NetworkState) -> bool {
         let queues = locked(&self.0);
         let queue = queues.of_spes.get(&at);

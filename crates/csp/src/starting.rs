@@ -1,8 +1,8 @@
 //! The programs that start processes of a network while it runs, and the number of processes that
-//! could ask for it.
+//! could ask for a start.
 //!
-//! The processes to start are in [`crate::start`], which knows their types. This module has what
-//! carriers and processes need.
+//! The queues of processes to start are in [`crate::start`], which knows the types of their bodies.
+//! This module has the data that carriers and processes need.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,6 @@ use crate::pending;
 use crate::sync::locked;
 use crate::waker::{Waker, Woken};
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
     programs: Mutex<BTreeMap<SpeId, Program>>,
@@ -25,18 +24,17 @@ pub(crate) struct Starting {
 /// The program of an SPE.
 #[derive(Debug, Default)]
 struct Program {
-    /// The thread of the program that starts processes, once it is ready.
+    /// The waker of the thread that starts processes. `None` until this thread is ready.
     waker: Option<Waker>,
-    /// How many requests have come from other processors and were not taken.
+    /// How many requests have come from other processors that the thread has not taken.
     delivered: usize,
 }
 
-/// Counts a process of the network as not ended, as long as this lives.
+/// Counts a process of the network as not ended, as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Living(Arc<Starting>);
 
 impl Living {
-    /// Counts one more process.
     pub fn new(starting: &Arc<Starting>) -> Self {
         starting.living.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(starting))
@@ -46,7 +44,7 @@ impl Living {
 impl Drop for Living {
     fn drop(&mut self) {
         // Acquire and release: a thread that reads 0 also sees everything that the processes did
-        // before.
+        // before they ended.
         if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
@@ -60,26 +58,25 @@ impl Drop for Living {
 }
 
 impl Starting {
-    /// Whether all processes have ended, so that none can start another one.
+    /// Whether all processes have ended, so that no process can start another one.
     pub fn is_over(&self) -> bool {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// Records that the program of `spe` starts processes from now on, with the thread that `waker`
-    /// wakes.
+    /// Records that the program of `spe` starts processes from now on. `waker` wakes its thread.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
 
-    /// The handle that wakes the thread that starts the processes of `spe`. `None` means that it
-    /// need not be woken: that thread checks for requests before it waits for the first time.
+    /// Returns the waker of the thread that starts the processes of `spe`. `None` means that this
+    /// thread need not be woken, because it checks for requests before its first wait.
     pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
         let programs = locked(&self.programs);
         programs.get(&spe).and_then(|program| program.waker)
     }
 
-    /// Called when a request of another processor has come to `spe`. Returns the handle that wakes
-    /// the thread that takes it.
+    /// Called when a request of another processor has come to `spe`. Returns the waker of the
+    /// thread that takes the request.
     pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -87,7 +84,7 @@ impl Starting {
         program.waker
     }
 
-    /// Whether a request has come to `spe` that was not taken.
+    /// Whether a request has come to `spe` that the thread there has not taken.
     pub fn has_delivered(&self, spe: SpeId) -> bool {
         let programs = locked(&self.programs);
         programs
@@ -95,7 +92,7 @@ impl Starting {
             .is_some_and(|program| program.delivered > 0)
     }
 
-    /// Takes a request that has come to `spe`. Returns whether there was one.
+    /// Takes a request that has come to `spe`. Returns whether there was a request.
     pub fn take_delivered(&self, spe: SpeId) -> bool {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -104,7 +101,8 @@ impl Starting {
         is_there
     }
 
-    /// Whether this thread starts the processes of an SPE. `thread` is as in the machine's reports.
+    /// Whether a thread starts the processes of an SPE. `thread` is its name in the machine's
+    /// reports.
     pub fn is_thread(&self, thread: (usize, u64)) -> bool {
         let programs = locked(&self.programs);
         let mut wakers = programs.values().filter_map(|program| program.waker);

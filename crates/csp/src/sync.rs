@@ -1,5 +1,5 @@
-//! The types that threads share: those of std, or those of loom or shuttle when the crate is
-//! model-checked. The crate takes them only from here.
+//! The types that threads share. They are the types of std, or of loom or shuttle when the crate is
+//! model-checked. All files of the crate take these types from here.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
@@ -13,8 +13,8 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std, even one that a process had locked when it panicked: the data of the
-/// mutexes of this crate is valid all the same.
+/// Locks a mutex of std, even if a process panicked while it had the mutex. The data in the mutexes
+/// of this crate is valid in that case too.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -34,8 +34,8 @@ mod real {
         std::hint::spin_loop();
     }
 
-    /// The number of this OS thread: not 0, and different from that of every other OS thread that
-    /// lives.
+    /// The number of this OS thread. It is not 0, and no other OS thread that lives has the same
+    /// number.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -47,7 +47,7 @@ mod real {
 
 #[cfg(not(loom))]
 mod cell {
-    /// As std's, with the interface of loom's, which records accesses.
+    /// An `UnsafeCell` of std with the interface of loom's `UnsafeCell`, which records accesses.
     #[derive(Debug, Default)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -131,7 +131,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// The number of this thread of a model: not 0, and different from that of every other thread.
+    /// The number of this thread of a model. It is not 0, and no other thread has the same number.
     /// The threads of a model stand for OS threads.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
@@ -141,7 +141,7 @@ mod modelled {
         NUMBER.with(|number| *number)
     }
 
-    /// Lets the other threads run.
+    /// Replaces the `Backoff` of crossbeam: lets the other threads run.
     pub(crate) struct Backoff;
 
     impl Backoff {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::link::Link;
 
-/// Calls a closure with what each guard of an alternation waits for.
+/// Calls a closure once for each guard of an alternation, with the channel for which the guard
+/// waits.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
 /// Descriptions of what a process waits for.
@@ -14,15 +15,15 @@ pub(crate) enum Waiting<'a> {
     Write(&'a dyn Link),
     /// One of the guards of an alternation.
     Alternation(&'a EachGuard<'a>),
-    /// A channel with this name to be created.
+    /// The creation of a channel with this name.
     Creation(&'a dyn fmt::Display),
-    /// A process to start. The program of an SPE waits for it, not a process.
+    /// The start of a process. Only the program of an SPE waits for it.
     Start,
 }
 
 /// A reason to wait.
-// Several types implement it, because each wait has one on its stack, and the smaller types need
-// fewer stores.
+// Each wait has a reason on its stack. Several types implement this trait, because the smaller
+// types need fewer stores.
 pub(crate) trait Why {
     fn waiting(&self) -> Waiting<'_>;
 }

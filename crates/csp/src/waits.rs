@@ -1,8 +1,8 @@
 //! Records of what processes waited for when they were cancelled, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in the call that waits, and that call records here what it
-//! waited for and its thread. The machine's report names the threads that waited too. So each wait
-//! in that report can be recognised as that of a process or of another thread.
+//! A deadlock cancels each process in a call that waits. This call records here what the process
+//! waits for, and on which thread. The machine's report names the waiting threads, too. So each
+//! wait in the machine's report can be assigned to a process or to another thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -14,18 +14,19 @@ use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;
 
-/// What is known of the processes of a network.
+/// The records of a network that runs.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
 
-/// What is known when a run has ended in a deadlock.
+/// The records when a run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The processes that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// The processes that had each end when they were cancelled.
+    /// For each side of a channel, the processes that had an end of this side when they were
+    /// cancelled.
     pub holders: BTreeMap<Held, Vec<u32>>,
-    /// The processes that had ended before.
+    /// The processes that had ended before the deadlock.
     pub ended: BTreeSet<u32>,
 }
 
@@ -47,17 +48,17 @@ pub(crate) struct Operation {
     /// The end that another process would have to use. `None` if the process waits for a channel to
     /// be created.
     pub wants: Option<Held>,
-    /// The process that used that end last.
+    /// The process that last used the wanted end.
     pub last_user: Option<u32>,
 }
 
 impl Known {
-    /// The processes that could do what an operation waits for.
+    /// Returns the processes that could use the end for which an operation waits.
     pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process held the end. Perhaps it is borrowed from outside of the
+            // No cancelled process had the end. Perhaps the end was borrowed from outside the
             // processes.
             None => Vec::from_iter(operation.last_user),
         }
@@ -69,8 +70,8 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records what a process waited for when it was cancelled. If the process catches that and
-    /// waits again, only the first wait counts.
+    /// Records what a process waited for when it was cancelled. If the process catches the
+    /// cancellation and waits again, only the first wait counts.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -89,8 +90,8 @@ impl Waits {
         });
     }
 
-    /// Removes the wait of an outside thread that goes on: such a thread records its wait before it
-    /// sleeps.
+    /// Removes the wait of an outside thread that goes on. Outside threads record a wait before
+    /// they sleep.
     pub(crate) fn forget(&self, number: u32) {
         self.known().entries.remove(&number);
     }

@@ -2,8 +2,8 @@
 
 use cellworks_machine::Sleeper;
 
-/// A handle to a process, by which other processes wake it.
-// Its fields fill whole vector registers, because it is copied whenever a process waits.
+/// The handle by which other processes wake a process.
+// The fields fill whole vector registers, because a waker is copied whenever a process waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,
@@ -14,7 +14,7 @@ pub(crate) struct Waker {
 }
 
 impl Waker {
-    /// The same process. `polls` says how it waits: see
+    /// Returns a handle to the same process. `polls` says how the process waits: see
     /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn polling(self, polls: bool) -> Self {
@@ -25,7 +25,7 @@ impl Waker {
     }
 }
 
-/// The processes that can go on after a step. They are woken when the channel is no longer locked.
+/// The processes that can go on after a step. They are woken after the channel's lock is released.
 #[derive(Debug, Default)]
 #[must_use = "a process that is not woken waits for ever"]
 pub(crate) enum Woken {

@@ -1,4 +1,5 @@
-//! What must not compile: sharing what one process owns, and using what was given away.
+//! Programs that must not compile: they share a value that one process owns, or use a value that
+//! they gave away.
 
 #[test]
 fn misuse_of_channels_does_not_compile() {

@@ -1,8 +1,8 @@
-//! An item that is too large for the stack of a process ends the program with a message that names
-//! the process and the call that gives it a larger stack.
+//! If an item is too large for the stack of a process, the program ends with a message. The message
+//! names the process, and the call that gives the process a larger stack.
 //!
-//! The networks run in child processes. The test has no harness, whose threads would print to the
-//! same standard error.
+//! The networks run in child processes. This test has no harness, because threads of a harness
+//! would print to the same standard error.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
@@ -12,9 +12,9 @@ use cellworks_host::Host;
 use cellworks_machine::{Machine, SpeId};
 use cellworks_sim::{Description, Sim};
 
-/// More than the stack of a process has.
+/// A size larger than the stack of a process.
 const LARGE: usize = 512 << 10;
-/// More than the stack of a main thread has, on common computers.
+/// A size larger than the stack of a main thread on common computers.
 const HUGE: usize = 16 << 20;
 
 const MORE_ON_HOST: &str = "give it more with HostBuilder::stack_bytes, or, for one process of a network or one thread, with \
@@ -24,7 +24,8 @@ const MORE_ON_SIM: &str =
 const MORE_FOR_MAIN: &str = "run the machine on one with more, by std::thread::Builder::stack_size, or keep large values in a \
      Box or Vec\n";
 
-/// A network in which one process writes an array of `N` bytes, which another one on its SPE reads.
+/// Runs a network in which one process writes an array of `N` bytes and another process on its SPE
+/// reads it.
 fn network<const N: usize, M: Machine>(
     machine: &M,
     stack_bytes: Option<usize>,
@@ -53,7 +54,7 @@ fn network<const N: usize, M: Machine>(
     network.run()
 }
 
-/// A network whose main process is alone, and has a large value on its stack.
+/// Runs a network with only the main process, which has a large value on its stack.
 fn main_alone<M: Machine>(machine: &M) {
     let value = Network::on(machine)
         .run_with(|process| std::hint::black_box([process.name().len() as u8; HUGE])[HUGE - 1]);
@@ -79,7 +80,7 @@ fn child(case: &str) -> Output {
         .expect("the child can be run")
 }
 
-/// The child ends with this message, and is aborted.
+/// Checks that the child is aborted with a message that begins and ends as given.
 fn check(case: &str, begin: &str, end: &str) {
     let output = child(case);
     let error = String::from_utf8_lossy(&output.stderr);

@@ -6,8 +6,9 @@ use cellworks_sim::{Description, Sim};
 
 const ROUNDS: u32 = 100;
 
-/// Sends a number around a ring of `spes * threads` processes, from SPE to SPE, and to the PPE each
-/// time (figure 2 of the paper). Returns how long a communication takes, and what was moved.
+/// Sends a number around a ring of `spes * threads` processes, from SPE to SPE. In each round the
+/// PPE gets the number too (figure 2 of the paper). Returns the time of a communication, and the
+/// traffic.
 pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic) {
     let qs22 = Sim::new(Description::built_in("qs22").expect("it is built in"));
     let processes = spes * threads;

@@ -9,8 +9,8 @@ pub(super) use self::sampled::check;
 
 #[cfg(loom)]
 mod exhaustive {
-    /// Runs a model in every schedule with up to this many preemptions, and with every value that a
-    /// load may have in it.
+    /// Runs a model in every schedule with up to this many preemptions, and with every value that
+    /// each load may return.
     pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = preemptions;
@@ -29,15 +29,15 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind a model is run in, unless the environment variable sets
+    /// How many schedules of each kind are run for a model, unless the environment variable sets
     /// another number.
     const SCHEDULES: usize = 300;
 
     /// A model that takes more steps fails, because it probably never ends.
     const MOST_STEPS: usize = 100_000;
 
-    /// Runs a model in schedules that are random, that have few preemptions at random steps, and
-    /// that repeat themselves.
+    /// Runs a model in three kinds of schedules: random ones, schedules with few preemptions at
+    /// random steps, and schedules that repeat themselves.
     pub(crate) fn check(_: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let schedules = match std::env::var("CELLWORKS_SCHEDULES") {
             Ok(number) => number
@@ -64,19 +64,19 @@ mod sampled {
     }
 
     /// Schedules that begin at random and then repeat themselves: the threads run in turns, each
-    /// for a number of steps from a short list. Every thread runs again and again. Two threads that
-    /// can keep each other from going on for ever do so in one of these schedules; a random
-    /// schedule would soon end it.
+    /// for a number of steps from a short list. Every thread runs again and again. If two threads
+    /// can keep each other from going on for ever, they do so in one of these schedules. In a
+    /// random schedule, one of the two would soon go on.
     ///
-    /// After a thread has yielded, the next one runs for a random number of steps. Otherwise a
-    /// thread that polls could keep another one out of a spinning lock for ever, by having the lock
-    /// whenever the other one tries it.
+    /// After a thread has yielded, the next thread runs for a random number of steps. Otherwise a
+    /// polling thread could keep another thread out of a spinning lock for ever, by having the lock
+    /// whenever the other thread tries to take it.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
         /// How many steps are still random.
         random_steps: u64,
-        /// How many steps the threads run for, one after the other.
+        /// The numbers of steps for which the threads run, one after the other.
         slices: Vec<u64>,
         slice: usize,
         /// How many steps of the present slice are left.

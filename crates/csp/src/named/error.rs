@@ -18,10 +18,10 @@ impl fmt::Display for Act {
     }
 }
 
-/// A named channel was misused. That is a mistake of the program, so
+/// A named channel was misused. This is a mistake of the program, so
 /// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
 ///
-/// With `?` it becomes an [`Ended::Poisoned`], so that the process ends.
+/// `?` turns a `NamedError` into an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NamedError(Box<Misuse>);
 
@@ -38,14 +38,16 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that is for one process, and that another process has taken.
+    /// A process tried to take an end that only one process may have, and that another process has
+    /// taken.
     Taken {
-        /// The process that has it.
+        /// The process that has the end.
         process: String,
-        /// The call that took it.
+        /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end of kind [`Any`](crate::Any), but the end is for one process.
+    /// A process tried to take an end of kind [`Any`](crate::Any), but only one process may have
+    /// the end.
     OneProcess,
     /// The channel carries items of another type.
     Item {
@@ -60,7 +62,7 @@ pub enum Mistake {
 }
 
 impl NamedError {
-    /// The mistake of `by` with the channel `id`, which `created` has created.
+    /// Makes the error for a mistake of `by` with the channel `id`, which `created` has created.
     pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
         Self(Box::new(Misuse {
             id,

@@ -1,16 +1,16 @@
-//! Named channels: ends that processes look up by an id (section 2.2.3).
+//! Named channels: processes look up the ends of a channel by an id (section 2.2.3).
 //!
 //! ```text
 //!   create(7, (writer, reader)) ──► the network keeps both ends
-//!                                     └──► writer(7), reader(7): waits until they are there
+//!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
 //!
-//! An end that one process may have is handed out once. If several processes may have the end, the
-//! network keeps one and hands out others. It drops the one that it keeps when the process that
-//! created the channel has ended: otherwise the channel would never close.
+//! If only one process may have an end, the network hands it out once. If several processes may
+//! have the end, the network keeps one and hands out others. It drops the kept end when the creator
+//! of the channel has ended. Otherwise the channel would never close.
 
-// Rejected: looking up a named channel at every operation, as the paper's functions do. That is
-// a look-up under a lock each time. An end is taken once, and is typed.
+// Rejected: to look up a named channel at every operation, as the paper's functions do. Each
+// look-up takes a lock. An end is looked up only once, and has a type.
 
 pub(crate) mod error;
 pub(crate) mod registry;
@@ -34,12 +34,12 @@ use crate::side::Side;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// Methods for named channels. An id belongs to one channel of the network for the whole run.
+/// Methods for named channels. An id belongs to one channel of the network during the whole run.
 impl<P: Place> Process<'_, P> {
     /// Gives both ends of a channel to the network, so that processes of the network can look them
     /// up by the id. Processes that have waited for this channel go on.
     ///
-    /// An end that one process may have goes to the first process that takes it. If several
+    /// If only one process may have an end, the first process that asks gets it. If several
     /// processes may have the end, each of them gets one, and the network keeps one until the
     /// calling process has ended. So the channel does not close before all processes have taken
     /// their ends. After that it closes as other channels do, and a process that looks it up later
@@ -55,7 +55,7 @@ impl<P: Place> Process<'_, P> {
     ///     let mut network = Network::on(machine);
     ///     for spe in [0, 1].map(SpeId::new) {
     ///         network.process(format!("greeter {spe}"), spe, move |process| {
-    ///             // Waits until it is created.
+    ///             // Waits until the channel is created.
     ///             let mut greetings: Writer<String> = process.writer(GREETINGS)?;
     ///             Ok(greetings.write(process, format!("hello from {spe}"))?)
     ///         });
@@ -73,7 +73,7 @@ impl<P: Place> Process<'_, P> {
     /// # assert_eq!(greetings(&host), ["hello from SPE 0", "hello from SPE 1"]);
     /// ```
     ///
-    /// A local channel stays with the processes of one SPE, and has no id:
+    /// A local channel stays with the processes of one SPE, and cannot have an id:
     ///
     /// ```compile_fail,E0308
     /// # use cellworks_csp::{Channel, NamedError, Place, Process};
@@ -133,24 +133,25 @@ impl<P: Place> Process<'_, P> {
         Ok(())
     }
 
-    /// Takes the reading end of a named channel. Its kind is [`One`](crate::One), or
-    /// [`Any`](crate::Any) if the channel was created for several readers and the end is to be
-    /// cloned. This waits until the channel is created.
+    /// Takes the reading end of a named channel. Waits until the channel is created. The kind of
+    /// the end is [`One`](crate::One). If the channel was created for several readers and the
+    /// caller wants to clone the end, the kind may be [`Any`](crate::Any).
     ///
     /// # Errors
     ///
-    /// [`NamedError`] if the channel carries items of another type. Also if the channel is for one
-    /// reader, and another process has taken the end or the kind asked for is [`Any`](crate::Any).
+    /// [`NamedError`] if the channel carries items of another type. If the channel is for one
+    /// reader, it is also an error that another process has taken the end, or that the caller asks
+    /// for the kind [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
     }
 
-    /// As [`reader`](Self::reader), for the writing end.
+    /// Takes the writing end of a named channel, as [`reader`](Self::reader) takes the reading end.
     ///
     /// # Errors
     ///
-    /// As [`reader`](Self::reader).
+    /// The same errors as [`reader`](Self::reader).
     #[track_caller]
     pub fn writer<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Writer<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Writer, Writer::one_more)
@@ -167,7 +168,7 @@ impl<P: Place> Process<'_, P> {
         self.wait_for_creation(id);
         let mut registry = self.shared().names.registry();
         let Some(named) = registry.created.get_mut(&id) else {
-            // The run has failed already, for another reason.
+            // The run has failed for another reason.
             return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
         let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
@@ -176,7 +177,8 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // One more end is made before the kept one is dropped, which might be the last.
+                // The new end is made before the kept end is dropped, because the kept end might be
+                // the last one.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }

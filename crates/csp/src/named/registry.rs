@@ -1,4 +1,4 @@
-//! The named channels that a network keeps.
+//! The registry of the named channels of a network.
 
 use std::any::Any as AnyType;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(crate) struct Names(Mutex<Registry>);
 #[derive(Default)]
 pub(super) struct Registry {
     pub(super) created: BTreeMap<u64, Named>,
-    /// The processes that wait for a channel to be created, by its id.
+    /// The processes that wait for the creation of a channel, by the id of the channel.
     pub(super) wanted: BTreeMap<u64, Vec<Wanting>>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Named {
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
-    /// A `RawChannel<T, Spin>`, of any type of items.
+    /// A `RawChannel<T, Spin>`, without the type `T` of its items.
     pub(super) channel: Arc<dyn AnyType + Send + Sync>,
     pub(super) item: &'static str,
     pub(super) reader: OneSide,
@@ -44,7 +44,8 @@ pub(super) struct OneSide {
     taken: Option<Act>,
 }
 
-/// An end that the network keeps, of any type. It is dropped when it is no longer needed.
+/// An end that the network keeps, without its type. It is dropped when the network no longer needs
+/// it.
 pub(super) type KeptEnd = Box<dyn AnyType + Send>;
 
 impl Names {
@@ -52,8 +53,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended: the channels that it created now close as other channels
-    /// do.
+    /// Called when a process has ended. From now on the channels that it created close as other
+    /// channels do.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -64,7 +65,8 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // Dropped without the lock, because dropping the last end of a side wakes processes.
+        // These ends are dropped without the lock, because dropping the last end of a side wakes
+        // processes.
         drop(registry);
         drop(unneeded);
     }
@@ -79,8 +81,8 @@ impl OneSide {
         }
     }
 
-    /// Records that a process takes an end, which can be cloned if `for_several`. Returns the kept
-    /// end if the network no longer needs it once the process has its own.
+    /// Records that a process takes an end, of kind `Any` if `for_several`. Returns the kept end if
+    /// the network does not need it after the process has its own end.
     pub(super) fn take(
         &mut self,
         by: &Act,

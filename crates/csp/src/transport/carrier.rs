@@ -1,4 +1,4 @@
-//! Carriers: a carrier moves messages and items for the processes of one processor.
+//! Carriers: a carrier moves the messages and items of the processes of one processor.
 
 use std::fmt;
 
@@ -14,22 +14,21 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the process does not wait in this step, so that the step may find nothing to do: a
-    /// check of a guard, or a call with `try_`.
+    /// Whether the process does not wait in this step, so that the step may find nothing to do.
+    /// Such a step is a check of a guard, or a call such as `try_read`.
     pub attempts: bool,
 }
 
-/// The result of a step.
 pub(crate) struct Stepped {
     pub woken: Woken,
-    /// Whether the process has to wait for another one.
+    /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the state of the channel. Only steps of a process that does not
-    /// wait may not have.
+    /// Whether the step has changed the state of the channel. It is false only if the process does
+    /// not wait and found nothing to do.
     pub changes: bool,
 }
 
-/// Performs a step at the channel's line. `update` changes the line and `read` reads it. Returns
+/// Performs a step at the line of a channel. `update` changes the line and `read` reads it. Returns
 /// the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
@@ -41,7 +40,8 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // A read of the line does not end the reservations of processors that are about to change it.
+    // A read of the line does not end the reservations of other processors that are about to change
+    // it.
     read();
     let stepped = step();
     if stepped.changes {
@@ -50,7 +50,7 @@ pub(super) fn step_at_line(
     stepped.woken
 }
 
-/// Carriers: a carrier moves messages and items for the processes of one processor.
+/// Moves the messages and items of the processes of one processor.
 pub(crate) trait Carrier {
     /// Called when a process starts.
     fn begin(&self, process: u32);
@@ -59,7 +59,7 @@ pub(crate) trait Carrier {
     fn end(&self, process: u32);
 
     /// Performs a step of the channel that `what` names, and wakes the processes that can go on
-    /// after it.
+    /// after the step.
     fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
 
     /// Performs the step with which an alternation begins to wait.
@@ -71,17 +71,18 @@ pub(crate) trait Carrier {
     /// Serves the requests of other processors: see [`PpeCarrier`](super::ppe::PpeCarrier).
     fn serve(&self);
 
-    /// Wakes processes without a step: after ends were dropped.
+    /// Wakes processes after ends were dropped, without a step.
     fn wake(&self, woken: Woken);
 
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE takes such a request. `program` is its process number.
+    /// Called when the program of this SPE takes a request to start a process. `program` is the
+    /// process number of the program.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` returns true and the message about it has arrived. Returns false if
-    /// `deadline` has passed.
+    /// Waits until `ready` returns true and the message for the process has arrived. Returns false
+    /// if `deadline` has passed.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -91,7 +92,7 @@ pub(crate) trait Carrier {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool;
 
-    /// Makes room for an item that is to be written.
+    /// Makes room for an item that a process is going to write.
     fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
 
     /// Moves an item to this processor.
@@ -100,15 +101,15 @@ pub(crate) trait Carrier {
     /// Counts an item that was read.
     fn count_communication(&self);
 
-    /// Called when the processes of the SPE have ended. For the carrier of the main process: when
-    /// all processes of the network have ended.
+    /// Called when the processes of the SPE have ended. The carrier of the main process is called
+    /// when all processes of the network have ended.
     fn finish(&self);
 }
 
 /// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes the words out of the outbound mailboxes. Returns whether there was one. It is called
-    /// in conditions of waits.
+    /// Takes the words out of the outbound mailboxes. Returns whether there was a word. Conditions
+    /// of waits call this method.
     fn collect(&self) -> bool;
 
     /// Serves the requests whose words have come.

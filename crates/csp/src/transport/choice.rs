@@ -6,8 +6,8 @@ use cellworks_machine::mailbox::Outbound;
 /// their local stores: on a simulated Cell, and on a strict host. On other hosts processes share
 /// memory, and the transport makes no difference.
 ///
-/// On such machines the network uses the signal registers, the mailboxes and the tag groups from 16
-/// on of its SPEs. Its processes must not use them.
+/// With a transport, the network uses the signal registers and mailboxes of its SPEs, and their tag
+/// groups from 16 on. The processes of the network must not use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "parameters",
@@ -15,16 +15,16 @@ use cellworks_machine::mailbox::Outbound;
     serde(rename_all = "kebab-case")
 )]
 pub enum Transport {
-    /// From SPE to SPE, by signals and DMA. The SPEs themselves perform the steps of channels. This
-    /// is what the paper proposes for the future (section 4).
+    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs themselves perform the
+    /// steps of channels. The paper proposes this transport for the future (section 4).
     #[default]
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
     /// The transport of the paper: every request goes through the SPE handler to the request
-    /// coordinator, which are both on the PPE (section 2.1). There are two short cuts (section
-    /// 2.2.8), for a channel made by [`one_to_one`](crate::Channel::one_to_one) whose two processes
-    /// never change: the SPE handler performs its steps alone, and if both processes are on one
-    /// SPE, no request leaves the SPE.
+    /// coordinator. Both are on the PPE (section 2.1). There are two short cuts (section 2.2.8),
+    /// for a channel made by [`one_to_one`](crate::Channel::one_to_one) if its two processes never
+    /// change. The SPE handler performs the steps of such a channel without the coordinator. If
+    /// both processes are on one SPE, no request leaves the SPE.
     #[cfg_attr(
         feature = "parameters",
         value(help = "by requests to the PPE's request coordinator, as in the paper")
@@ -33,8 +33,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The mailbox through which an SPE sends words to the PPE. The SPE handler of the paper uses
-    /// libspe2, which reads the interrupt mailbox through the kernel.
+    /// Returns the mailbox through which an SPE sends words to the PPE. The SPE handler of the
+    /// paper uses libspe2, which reads the interrupt mailbox through the kernel.
     pub(crate) const fn mailbox(self) -> Outbound {
         match self {
             Self::Direct => Outbound::Plain,
@@ -43,17 +43,17 @@ impl Transport {
     }
 }
 
-/// What the channels of a network had to move by their [transport](Transport). All numbers are 0
-/// where processors share memory.
+/// The number of items, messages and bytes that the channels of a network moved by their
+/// [transport](Transport). All numbers are 0 where processors share memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Items that were read.
     pub communications: u64,
-    /// Messages of SPEs to the PPE: requests to the [coordinator](Transport::Coordinator), wake-ups
-    /// of the main process with the [direct](Transport::Direct) transport.
+    /// Messages from SPEs to the PPE. With the [coordinator](Transport::Coordinator) these are
+    /// requests, and with the [direct](Transport::Direct) transport wake-ups of the main process.
     pub requests: u64,
     /// Bytes of items that were moved by DMA, between local stores, or to and from main memory. The
-    /// bytes of flushed items count twice: when they are flushed and when they are read.
+    /// bytes of a flushed item count twice: when it is flushed and when it is read.
     pub bytes_moved: u64,
     /// Items that were flushed to main memory because a local store was full.
     pub items_flushed: u64,

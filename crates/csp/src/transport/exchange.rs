@@ -1,8 +1,9 @@
-//! The exchange: shared data of the processors of a network about messages and items under way.
+//! The exchange: the data that the processors of a network share about messages and items under
+//! way.
 //!
 //! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
-//! local stores. Here they are in one place. A processor that uses them performs the operation of
-//! the machine that would have moved them.
+//! local stores. The exchange has all of them in one place. A processor that uses the data also
+//! performs the operation of the machine that would move these data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -21,14 +22,15 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// Lines of main memory for channels. When all lines are taken, the next channel shares a line with
-/// another one.
+/// The number of lines of main memory for channels. When all lines are taken, each further channel
+/// shares a line with another channel.
 const CHANNEL_LINES: usize = 4096;
 
-/// Lines for processes that wait in an alternation. They may be shared in the same way.
+/// The number of lines for processes that wait in an alternation. Several processes may share a
+/// line.
 const PROCESS_LINES: usize = 1024;
 
-/// Bytes of main memory for items that wait there.
+/// The number of bytes of main memory for items that wait there.
 const ITEM_BYTES: usize = 64 << 20;
 
 /// The processes that have used one side of a channel so far.
@@ -57,7 +59,7 @@ struct Channel {
     writer: Users,
 }
 
-/// How a step of a channel is to be performed.
+/// The way in which a step of a channel must be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Both processes of the channel are on the processor of the calling process.
@@ -65,25 +67,24 @@ pub(crate) enum Route {
     Shared {
         /// The line that holds the channel's state.
         line: EffectiveAddress,
-        /// Whether its two processes are known, are on two SPEs, and have never changed.
+        /// Whether the two processes of the channel are known, are on SPEs, and have never changed.
         is_simple: bool,
     },
 }
 
-/// See the module.
 pub(crate) struct Exchange {
     pub transport: Transport,
     memory: Region,
     channels: Mutex<BTreeMap<u64, Channel>>,
     pub items: Mutex<Items>,
     pub requests: Requests,
-    /// Processes for which a message has come that they have not handled.
+    /// Processes that have got a message and have not handled it.
     arrived: Mutex<BTreeSet<u32>>,
     /// Processes that wait in an alternation.
     alternating: Mutex<BTreeSet<u32>>,
     /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// The number of SPEs whose processes have not ended, and the PPE if the main process has not
+    /// The number of SPEs whose processes have not ended, plus one if the main process has not
     /// ended.
     pub programs: AtomicUsize,
     starting: Arc<Starting>,
@@ -120,7 +121,7 @@ impl Exchange {
         })
     }
 
-    /// How `process` is to perform the step that `what` names. This records the process as a user
+    /// Returns how `process` must perform the step that `what` names. Records the process as a user
     /// of the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
@@ -179,7 +180,7 @@ impl Exchange {
         locked(&self.alternating).remove(&process);
     }
 
-    /// The processor of a process, unless the process has ended.
+    /// Returns the processor of a process, unless the process has ended.
     pub fn processor_of(&self, process: u32) -> Option<Processor> {
         locked(&self.processors).get(&process).copied()
     }
@@ -191,8 +192,8 @@ impl Exchange {
         here.map(|(process, _)| *process).collect()
     }
 
-    /// Called when a request to start a process has come to an SPE. Returns the handle of the
-    /// thread that takes it, if that thread waits.
+    /// Called when a request to start a process has come to an SPE. Returns the waker of the thread
+    /// that takes the request, if that thread waits.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }
@@ -202,7 +203,7 @@ impl Exchange {
         locked(&self.arrived).insert(process);
     }
 
-    /// Whether a message has come for a process, which handles it now.
+    /// Whether a message has come for a process. The process handles the message now.
     pub fn take_arrived(&self, process: u32) -> bool {
         locked(&self.arrived).remove(&process)
     }

@@ -1,4 +1,4 @@
-//! Items that wait to be read: where their bytes are.
+//! The items that wait to be read, and the places of their bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,13 +14,14 @@ use crate::parcel::Origin;
 /// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;
 
-/// The most that one command moves.
+/// The most bytes that one DMA command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
 /// The name of the room of an item in reports of a full local store.
 pub(crate) const HOLDER: &str = "an item of a channel";
 
-/// The size and alignment of the room of an item: whole quadwords, because DMA moves these.
+/// Returns the size and the alignment of the room for an item. The size is a number of whole
+/// quadwords, because DMA moves whole quadwords.
 pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     let align = if bytes >= LINE_ALIGN as usize {
         LINE_ALIGN
@@ -76,18 +77,19 @@ struct Entry {
     is_being_fetched: bool,
 }
 
-/// The items of a network that have been packed and not fetched.
+/// The items of a network that were packed and not fetched.
 pub(crate) struct Items {
     next: u32,
     entries: BTreeMap<u32, Entry>,
-    /// Items that were fetched from the local store of an SPE, which has not freed their room yet.
+    /// The items that were fetched from the local store of an SPE, if the SPE has not freed their
+    /// room yet.
     fetched: BTreeMap<SpeId, BTreeSet<u32>>,
     main: Space,
     main_at: EffectiveAddress,
 }
 
-/// The bit of a signal that says that an item was fetched. Items with the same number modulo 32
-/// share a bit.
+/// Returns the bit of a signal that says that an item was fetched. Items with the same number
+/// modulo 32 share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -104,7 +106,7 @@ impl Items {
     }
 
     pub fn pack(&mut self, bytes: Bytes) -> Origin {
-        // 0 is an item without bytes.
+        // The number 0 means an item without bytes.
         self.next += 1;
         let entry = Entry {
             bytes,
@@ -114,12 +116,12 @@ impl Items {
         Origin::new(self.next)
     }
 
-    /// Where the bytes of an item are, if it waits.
+    /// Returns the place of an item's bytes, if the item still waits.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
-    /// Whether an item waits, and no process has begun to fetch it.
+    /// Whether an item waits and no process has begun to fetch it.
     pub fn is_waiting(&self, origin: Origin) -> bool {
         let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)
@@ -132,8 +134,8 @@ impl Items {
         Some(entry.bytes)
     }
 
-    /// Called when an item has been fetched. Frees its room in main memory. Room in a local store
-    /// is freed by its SPE when that gets the signal.
+    /// Called when an item was fetched. Frees the room of the item in main memory. Room in a local
+    /// store is freed by its SPE when the SPE gets the signal.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -146,12 +148,12 @@ impl Items {
         }
     }
 
-    /// Removes an item that is where it is needed.
+    /// Removes an item that is already in the local store of its reader.
     pub fn remove(&mut self, origin: Origin) {
         self.entries.remove(&origin.number());
     }
 
-    /// The items of an SPE that were fetched according to a signal.
+    /// Returns the items of an SPE that were fetched according to a signal.
     pub fn take_fetched(&mut self, spe: SpeId, signal: u32) -> Vec<Origin> {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();
@@ -160,8 +162,8 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Reserves room in main memory for an item of the channel `link`. If there is none, the
-    /// calling process ends.
+    /// Reserves room in main memory for an item of the channel `link`. If main memory has no room,
+    /// ends the calling process.
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);
@@ -175,13 +177,13 @@ impl Items {
         self.main.release(start);
     }
 
-    /// The address of room in main memory.
+    /// Returns the address of room in main memory.
     pub fn main_address(&self, start: u32) -> EffectiveAddress {
         self.main_at + u64::from(start)
     }
 
-    /// Called when the bytes of an item were copied to main memory. Returns false if the item does
-    /// not wait any more, or a reader fetches it at its old place.
+    /// Called when the bytes of an item were copied to main memory. Returns false if the item no
+    /// longer waits, or if a reader is fetching it from its old place.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
@@ -193,8 +195,8 @@ impl Items {
     }
 }
 
-/// There is no room for an item in a local store, even after all items that waited there were
-/// flushed; or there is none in the area of main memory for items.
+/// An item has no room. Either a local store has no room even after all items that waited there
+/// were flushed, or the area of main memory for items is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
@@ -210,7 +212,7 @@ pub struct NoRoomForItem {
     pub bytes: usize,
     /// The processor that needed the room: an SPE in its local store, the PPE in main memory.
     pub at: Processor,
-    /// What is free there, and what holds the rest.
+    /// The free bytes there, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,
 }
 
@@ -232,8 +234,7 @@ fn room(no_room: &NoRoom) -> String {
     text
 }
 
-/// Ends a process, and its network with it, because there is no room for an item of the channel
-/// `link`.
+/// Ends a process and its network, because an item of the channel `link` has no room.
 pub(crate) fn no_room_for_item(
     asker: Asker<'_>,
     link: &dyn Link,
@@ -241,7 +242,7 @@ pub(crate) fn no_room_for_item(
     at: Processor,
     no_room: NoRoom,
 ) -> ! {
-    // It unwinds without a panic, so that no message is printed.
+    // This unwinds without a panic, so that no message is printed.
     std::panic::resume_unwind(Box::new(NoRoomForItem {
         process: asker.name.to_owned(),
         channel: link.name(),

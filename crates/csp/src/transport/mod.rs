@@ -1,4 +1,4 @@
-//! How requests, decisions, wake-ups and items travel where processors share no memory.
+//! The transports: how requests, wake-ups and items travel where processors share no memory.
 //!
 //! ```text
 //!   direct                                             coordinator
@@ -15,9 +15,9 @@
 //! The protocol is the same on all machines (`protocol`): items are Rust values, which change their
 //! owner in ordinary memory. Where [SPEs are confined to their local
 //! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport adds two things. It
-//! performs the operations of the machine that would move items and messages; on a simulated
-//! machine these take time. And no process goes on before the message that it waits for has
-//! arrived.
+//! performs the operations of the machine that would move items and messages. On a simulated
+//! machine these operations take time. A transport also lets no process go on before the message
+//! for this process has arrived.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
@@ -29,16 +29,17 @@
 //! | a process starts elsewhere | a word to the PPE, and a signal | a request, and an answer |
 //!
 //! **Items** wait in the local store of their writer, which reserves room when it writes an item.
-//! The reader reserves room too, gets the bytes by DMA, and signals the writer's SPE, which then
-//! frees its room. After that the reader's room is freed and the item belongs to the reader's
-//! program. The program of an SPE does not end before its items were fetched, or no process is left
-//! that could fetch them. If an SPE has no room for an item, it first flushes its waiting items to
-//! main memory, the oldest first, and readers get them there. Items of the PPE wait in main memory.
-//! To read an item of an SPE, the PPE has the MFC of that SPE put it into main memory (proxy
-//! queue).
+//! The reader reserves room too and gets the bytes by DMA. Then it signals the writer's SPE, which
+//! frees the writer's room. After that the reader's room is freed, too, and the item belongs to the
+//! reader's program. The program of an SPE ends only when its items were fetched, or when no
+//! process is left that could fetch them. If an SPE has no room for an item, it first flushes its
+//! waiting items to main memory, the oldest first, and readers get them there. Items of the PPE
+//! wait in main memory. To read an item of an SPE, the PPE makes the MFC of that SPE put the item
+//! into main memory (proxy queue).
 //!
 //! **On such machines a network uses** both signal registers (in OR mode), the inbound and the
-//! outbound mailbox of its SPEs, and their tag groups from 16 on. Its processes must not use them.
+//! outbound mailbox of its SPEs, and their tag groups from 16 on. The processes of the network must
+//! not use them.
 
 mod carrier;
 mod choice;
@@ -66,7 +67,7 @@ use crate::starting::Starting;
 
 /// Functions that make the carriers of a network, on a machine that is a Cell.
 pub(crate) struct Carriers<M: Machine> {
-    /// Makes their exchange, for a number of programs.
+    /// Makes the exchange of the carriers, for a number of programs.
     pub exchange: NewExchange<M>,
     /// Makes the carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
@@ -74,13 +75,11 @@ pub(crate) struct Carriers<M: Machine> {
     pub of_main: CarrierOfMain<M::Core>,
 }
 
-/// Makes an exchange.
 type NewExchange<M> = fn(&M, Transport, usize, Arc<Starting>) -> Result<Exchange, AllocateError>;
 
 /// Makes the carrier of the processes of an SPE.
 pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;
 
-/// Makes the carrier of the main process.
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
 
 /// Returns the functions that make carriers, which use the mailboxes, signals and MFCs of a Cell.

@@ -1,5 +1,5 @@
-//! The carrier of the main process, the SPE handler and the request coordinator. They take turns on
-//! the PPE.
+//! The carrier of the main process. It also does the work of the paper's SPE handler and request
+//! coordinator. The three take turns on the PPE.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,22 +24,21 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// See the module.
 pub(crate) struct PpeCarrier<'a, C> {
     core: &'a C,
     exchange: &'a Exchange,
     /// The SPEs of the network.
     spes: Vec<SpeId>,
-    /// Words that were read from outbound mailboxes and not handled.
+    /// Words that were read from outbound mailboxes and not handled yet.
     words: RefCell<VecDeque<(SpeId, u32)>>,
-    /// Requests of which some words have not come yet.
+    /// The words of requests that are not complete, by the SPEs that sent them.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
-    /// Which of the SPEs the SPE handler asks next for a word.
+    /// The index of the SPE that the SPE handler asks next for a word.
     turn: Cell<usize>,
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
-    /// Called before programs start on `spes`.
+    /// Makes the carrier. Call this before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
             core,
@@ -61,9 +60,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, asks one SPE after the other for a word, until it comes to the SPE
-    /// `until`, which is known to have one. What the handler asks before any SPE has a word takes
-    /// no simulated time.
+    /// In the role of the SPE handler, asks one SPE after the other for a word, until the turn
+    /// comes to the SPE `until`, which has a word. While no SPE has a word, the questions of the
+    /// handler take no simulated time.
     fn ask_in_turn(&self, until: SpeId) {
         loop {
             let turn = self.turn.get();
@@ -79,7 +78,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// Handles a request, as the SPE handler.
+    /// In the role of the SPE handler, handles a request.
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
@@ -106,9 +105,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// Tells the program of an SPE, as the SPE handler, to start a process.
+    /// In the role of the SPE handler, tells the program of an SPE to start a process.
     fn pass_start_on(&self, at: SpeId) {
-        // A program that does not wait will find the request itself.
+        // If the program does not wait, it will find the request itself.
         let Some(program) = self.exchange.deliver_start(at) else {
             return;
         };
@@ -146,9 +145,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`. It uses a compare-and-swap that does not find
-    /// what it expects: such a swap stores nothing, and affects neither reservations nor copies of
-    /// the line.
+    /// Reads a line, as an SPE does by `getllar`. This uses a compare-and-swap that does not find
+    /// the expected value. Such a swap stores nothing, and affects neither reservations nor copies
+    /// of the line.
     fn read_line(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,
@@ -344,7 +343,8 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may still keep items for other processes.
+            // The SPE may still keep items for other processes, so it must check whether any are
+            // left.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -1,7 +1,7 @@
-//! Steps that the PPE performs for processes on SPEs.
+//! Requests: steps that the PPE performs for processes on SPEs.
 //!
 //! A mailbox carries only the number of the process that asks. The step itself is a closure in the
-//! frame of that process. The process waits until the step was performed, or takes the request
+//! frame of this process. The process waits until the step was performed, or takes the request
 //! back.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;
 
-/// The requests, by the processes that made them. Each process has one at most.
+/// The requests, by the numbers of the processes that made them. Each process has at most one
+/// request.
 #[derive(Default)]
 pub(crate) struct Requests(Mutex<BTreeMap<u32, Request>>);
 
@@ -24,13 +25,13 @@ enum Request {
 
 struct StepPointer(NonNull<Step>);
 
-// SAFETY: a step uses the channel, items, and the frame of its process. It uses the channel under a
-// lock that is for all processors, because the PPE is not asked for steps at channels of one SPE.
-// Items are `Send`. The process does nothing else with its frame meanwhile. The step is called only
-// by `perform`, while the process is in `ask`: see there.
+// SAFETY: a step uses the channel, items, and the frame of its process. The channel has a lock for
+// all processors, because the PPE is not asked for steps at channels of one SPE. Items are `Send`.
+// The process does nothing else with its frame meanwhile. Only `perform` calls the step, while the
+// process is in `ask`: see there.
 unsafe impl Send for StepPointer {}
 
-/// Takes a request back when it is dropped: when the call that made the request returns or unwinds.
+/// Takes a request back in its destructor: when the call that made the request returns or unwinds.
 struct Asking<'a> {
     requests: &'a Requests,
     process: u32,
@@ -43,8 +44,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Offers `step` while `wait` runs: another processor performs it by a call of
-    /// [`perform`](Self::perform) for the process. Returns whether that has happened.
+    /// Offers `step` while `wait` runs. Another processor performs the step when it calls
+    /// [`perform`](Self::perform) for the process. Returns whether the step was performed.
     pub fn ask(
         &self,
         process: u32,
@@ -53,7 +54,7 @@ impl Requests {
     ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
-        // or unwinds, under the mutex under which the step is performed. So the step is never
+        // or unwinds, under the mutex under which `perform` calls the step. So the step is never
         // called after this call.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
@@ -69,7 +70,8 @@ impl Requests {
         matches!(request, Some(Request::Performed { .. }))
     }
 
-    /// Performs the step that a process has asked for, unless it was taken back.
+    /// Performs the step that a process has asked for. Returns `None` if the process has taken the
+    /// request back.
     pub fn perform(&self, process: u32) -> Option<Stepped> {
         let mut requests = locked(&self.0);
         let request = requests.get_mut(&process)?;
@@ -85,8 +87,8 @@ impl Requests {
         Some(stepped)
     }
 
-    /// `None` if the step of a process was not performed yet. Otherwise whether the process has to
-    /// wait for another one.
+    /// Returns `None` if the step of a process was not performed yet. Otherwise returns whether the
+    /// process has to wait for another process.
     pub fn outcome(&self, process: u32) -> Option<bool> {
         match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),

@@ -21,20 +21,20 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The register for signals that processes may go on: see [`wake_bit`].
+/// The register for signals that a process may go on: see [`wake_bit`].
 const WAKE: SignalRegister = SignalRegister::One;
 
-/// The register for signals that items were fetched: see [`signal_of`].
+/// The register for signals that an item was fetched: see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// The bit of a signal that says that a process may go on. Other processes with the same bit check
-/// without success.
+/// Returns the bit of a signal that says that a process may go on. Other processes with the same
+/// bit check, too, and find that they must wait.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of its first word. The number of the process
-/// that asks is in the bits above.
+/// The kind of a request to the PPE, in the low bits of the first word. The bits above are the
+/// number of the process that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
@@ -46,7 +46,8 @@ pub(crate) enum Asked {
     Wait,
     /// The process named in the second word may go on.
     Wake,
-    /// The program of the SPE that is named in place of a process is to start a process.
+    /// The program of an SPE must start a process. The number of the SPE stands in place of the
+    /// process.
     Start,
 }
 
@@ -57,7 +58,7 @@ impl Asked {
         process << ASKED_BITS | self as u32
     }
 
-    /// The kind and the process number in a first word.
+    /// Returns the kind and the process number in a first word.
     pub(crate) fn of(word: u32) -> (Self, u32) {
         let asked = match word & ((1 << ASKED_BITS) - 1) {
             0 => Self::SimpleStep,
@@ -70,18 +71,18 @@ impl Asked {
     }
 }
 
-/// See the module.
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The room of items that wait in this local store, by their numbers: the oldest first.
+    /// The room of the items that wait in this local store, by the numbers of the items, the oldest
+    /// first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers of items from or to this local store are under way. When they end, room
-    /// is freed.
+    /// How many transfers of items from or to this local store are under way. When they end, they
+    /// free room.
     transfers: Cell<usize>,
-    /// How many messages to the PPE were begun, and how many were sent. They are sent one at a
-    /// time, in the order in which they were begun: otherwise a process that sends often could keep
-    /// the others waiting for ever.
+    /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
+    /// which they were begun. Otherwise a process that sends often could block the other processes
+    /// for ever.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// How many processes wait for their turn to send, or for room.
@@ -108,8 +109,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes the signals and words that have come for the processes of this SPE. The conditions of
-    /// waits call it; the first one does so for all processes.
+    /// Takes the signals and words that have come for the processes of this SPE. The condition of
+    /// each wait calls this method, and the first call serves all processes.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -143,7 +144,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         for word in words {
             let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
-                // The PPE may wait for room for answers.
+                // The PPE may wait for room in the inbound mailbox for its answers.
                 self.collect();
                 self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
@@ -156,7 +157,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.tell_queued();
     }
 
-    /// Waits for another process of this SPE.
+    /// Waits until another process of this SPE makes `ready` true.
     fn wait_in_queue(&self, why: &str, ready: &mut dyn FnMut() -> bool) {
         self.queued.set(self.queued.get() + 1);
         self.spe.wait_until(&why, &mut || {
@@ -208,8 +209,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step. Waits for the answer, or until it is known that the process has to
-    /// wait for another process.
+    /// Asks the PPE for a step. Waits for the answer. If the step says that the process has to wait
+    /// for another process, no answer comes, and this call returns.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -236,7 +237,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of items that were fetched.
+    /// Frees the room of items that were fetched. Returns whether it has freed any.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -249,7 +250,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store. To make room it flushes items that wait here.
+    /// Reserves room for an item in this local store. To make room, flushes items that wait here.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -298,7 +299,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         } else {
             items.release_main(start);
             if items.bytes_of(origin).is_some() {
-                // A process is fetching the item from here.
+                // A process is fetching the item from this local store.
                 self.rooms.borrow_mut().insert(origin.number(), buffer);
             }
         }
@@ -307,7 +308,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         true
     }
 
-    /// Moves an item between its room here and `ea`.
+    /// Moves an item between its room in this local store and `ea`.
     fn transfer(
         &self,
         asker: Asker<'_>,
@@ -504,7 +505,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 
     /// Keeps the items that the processes have written until they were fetched, or no process is
-    /// left that could fetch them. Messages that come too late for the processes are dropped.
+    /// left that could fetch them. Drops messages that come too late for the processes.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
@@ -523,8 +524,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Its destructor records that the processes of an SPE, or the main process, have ended or will
-/// never begin. So it is recorded even after a panic.
+/// Records in its destructor that the processes of an SPE, or the main process, have ended or will
+/// never begin. So this is recorded even after a panic.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

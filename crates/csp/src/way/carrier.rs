@@ -1,4 +1,4 @@
-//! By a carrier, where processors share no memory: see [`crate::transport`].
+//! The way of an item by a carrier, where processors share no memory: see [`crate::transport`].
 
 use super::wait;
 use crate::end::Ended;
@@ -38,11 +38,11 @@ pub(super) fn read<T, L: Lock, P: Place>(
     })
 }
 
-/// The step of a call, performed by the carrier of its processor.
+/// Performs the step of a read or a write through the carrier of this processor.
 ///
 /// # Safety
 ///
-/// As for [`Queue::push`](crate::queue::Queue::push).
+/// The same conditions as for [`Queue::push`](crate::queue::Queue::push).
 unsafe fn step<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,
@@ -50,7 +50,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    // Before the step, which another processor may perform.
+    // This comes before the step, because another processor may perform the step.
     channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.

@@ -2,20 +2,20 @@
 //!
 //! | way | which items go by it | what it takes |
 //! |---|---|---|
-//! | [`ring`] | those of a buffer with one writer and one reader (1) | one store, and no lock |
-//! | [`word`] | those of a rendezvous of two that meet alone (2) | an exchange by each of the two |
-//! | [`step`] | all others | a step of the [protocol](crate::protocol) under the lock |
-//! | [`carrier`] | all, where processors share no memory | the same step, and what carries it |
+//! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
+//! | [`word`] | items of a rendezvous of one writer and one reader (2) | an exchange by each side |
+//! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
+//! | [`carrier`] | all items, where processors share no memory | the same step, with messages |
 //!
-//! 1. As long as neither side waits, and no alternation is on the other side: see
+//! 1. This way is open while neither side waits, and no alternation is on the other side: see
 //!    [`Ring`](ring::Ring).
-//! 2. As long as the channel has no guards and has not ended: see [`crate::lock`].
+//! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same outcomes: each does what a step under the lock would do. A process that
-//! finds no partner [waits](wait) in the same manner on all of them.
+//! All ways have the same result as a step under the lock. On all ways, a process that finds no
+//! partner [waits](wait) in the same manner.
 //!
-//! A process that does not wait, or waits until a deadline, takes the ring or performs a step in
-//! [`patience`]. An alternation takes none of these ways: it performs its own steps, see
+//! Reads and writes that do not wait, or wait until a deadline, use the ring or perform a step: see
+//! [`patience`]. An alternation uses none of these ways. It performs its own steps: see
 //! [`crate::alternation`].
 
 pub(crate) mod carrier;
@@ -33,7 +33,7 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::raw::ChannelEnd;
 
-/// Writes an item. It returns when a reader or the buffer has the item.
+/// Writes an item. Returns when a reader or the buffer has the item.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
@@ -47,9 +47,9 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// As [`write`], for an item for which the ring has no room.
-// The whole rendezvous is inlined into the program, because the CPU mispredicts each return after a
-// switch of stacks.
+/// Writes an item as [`write`] does, after the ring did not take the item.
+// The CPU mispredicts each return after a switch of stacks, so the whole rendezvous is inlined into
+// the program.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
@@ -78,7 +78,7 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item. It returns when there is one.
+/// Reads an item. Returns when the channel has an item.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn read<T: Item, L: Lock, P: Place>(

@@ -1,5 +1,5 @@
-//! Reading and writing without a wait, or with a deadline. They perform a step of the protocol
-//! under the channel's lock, as an alternation with one guard would.
+//! Reads and writes that do not wait, or wait until a deadline. They use the ring, or perform a
+//! step of the protocol under the channel's lock.
 
 use cellworks_machine::Time;
 
@@ -16,7 +16,8 @@ use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waiting::Waiting;
 
-/// Writes an item if there is a reader or room: until `deadline` if there is one, otherwise now.
+/// Writes an item if there is a reader or room before `deadline`. Without a deadline, does not
+/// wait.
 #[track_caller]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -50,7 +51,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item if there is one: until `deadline` if there is one, otherwise now.
+/// Reads an item if there is one before `deadline`. Without a deadline, does not wait.
 #[track_caller]
 pub(crate) fn read<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -122,7 +123,7 @@ fn wait_until<T, L: Lock, P: Place>(
 ) -> Met {
     let polls = process.would_poll::<L>();
     let node = Node::new(polls);
-    // The frame takes the node out of the queue if this call unwinds.
+    // If this call unwinds, the frame takes the node out of the queue.
     let frame = InFrame {
         channel,
         side,
@@ -130,7 +131,7 @@ fn wait_until<T, L: Lock, P: Place>(
     };
     let what: Waiting<'_> = channel.waiting(side);
     let met = process.perform(&what, |woken| {
-        // SAFETY: the frame above keeps the node in its place until it is served or removed.
+        // SAFETY: the frame above keeps the node in its place until the node is served or removed.
         unsafe {
             channel
                 .lock()
@@ -144,11 +145,11 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // The deadline may have passed before the call, and the program may call this in a loop: so
-        // other processes must get a turn here.
+        // The deadline may have passed before the call, and the program may make this call in a
+        // loop. So other processes must get a turn here.
         process.yield_ready();
     }
-    // SAFETY: it was served, or removed.
+    // SAFETY: the node was served or removed.
     *parcel = unsafe { node.take_parcel() };
     match node.outcome() {
         _ if has_left => Met::NoPartner,

@@ -1,22 +1,23 @@
-//! The ring: the buffer of a channel with one writer and one reader. The two sides use it without
-//! the channel's lock as long as no process waits.
+//! The ring: the buffer of a channel with one writer and one reader. The two sides use the ring
+//! without the channel's lock as long as no process waits.
 //!
 //! ```text
-//!   writer, or reader                          the process with the channel's lock
-//!   intends one more: is busy                  the side is to take the lock
+//!   a side: the writer or the reader           the process with the channel's lock
+//!   becomes busy                               tells the side to take the lock
 //!   light barrier                              heavy barrier
-//!   is to take the lock? ── yes ─► not busy,   waits until the side is not busy
-//!     no: puts or takes items      the lock    from here on the side comes only with the lock
-//!   counts them: not busy
+//!   must it take the lock? ── yes ─► not busy, waits until the side is not busy
+//!     no: puts or takes items        takes it  from here on the side comes only with the lock
+//!   counts the items: not busy
 //! ```
 //!
-//! Either the side sees that it must take the lock, or the process that has the lock sees that the
-//! side is busy. So a process that is going to wait, to list a guard or to end the channel first
-//! [excludes](Ring::exclude) the other side, and then checks the ring once more. When the lock is
-//! released and no reason is left to exclude a side, that side is [let in](Ring::let_in) again.
+//! Because of the two barriers, at least one of the two sees the other: the side sees that it must
+//! take the lock, or the process with the lock sees that the side is busy. So a process that is
+//! going to wait, to list a guard or to end the channel first [excludes](Ring::exclude) the other
+//! side, and then checks the ring once more. When the lock is released and no reason to exclude a
+//! side is left, that side is [let in](Ring::let_in) again.
 //!
-//! The ring knows the OS thread and the process of each side. When one of them changes, the side
-//! must take the lock. If both sides are on one OS thread, no barrier is needed.
+//! The ring knows the OS thread and the process of each side. When the thread or the process
+//! changes, the side must take the lock. If both sides are on one OS thread, no barrier is needed.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -32,30 +33,31 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// A ring allocates all its memory at once, which is not worth it for larger buffers.
+/// The most bytes of a ring. A ring allocates all its memory at once, so larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side polls the count of the other side, on another OS thread, before it takes the
-/// lock to wait. Loom runs each poll in every schedule, and all but the first are alike.
+/// How often a side polls the count of the other side before it takes the lock to wait. It polls
+/// only if the other side is on another OS thread. Loom runs each poll in every schedule, but only
+/// the first poll shows it something new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses that a side makes before it polls. If two sides keep up with each other, a cache
-/// line moves between them for each item, which takes longer than the rest of the work for an item.
-/// So a side that finds few items waits a little longer the next time, to find more at once. On the
-/// Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
+/// The most pauses that a side makes before it polls. If two sides are equally fast, a cache line
+/// moves between them for each item. This takes longer than the rest of the work for an item. So a
+/// side that finds few items pauses a little longer the next time, to find more items at once. On
+/// the Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
-/// After this many items of a ring, a process lets the other processes of its core run once. A
-/// power of two. An item of a ring takes so little time that the turn is longer than
-/// [elsewhere](Process::count_communication).
+/// After this many items of a ring, a process lets the other processes of its core run once. The
+/// number is a power of two. It is larger than for [other
+/// communications](Process::count_communication), because an item of a ring takes little time.
 const TURN: usize = 256;
 
-/// Room for an item. One side at a time accesses it.
+/// A place for one item. Only one side at a time accesses it.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// Their number is a power of two, and at least `capacity`.
+    /// The number of slots is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -64,35 +66,35 @@ pub(crate) struct Ring<T> {
     reader_gate: CachePadded<Gate>,
 }
 
-/// The data of a side that it changes with each item.
+/// The data that a side changes with each item.
 struct End {
-    /// How many items the side has written or read so far. The other side polls it, so it has a
-    /// cache line of its own.
+    /// How many items the side has written or read so far. The other side polls this count, so the
+    /// count has a cache line of its own.
     count: CachePadded<AtomicUsize>,
     /// `count` plus one while the side is busy. So the store that raises `count` also ends the busy
-    /// state, without a second store. Fewer stores matter, because stores wait in order behind
-    /// those that wait for a cache line of slots.
+    /// state. A second store would take time, because stores of a CPU end in order, and an earlier
+    /// store may wait for a cache line of slots.
     intent: AtomicUsize,
-    /// The count of the other side when it was last read. Only the side itself uses it.
+    /// The count of the other side when this side last read it. Only this side uses the field.
     others: Cell<usize>,
-    /// How many pauses to make before a poll. Only the side itself uses it.
+    /// How many pauses this side makes before a poll. Only this side uses the field.
     patience: Cell<u32>,
 }
 
-/// The data of a side that processes with the lock write: whether the side must take the lock, and
-/// which thread and process it is.
+/// The data of a side that is written under the channel's lock: whether the side must take the
+/// lock, and which thread and process use the side.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
     process: AtomicUsize,
 }
 
-// SAFETY: one thread at a time accesses a slot, as the module says: the side while it is busy and
-// was let in, or the process that has the lock, as each method asks. Only their side uses `others`
-// and `patience`, and there is one end of each side, which its user borrows exclusively. Items go
-// from one process to another, which is allowed if they are `Send`.
+// SAFETY: only one thread at a time accesses a slot, as the module says: the side while it is busy
+// and was let in, or the process that has the lock, as each method asks. `others` and `patience`
+// are used only by their side. Each side has one end, and the user of the end borrows it
+// exclusively. Items go from one process to another, which is allowed because they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
-// SAFETY: it owns items, which may be sent.
+// SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
 
 impl End {
@@ -105,8 +107,8 @@ impl End {
         })
     }
 
-    /// Whether the side is busy. The caller has made a barrier before, so that the side can only be
-    /// busy with something that it began before the barrier.
+    /// Whether the side is busy. The caller has executed the heavy barrier before. So if the side
+    /// does not leave again, it became busy before that barrier.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -129,15 +131,15 @@ impl Gate {
     }
 }
 
-/// A side is busy as long as this lives: until it is [done](Self::done) or dropped.
+/// The busy state of a side. The state ends when this value is [done](Self::done) or dropped.
 struct Busy<'a> {
     end: &'a End,
-    /// How many items the side had written or read before.
+    /// How many items the side had written or read when it became busy.
     count: usize,
 }
 
 impl Busy<'_> {
-    /// Counts `items` more items as written or read, at least 1.
+    /// Counts `items` as written or read, at least 1, and ends the busy state.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
@@ -154,14 +156,15 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How far ahead the reader prefetches slots: reading that many items takes about as long as
-    /// moving a cache line.
+    /// How many items ahead the reader prefetches slots. Reading this number of items takes about
+    /// as long as moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
     };
 
-    /// A ring for `capacity` items. `None` if it would be too large, or the channel has no buffer.
+    /// Makes a ring for `capacity` items. Returns `None` if the ring would be too large, or if
+    /// `capacity` is 0.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
@@ -185,7 +188,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The index of the slot of the item that was written after `count` others.
+    /// Returns the index of the slot for item number `count`, counted from 0.
     #[inline(always)]
     fn index(&self, count: usize) -> usize {
         count & (self.slots.len() - 1)
@@ -197,8 +200,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// The slots of `items` items from `count` on, in two parts: the first may reach the end of the
-    /// ring, and the second goes on at its start.
+    /// Returns the slots for `items` items from number `count` on, in two parts. The first part may
+    /// reach the end of the ring. Then the second part continues at its start.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -206,23 +209,24 @@ impl<T> Ring<T> {
         [&from[..first], &before[..items - first]]
     }
 
-    /// Makes a side busy. `None` if the side must take the lock.
+    /// Makes a side busy. Returns `None` if the side must take the lock.
     #[inline(always)]
     fn enter<'a>(&self, gate: &Gate, end: &'a End, user: User) -> Option<Busy<'a>> {
         if !gate.is_of(user) {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // A release, because this store also ends what the side did before, for a thread that has
-        // read `count` before that was counted.
+        // The order is release, because a thread in `is_busy` may have loaded an older `count` than
+        // this intent is based on. For that thread the side is not busy, so the thread must see all
+        // that the side did before this store.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// What a side with the count `own` finds if the other side has the count `others`: room for
-    /// the writer, items for the reader.
+    /// Returns how much a side finds, if its count is `own` and the other side's count is `others`:
+    /// the room for a writer, or the items for a reader.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -231,17 +235,17 @@ impl<T> Ring<T> {
         }
     }
 
-    /// What a side finds without reading the count of the other side again.
+    /// Returns how much a side finds by the last known count of the other side.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // The copy `others` is too old if the reader has taken items under the lock since.
+        // The count in `others` is too old if the reader has taken items under the lock meanwhile.
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// The room that a busy writer finds, or the items that a busy reader finds: at least 1 if
-    /// there is any.
+    /// Returns how much a busy side finds: the room for a writer, or the items for a reader. The
+    /// result is 0 only if there is no room or no item.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
@@ -250,8 +254,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// As [`available`](Self::available), but it reads the count of the other side again if it
-    /// knows of fewer than `most`.
+    /// Returns how much a busy side finds, as [`available`](Self::available) does. If less than
+    /// `most` is known, reads the count of the other side again.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -260,14 +264,14 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Reads the count of the other side, and returns what there is for this side.
+    /// Reads the count of the other side, and returns how much this side finds.
     fn poll(&self, side: Side, own: usize) -> usize {
         let ((_, end), (_, other)) = (self.gate(side), self.gate(side.other()));
         end.others.set(other.count.load(Ordering::Acquire));
         self.found(side, own, end.others.get())
     }
 
-    /// As [`poll`](Self::poll), but it waits a moment first if the last polls have found few items.
+    /// Polls as [`poll`](Self::poll) does. If the last polls have found few items, pauses first.
     #[cold]
     fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -292,9 +296,9 @@ impl<T> Ring<T> {
         found
     }
 
-    /// As [`Process::count_communication`], but it uses the count of the side, which is kept
-    /// anyway. It is called after the side has raised that count: items that go past the ring do
-    /// not, and would end a turn each.
+    /// Ends the turn of the process after each [`TURN`] items, by the count of the side. The caller
+    /// has just raised this count. An item that goes past the ring does not raise the count. If
+    /// such items were counted here, each could end a turn.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -303,8 +307,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if there is no room, or the writer must take
-    /// the lock.
+    /// Puts an item into the ring. Returns the item if the ring has no room, or if the writer must
+    /// take the lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -313,16 +317,16 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: the writer is busy and was let in, and there is room, so no other thread accesses
-        // this slot.
+        // SAFETY: the writer is busy and was let in, and the ring has room, so no other thread
+        // accesses this slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
         Ok(())
     }
 
-    /// Puts as many items as there is room for, from the front of `items`. Puts none if the writer
-    /// must take the lock.
+    /// Puts items from the front of `items` into the ring, as many as there is room for. If the
+    /// writer must take the lock, puts no item.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -337,8 +341,8 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`; the original is forgotten below. The item is copied as
-                // bytes, because two copies as `T` would break rules of the language: a box, for
+                // SAFETY: as in `put`. The original item is forgotten below. The item is copied as
+                // bytes, because two copies as `T` would break rules of the language. A box, for
                 // example, must be the only pointer to its contents.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
@@ -347,7 +351,8 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Takes an item out of the ring. `None` if there is none, or the reader must take the lock.
+    /// Takes an item out of the ring. Returns `None` if the ring is empty, or if the reader must
+    /// take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
@@ -355,8 +360,8 @@ impl<T> Ring<T> {
             return None;
         }
         prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: the reader is busy and was let in, and there is an item, so no other thread
-        // accesses this slot. It is read once.
+        // SAFETY: the reader is busy and was let in, and the slot holds an item, so no other thread
+        // accesses this slot. The item is read once.
         let item = self
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -364,8 +369,9 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items and appends them to `items`, which has room for them. Returns how
-    /// many it has taken: 0 if the reader must take the lock.
+    /// Takes up to `most` items and appends them to `items`, which must have room for them. Returns
+    /// how many items were taken. The result is 0 if the ring is empty, or if the reader must take
+    /// the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -383,14 +389,15 @@ impl<T> Ring<T> {
                 slot.with_mut(|slot| unsafe { *place = slot.read() });
             }
         }
-        // SAFETY: `taken` items were written there.
+        // SAFETY: the loop above has written `taken` items there.
         unsafe { items.set_len(len + taken) };
         busy.done(taken);
         taken
     }
 
-    /// Polls for a moment until a side can go on, and returns whether it should try again. It does
-    /// not poll if the other side is on the same OS thread, or if this side must take the lock.
+    /// Polls for a moment until a side can go on. Returns whether the side should try again. If the
+    /// other side is on the same OS thread, or this side must take the lock, returns false without
+    /// polling.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -414,7 +421,7 @@ impl<T> Ring<T> {
         false
     }
 
-    /// How many items there are at some moment during the call.
+    /// Returns how many items the ring holds at some moment during the call.
     pub(crate) fn len(&self) -> usize {
         let read = self.reader.count.load(Ordering::Acquire);
         self.writer
@@ -424,24 +431,24 @@ impl<T> Ring<T> {
             .min(self.capacity)
     }
 
-    // The methods below are for a process that has the channel's lock.
+    // The caller of the methods below has the channel's lock.
 
-    /// Records that `user` uses a side from now on.
+    /// Records that `user` is the user of a side from now on.
     pub(crate) fn register(&self, side: Side, user: User) {
         let (gate, _) = self.gate(side);
         gate.thread.store(user.thread, Ordering::Relaxed);
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock from now on, and waits until it is not busy. `thread` is the
-    /// caller's OS thread.
+    /// Makes a side take the lock from now on, and waits until this side is not busy. `thread` is
+    /// the caller's OS thread.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // If the side has no thread yet, its first thread will take the lock. If it is on this OS
-        // thread, it is not busy now, and and a process that uses the end on another thread first
-        // takes the lock.
+        // If the side had no user yet, its first user takes the lock. If the side is on this OS
+        // thread, it is not busy now. A user of the side on another thread would first take the
+        // lock.
         if its == 0 || its == thread {
             return;
         }
@@ -452,8 +459,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the sides whose argument is true use the ring without the lock. The others are left as
-    /// they are.
+    /// Lets the sides for which the argument is true use the ring without the lock. Leaves the
+    /// other sides as they are.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -477,8 +484,8 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into the ring if the channel has one, and there is room or will be soon. Otherwise
-/// returns the item.
+/// Puts an item into the channel's ring. Returns the item if the channel has no ring, or if the
+/// ring still has no room after some polls.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -503,7 +510,7 @@ pub(super) fn write<T, P: Place>(
     }
 }
 
-/// As [`write()`], for several items. Items for which there is no room stay in `items`.
+/// Writes several items as [`write()`] does. Items for which there is no room stay in `items`.
 pub(crate) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
@@ -518,7 +525,8 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the ring if the channel has one, and there is an item or will be soon.
+/// Takes an item out of the channel's ring. Returns `None` if the channel has no ring, or if the
+/// ring is still empty after some polls.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -536,12 +544,12 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// The buffer of a channel: the items that it has accepted and no process has read. Accessed under
-/// the channel's lock.
+/// The buffer of a channel: the items that the channel has accepted and no process has read.
+/// Accessed under the channel's lock.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
-    /// For one writer and one reader. A side that is not excluded may use the ring at the same
-    /// time.
+    /// The buffer of a channel with one writer and one reader. A side that is not excluded may use
+    /// the ring without the lock meanwhile.
     Ring {
         ring: Arc<Ring<T>>,
         /// The origin of the item in each slot, if processors share no memory. In that case the
@@ -576,7 +584,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Appends an item. The caller is the writer, or acts for a writer that waits, and there is
+    /// Appends an item. The caller is the writer, or acts for a waiting writer. The buffer has
     /// room.
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
@@ -585,7 +593,7 @@ impl<T> Buffer<T> {
                 let written = ring.writer.count.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
                 origins[ring.index(written)] = parcel.origin;
-                // SAFETY: there is room, and the writer is the caller or waits.
+                // SAFETY: the slot is free, and the writer is the caller or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
                 ring.writer
                     .count
@@ -603,7 +611,7 @@ impl<T> Buffer<T> {
                 if ring.writer.count.load(Ordering::Acquire) == read {
                     return None;
                 }
-                // SAFETY: there is an item, and the reader is the caller or excluded.
+                // SAFETY: the slot holds an item, and the reader is the caller or excluded.
                 let item = ring
                     .slot(read)
                     .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -641,8 +649,8 @@ mod tests {
         ring
     }
 
-    /// Items are boxed, so that an item that is lost is a leak, and an item that is read twice is
-    /// freed twice.
+    /// Items are boxed, so that a lost item is a leak, and an item that is read twice is freed
+    /// twice.
     #[test]
     fn items_go_from_one_os_thread_to_another_in_order() {
         const ITEMS: u64 = 300;

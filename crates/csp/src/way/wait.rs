@@ -1,10 +1,11 @@
-//! How a process waits at a channel when it has found no partner, on any of the ways.
+//! The wait of a process that has found no partner at a channel, by any of the ways.
 
-// Rejected: a shorter wait on one core: to decide how to poll only when the core is idle, or
-// separate code for a partner on another core. Wake-ups by name cost 20 instructions and about 1
-// ns (CommsTime 1.09). The variants saved 9 to 15 of these, and times went up and down by 1 ns
-// without an order (8 builds, Zen 4). Not inlined, or decided late, a ping-pong between two
-// cores took 77 and 60 ns instead of 44.
+// Rejected: two ways to save the 20 instructions (about 1 ns, CommsTime 1.09) that waking a process
+// by name costs a wait on one core. One way decides how to poll only when the core is idle. The
+// other way has separate code for a partner on another core. The two ways saved 9 to 15
+// instructions, but times rose and fell by 1 ns without a pattern (8 builds, Zen 4). Between two
+// cores, a ping-pong took 77 ns if this code was not inlined, and 60 ns if the decision came late,
+// instead of 44 ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -18,9 +19,9 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// A process may wait at a channel as long as this lives, in the frame of the call that waits. When
-/// that call returns or unwinds, the destructor takes the node out of the queue or the word. If
-/// another process has taken the node out already, it waits until that process has served the node.
+/// The wait of a process at a channel, in the frame of the call that waits. When that call returns
+/// or unwinds, the destructor takes the node out of the queue or the word. If another process has
+/// already taken the node out, the destructor waits until that process has served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -30,14 +31,14 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // Mostly the node is idle or served. It still waits only if the run was cancelled.
+        // The node is usually idle or served here. It still waits only if the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }
     }
 }
 
-/// Writes an item by `step`, and waits if the step finds no reader and no room.
+/// Writes an item by `step`. If the step finds neither a reader nor room, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_by<T, L: Lock, P: Place>(
@@ -61,7 +62,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item by `step`, and waits if the step finds none.
+/// Reads an item by `step`. If the step finds no item, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn read_by<T, L: Lock, P: Place>(
@@ -84,7 +85,7 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Waits with an item until a reader has it.
+/// Waits until a reader or the buffer has the item in `node`.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn to_write<T, L: Lock, P: Place>(
@@ -107,12 +108,12 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
     // SAFETY: the node was served or removed.
     match unsafe { node.take_parcel() } {
         Some(parcel) => Err((parcel, ended)),
-        // The item was taken after all.
+        // The item was taken before the node was removed.
         None => Ok(()),
     }
 }
 
-/// Waits until there is an item.
+/// Waits until `node` is given an item.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn to_read<T, L: Lock, P: Place>(
@@ -131,8 +132,7 @@ pub(super) fn to_read<T, L: Lock, P: Place>(
     unsafe { node.take_parcel() }.ok_or(ended)
 }
 
-/// Waits. Returns true if another process has served this one, and false if the wait has ended
-/// otherwise: the channel has ended, or the run was cancelled.
+/// Waits until `node` is served. Returns false if the channel has ended or the run was cancelled.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_served<T, L: Lock, P: Place>(
@@ -153,8 +153,8 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns whether it still waited: otherwise it was served in the
-/// meantime, or the channel has ended.
+/// Ends the wait of a process. Returns whether the process still waited. It no longer waited if it
+/// was served meanwhile, or if the channel has ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
@@ -165,7 +165,7 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     let has_left = state.queue(side).remove(node);
     drop(state);
     if !has_left {
-        // Another process has taken it out of the word, and is in the middle of serving it.
+        // Another process has taken the node out of the word, and is going to serve it.
         let backoff = Backoff::new();
         while node.outcome() == Outcome::Waits {
             backoff.snooze();
@@ -174,12 +174,12 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// Called when a wait has ended without success, as it seems. From now on the item belongs to the
-/// process again. Returns how the channel has ended.
+/// Called when a wait seems to have failed. From now on the item in the node belongs to the process
+/// again. Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
-    // The node still waits if this is a destructor and the run was cancelled.
+    // In a destructor of a cancelled run, the wait returns at once and the node may still wait.
     leave(channel, side, node);
     match node.outcome() {
         Outcome::Poisoned => Ended::Poisoned,

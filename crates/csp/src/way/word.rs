@@ -1,8 +1,8 @@
-//! The way by the word of a channel: see [`crate::lock`].
+//! The way of an item by the word of a channel: see [`crate::lock`].
 
-// Rejected: fewer taken branches, fewer stores, or other distances of stacks, for a
-// communication on one core. Each was measured alone and changed nothing; nor does a second ring
-// in the same SPE.
+// Rejected: fewer taken branches, fewer stores, or other distances between stacks. Each of these
+// was measured separately for communications on one core, and changed nothing. A second ring of
+// processes in the same SPE changes nothing either.
 
 use super::wait;
 use crate::end::Ended;
@@ -17,20 +17,20 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer that finds no reader polls again, if the last reader was on another core and
-/// so may be about to wait. It takes less time if the writer hands the item to a waiting reader
-/// than if the reader fetches it and the writer has to find that out (docs/performance.md).
+/// How often a writer polls again when it finds no reader. The writer polls only if its last reader
+/// was on another core, because that reader may be about to wait. Giving the item to a waiting
+/// reader takes less time than waiting until a reader fetches the item (docs/performance.md).
 const POLLS: u32 = 8;
 
-/// Why an item was not exchanged by the word.
+/// Why the word did not exchange an item.
 pub(super) enum Otherwise<S, E> {
-    /// A step under the lock is needed, with this.
+    /// A step under the lock is needed. The value is the item of a writer.
     Step(S),
     /// The process has waited, and the channel has ended.
     Ended(E),
 }
 
-/// Prefetches the cache lines that a call changes.
+/// Prefetches the cache lines that an exchange changes.
 #[inline(always)]
 fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     if L::IS_SHARED {
@@ -39,9 +39,9 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core: such a partner may always be
-/// ready, so that this process never waits. A partner on this core must run before it is ready, so
-/// this process waits.
+/// Counts a communication if the last partner was on another core. Such a partner may always be
+/// ready, so that this process never waits. A partner on this core can become ready only while this
+/// process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
@@ -49,8 +49,8 @@ fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     }
 }
 
-/// If `word` says that a process waits on a side, takes it out of the word, to [serve](Node::serve)
-/// it.
+/// If `word` says that a process waits on `side`, takes its node out of the word. The caller must
+/// then [serve](Node::serve) the node.
 #[inline(always)]
 fn take_out<T, L: Lock>(
     channel: &RawChannel<T, L>,
@@ -78,7 +78,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
         let word = channel.lock.load();
         if let Some(node) = take_out(channel, word, Side::Reader) {
             let give = |place: &mut Option<_>| *place = Some(parcel);
-            // SAFETY: this process has taken the node out.
+            // SAFETY: this process has taken the node out of the word.
             let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, give) };
             partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(());
@@ -92,8 +92,8 @@ pub(super) fn write<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, Some(parcel));
-        // The node is in the frame of this call, which does not end before the node was served or
-        // removed.
+        // The node is in the frame of this call. The call does not end before the node was served
+        // or removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
@@ -119,7 +119,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
         if let Some(node) = take_out(channel, word, Side::Writer) {
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
-            // SAFETY: this process has taken the node out.
+            // SAFETY: this process has taken the node out of the word.
             let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, take) };
             partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
             return Ok(take_parcel(&mut parcel));
@@ -129,7 +129,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, None);
-        // As in `write`.
+        // The node stays in its place, as in `write`.
         let waits = Word::with(Side::Reader, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_read(channel, &node, process, polls).map_err(Otherwise::Ended);

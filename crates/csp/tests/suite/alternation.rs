@@ -1,4 +1,4 @@
-//! Alternation: which guard is chosen, and when none is.
+//! Alternation: which guard is chosen, and when no guard is chosen.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,7 @@ on_every_machine![
     three_alternations_in_a_ring_meet,
 ];
 
-/// What the main process of a network without others does. A buffer is all that it speaks to.
+/// Runs `main` as the only process of a network. It writes to buffers and reads from them.
 fn alone<M: Machine, R>(
     machine: &M,
     main: impl FnOnce(&cellworks_csp::Process<'_, cellworks_csp::PpePlace<'_, M::Core>>) -> R,
@@ -125,7 +125,7 @@ fn a_guard_without_its_pre_condition_is_not_chosen<M: Machine>(machine: &M) {
         let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
         alternation.when(&guards[0], false);
         assert!(alternation.select(process).unwrap() == guards[1]);
-        // It has an item, so it is not ready before that is taken.
+        // The guard has an item, so it is not ready before its item is taken.
         assert_eq!(alternation.select_or_skip(process), Ok(None));
         assert_eq!(alternation.take(process, &guards[1]), 1);
         alternation.when(&guards[0], true);
@@ -162,13 +162,13 @@ fn a_time_out_ends_a_selection<M: Machine>(machine: &M) {
         let deadline = soon(process.now());
         assert_eq!(alternation.select_until(process, deadline), Ok(None));
         assert!(process.now() >= deadline);
-        // A deadline in the past is a skip.
+        // A selection with a deadline in the past is a skip.
         assert_eq!(alternation.select_until(process, Time::default()), Ok(None));
         writer.write(process, 7_u32).unwrap();
         let late = alternation.select_until(process, Time::default());
         assert!(late.unwrap().unwrap() == read);
         assert_eq!(alternation.take(process, &read), 7);
-        // Also without a guard that is enabled: then it only waits.
+        // If no guard is enabled, a selection with a deadline only waits.
         alternation.when(&read, false);
         let deadline = soon(process.now());
         assert_eq!(alternation.select_until(process, deadline), Ok(None));
@@ -463,7 +463,7 @@ fn tokens_of_another_alternation_are_refused<M: Machine>(machine: &M) {
         let (_numbers, mut number) = Channel::new().buffered(1).one_to_one::<u64>();
         let (mut texts, mut text) = Channel::new().buffered(1).one_to_one::<String>();
         texts.write(process, "text".to_owned()).unwrap();
-        // The second has the memory of the first, as like as not.
+        // The second alternation probably has the memory of the first one.
         let mut alternation = Alternation::fair();
         let stale = alternation.read(&mut number);
         drop(alternation);
@@ -527,7 +527,7 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
     network.run().unwrap();
 }
 
-// Not where the machine may take any time until all wait.
+// This test does not run where a machine may take any time until all processes wait.
 #[test]
 fn alternations_at_one_channel_take_turns() {
     take_turns(&crate::host());
@@ -556,7 +556,7 @@ fn take_turns<M: Machine>(machine: &M) {
     drop(reader);
     network.process("writer", spe(0), move |process| {
         for _ in 0..4 * READERS {
-            // Until all wait again, on a host and on a simulated machine.
+            // Sleeps until all readers wait again, on a host and on a simulated machine.
             process.yield_now();
             let soon = process.now().as_femtoseconds() + 100_000_000_000;
             process.sleep_until(Time::from_femtoseconds(soon));
@@ -570,8 +570,8 @@ fn take_turns<M: Machine>(machine: &M) {
     }
 }
 
-/// Each worker gets what it is free for; of an item that was offered to several, one guard is
-/// chosen, and the others have nothing more.
+/// Each task goes to a worker that is free. If an item is offered to several guards, one of them is
+/// chosen, and the others then have no item.
 fn an_item_is_offered_to_any_of_several_channels<M: Machine>(machine: &M) {
     const TASKS: u32 = 60;
     for capacity in [0, 2] {
@@ -586,7 +586,7 @@ fn an_item_is_offered_to_any_of_several_channels<M: Machine>(machine: &M) {
                 loop {
                     let mut task = tasks.read(process)?;
                     if index == 1 {
-                        // As an alternation, too, and by trying.
+                        // This worker also reads with an alternation.
                         results.write(process, task)?;
                         let mut one = Alternation::fair();
                         let guard = one.read(&mut tasks);
@@ -635,7 +635,7 @@ fn what_was_offered_to_any_is_withdrawn_from_all<M: Machine>(machine: &M) {
             }
             any.offer_to_any(process, &guards, Box::new(2));
             assert_eq!(any.select(process).unwrap(), guards[1]);
-            // An item for each of them again.
+            // Offers an item to each guard again.
             any.offer(process, &guards[0], Box::new(3));
             any.offer(process, &guards[1], Box::new(4));
             assert_eq!(any.select_or_skip(process).unwrap(), None);

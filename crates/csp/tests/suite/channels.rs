@@ -1,4 +1,5 @@
-//! Channels of every kind: what is written is read once, in order, and ends are ends.
+//! Channels of every kind: each item is read once and in order, and processes notice the end of a
+//! channel.
 
 use cellworks_csp::{Alternation, Channel, Ended, NetworkError};
 use cellworks_machine::Machine;

@@ -41,7 +41,7 @@ fn the_sieve_finds_the_primes<M: Machine>(machine: &M) {
 
 fn power_series_are_squared<M: Machine>(machine: &M) {
     let [geometric, pythagoras] = power_series::squares(machine, 6).unwrap();
-    // The derivative of 1 / (1 - x), and 1.
+    // The first series is the derivative of 1 / (1 - x), and the second one is 1.
     assert_eq!(geometric, [1, 2, 3, 4, 5, 6].map(|number| (number, 1)));
     assert_eq!(pythagoras, [1, 0, 0, 0, 0, 0].map(|number| (number, 1)));
 }
@@ -54,7 +54,7 @@ fn santa_claus_serves_reindeer_and_elves<M: Machine>(machine: &M) {
 const PHILOSOPHERS: usize = 5;
 const MEALS: u32 = 6;
 
-/// Sees that no two neighbours eat at once.
+/// Checks that no two neighbours eat at the same time.
 #[derive(Default)]
 struct Table {
     eat: [AtomicBool; PHILOSOPHERS],
@@ -78,7 +78,8 @@ impl Table {
     }
 }
 
-/// A fork that is a process: it is taken by one write and given back by another.
+/// The ends of a fork. A fork is a process: one write takes the fork, and another write gives it
+/// back.
 #[derive(Clone)]
 struct Fork {
     take: Writer<(), Any>,
@@ -101,7 +102,7 @@ fn lay_forks<M: Machine>(network: &mut Network<'_, M>) -> [Fork; PHILOSOPHERS] {
     })
 }
 
-/// Eats with two forks, which are taken in this order.
+/// Eats with two forks, which are taken in the order of the arguments.
 fn eat_with(
     process: &Process<'_, impl Place>,
     table: &Table,
@@ -139,7 +140,7 @@ fn philosophers_of_whom_one_is_left_handed_dine<M: Machine>(machine: &M) {
     table.assert_all_have_eaten();
 }
 
-/// Lets all philosophers but one sit down at a time.
+/// Lets at most four of the five philosophers sit at the table at a time.
 fn butler(
     process: &Process<'_, impl Place>,
     mut sit: Reader<()>,
@@ -192,7 +193,7 @@ fn philosophers_with_a_butler_dine<M: Machine>(machine: &M) {
 fn philosophers_who_take_the_lower_fork_first_dine<M: Machine>(machine: &M) {
     let table = Table::default();
     let mut network = network(machine);
-    // A fork lies in the buffer of its channel.
+    // A fork is free while it is in the buffer of its channel.
     let mut forks: [_; PHILOSOPHERS] =
         std::array::from_fn(|_| Channel::new().buffered(1).any_to_any::<()>());
     for who in 0..PHILOSOPHERS {
@@ -264,7 +265,7 @@ fn the_barber_serves_whom_a_chair_was_free_for<M: Machine>(machine: &M) {
     );
 }
 
-/// Numbers in their order, by two processes for their halves.
+/// Sorts numbers. A process of its own sorts each half.
 fn sorted<S: Spe>(
     starter: &Starter<'_, S>,
     process: &Process<'_, S>,
@@ -317,7 +318,8 @@ fn a_grid_of_processes_multiplies_matrices<M: Machine>(machine: &M) {
     let b: [[u32; N]; N] = std::array::from_fn(|k| std::array::from_fn(|j| (k * k + j) as u32));
     let mut network = network(machine);
     let (sums, mut result) = Channel::new().any_to_one::<(usize, usize, u32)>();
-    // Numbers come in from above, a column each, and from the left, a row each.
+    // Numbers come from above, one channel for each column, and from the left, one channel for each
+    // row.
     let mut from_above = Vec::new();
     let columns: [[u32; N]; N] = std::array::from_fn(|j| b.map(|row| row[j]));
     for (j, column_of_b) in columns.into_iter().enumerate() {
@@ -373,7 +375,7 @@ fn a_grid_of_processes_multiplies_matrices<M: Machine>(machine: &M) {
 const LIFE: usize = 6;
 type Row = [bool; LIFE];
 
-/// The middle one of three rows, a generation later.
+/// Returns the middle row of three rows, one generation later.
 fn next_row(rows: [&Row; 3]) -> Row {
     std::array::from_fn(|x| {
         let columns = [x + LIFE - 1, x, x + 1].map(|x| x % LIFE);
@@ -383,7 +385,7 @@ fn next_row(rows: [&Row; 3]) -> Row {
     })
 }
 
-/// A generation later, cell by cell.
+/// Returns the field one generation later, computed cell by cell.
 fn next_generation(field: &[Row; LIFE]) -> [Row; LIFE] {
     std::array::from_fn(|y| {
         std::array::from_fn(|x| {
@@ -413,11 +415,11 @@ fn life_goes_on_in_a_process_for_each_row<M: Machine>(machine: &M) {
     }
     let mut network = network(machine);
     let (rows, mut result) = Channel::new().any_to_one::<(usize, Row)>();
-    // Of each row, the channels to the row above and to the row below.
+    // For each row, the channels to the row above and to the row below.
     let channel = || Channel::new().buffered(1).one_to_one::<Row>();
     let (mut up, mut from_below): (Vec<_>, Vec<_>) = (0..LIFE).map(|_| channel()).unzip();
     let (mut down, mut from_above): (Vec<_>, Vec<_>) = (0..LIFE).map(|_| channel()).unzip();
-    // What row `y` writes upwards, row `y - 1` reads from below.
+    // Row `y - 1` reads from below what row `y` writes upwards.
     from_below.rotate_left(1);
     from_above.rotate_right(1);
     for (y, start) in glider.into_iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! What has gone wrong in other channels, and must not here.
+//! Faults that other channels have had, and that these channels must not have.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ on_every_machine![
     no_one_waits_busily_for_one_of_its_own_spe,
 ];
 
-/// Counts how many of it there are, and how many there were.
+/// Counts the values that are alive, and the values that were dropped.
 #[derive(Default)]
 struct Counts {
     alive: AtomicU32,
@@ -42,8 +42,8 @@ impl Drop for Counted {
 
 impl Item for Counted {}
 
-/// Writers write while the only reader ends: each item was read, or is with its writer again, or
-/// was in the buffer, from where the reader has poisoned it.
+/// Writers write while the only reader ends. Each item was read, is with its writer again, or was
+/// in the buffer, from which the poisoning reader got it.
 fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     for capacity in [0, 1, 4] {
         for limit in 0..12 {
@@ -84,8 +84,8 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     }
 }
 
-/// A run is cancelled while processes wait to write, to read, and in alternations that were offered
-/// items.
+/// A run is cancelled while processes wait to write, wait to read, or wait in alternations that
+/// were offered items.
 fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     let counts = Arc::new(Counts::default());
     let (writer, reader) = Channel::new().buffered(1).any_to_any::<Counted>();
@@ -131,14 +131,15 @@ fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
         4,
         "{deadlock}"
     );
-    // One is left in the buffer of the channel, of which this has an end.
+    // One item is left in the buffer of the channel, because `reader` is still alive.
     assert_eq!(counts.alive.load(Ordering::Relaxed), 1);
     drop(reader);
     assert_eq!(counts.alive.load(Ordering::Relaxed), 0);
     assert!(counts.dropped.load(Ordering::Relaxed) > 10);
 }
 
-/// Peers end before, while and after they are waited for, each with its item read or not.
+/// Peers end before, while and after an alternation waits for them, with or without their item
+/// being read.
 fn a_select_survives_peers_that_die<M: Machine>(machine: &M) {
     const PEERS: usize = 12;
     let mut network = network(machine);
@@ -184,7 +185,7 @@ fn a_select_survives_peers_that_die<M: Machine>(machine: &M) {
     assert_eq!(counts.unwrap(), std::array::from_fn(|index| index % 4));
 }
 
-/// Writes, reads or selects when it is dropped, although there is no partner.
+/// Writes, reads or selects in its destructor, although there is no partner.
 fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     struct OnDrop<F: FnMut()>(F);
     impl<F: FnMut()> Drop for OnDrop<F> {
@@ -220,8 +221,8 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     assert_eq!(seen.load(Ordering::Relaxed), 1);
 }
 
-/// More processes than any computer has CPUs, all on one SPE: a process that waited busily would
-/// keep the one it waits for from running, for ever as they take turns.
+/// More processes than any computer has CPUs, all on one SPE. They take turns. So if a process
+/// waited busily for another one, it would keep that process from running for ever.
 fn no_one_waits_busily_for_one_of_its_own_spe<M: Machine>(machine: &M) {
     const STAGES: usize = 20;
     let (mut first, mut input) = Channel::new().one_to_one::<u32>();

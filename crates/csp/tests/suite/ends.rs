@@ -1,5 +1,5 @@
-//! How channels end: poison, close, and ends that are dropped; which processes that wakes, and
-//! where items are then.
+//! How channels end: by poison, by close, and by dropped ends; and which processes this wakes, and
+//! where the items are afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,7 +138,7 @@ fn poison_comes_after_close<M: Machine>(machine: &M) {
             writer.write(process, 1_u32).unwrap();
             writer.close(process);
             assert_eq!(writer.poison(process), [1]);
-            // Closing changes nothing any more.
+            // After poison, closing changes nothing.
             writer.close(process);
             assert_eq!(reader.read(process), Err(Ended::Poisoned));
         })
@@ -160,7 +160,7 @@ fn the_last_end_that_is_dropped_closes<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Says when it is dropped.
+/// Records that it was dropped.
 struct Says<'a>(&'a AtomicBool);
 
 impl Item for Says<'_> {}
@@ -171,8 +171,8 @@ impl Drop for Says<'_> {
     }
 }
 
-/// In a buffer of every kind, however the channel ends. An item may have what another process waits
-/// for.
+/// Unread items are dropped from a buffer of every kind, and however the channel ends. An item may
+/// hold an end for which another process waits.
 fn what_cannot_be_read_any_more_is_dropped_with_the_last_reader<M: Machine>(machine: &M) {
     for (is_closed, is_for_several) in [(false, false), (false, true), (true, false), (true, true)]
     {
@@ -225,8 +225,8 @@ fn a_buffer_without_bound_never_has_its_writer_wait<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Also if the thread that drops the end uses no channel afterwards, and waits for the process that
-/// waits for the end.
+/// The thread that drops the end uses no channel afterwards, and waits for the process that waits
+/// for the end.
 fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     for other in [0, 1] {
         let has_ended = AtomicBool::new(false);
@@ -276,7 +276,8 @@ fn ends_of_a_process_that_unwinds_are_dropped<M: Machine>(machine: &M) {
 }
 
 fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
-    // Items may borrow what is outside, and a channel may be used by one network after the other.
+    // Items may borrow values outside the network, and networks may use a channel one after the
+    // other.
     let text = "borrowed".to_owned();
     struct Borrowed<'a>(&'a str);
     impl cellworks_csp::Item for Borrowed<'_> {}
@@ -296,10 +297,10 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// On each of two machines a process of one of the networks is the second one to use the channel:
-/// it ends before an item has moved.
+/// Two networks, on two machines, use one channel at the same time. The process that uses the
+/// channel second ends before an item has moved.
 fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacity: usize) {
-    /// Says so when it is dropped, also in a process that panics.
+    /// Records that it was dropped, also in a process that panics.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
         fn drop(&mut self) {
@@ -324,7 +325,8 @@ fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacit
                 Ok(own.write(process, 7)?)
             });
             network.run_with(|process| {
-                // Goes on, or the reader would be found waiting for nothing.
+                // The main process goes on, because otherwise the reader's wait would be a
+                // deadlock.
                 while !is_over.load(Ordering::Relaxed) {
                     process.yield_now();
                     std::thread::yield_now();
@@ -370,7 +372,7 @@ fn a_channel_between_two_networks_is_refused() {
     }
 }
 
-/// A channel is free for another network when the first one has ended.
+/// Another network may use a channel when the first network has ended.
 fn a_channel_is_used_by_one_network_after_the_other<M: Machine>(machine: &M) {
     for capacity in [2, 40] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one::<u32>();

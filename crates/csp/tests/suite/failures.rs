@@ -1,5 +1,5 @@
-//! How networks fail: deadlocks are reported, and nothing else is; panics and full local stores
-//! name the process.
+//! How networks fail: every deadlock is reported, and nothing else is reported as a deadlock.
+//! Panics and full local stores name the process.
 
 use cellworks_csp::{
     Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
@@ -51,7 +51,7 @@ on_every_machine![
     a_process_waits_for_something_else,
 ];
 
-/// The deadlock in which a network ends.
+/// Runs a network, and returns the deadlock in which it ends.
 fn deadlock<M: Machine>(network: Network<'_, M>) -> Deadlock {
     match network.run() {
         Err(NetworkError::Deadlock(deadlock)) => deadlock,
@@ -59,7 +59,7 @@ fn deadlock<M: Machine>(network: Network<'_, M>) -> Deadlock {
     }
 }
 
-/// The report of a deadlock, without the numbers of lines in this file.
+/// Returns the report of a deadlock, without the numbers of lines in this file.
 fn report(deadlock: &Deadlock) -> String {
     let text = deadlock.to_string();
     let mut parts = text.split("failures.rs:");
@@ -75,7 +75,7 @@ fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let mut network = network(machine);
-    // Neither has ever written.
+    // Neither process has ever written.
     let line = line!() + 2;
     network.process("left", spe(0), move |process| {
         at_b.read(process)?;
@@ -127,7 +127,7 @@ fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
     );
 }
 
-/// Four processes, of which each reads before it writes to the next one; `others` look on.
+/// Adds four processes. Each process reads before it writes to the next one.
 fn ring<M: Machine>(network: &mut Network<'_, M>) {
     let (writers, mut readers): (Vec<_>, Vec<_>) = (0..4)
         .map(|index| Channel::new().named(format!("{index}")).one_to_one::<u8>())
@@ -163,7 +163,7 @@ fn a_cycle_of_four_is_named_in_order<M: Machine>(machine: &M) {
         ),
         "{text}"
     );
-    // The call that waits is that of the standard process.
+    // The waiting call is in the standard process.
     assert!(
         text.contains("waits to read the channel `1` at crates/csp/src/processes.rs:"),
         "{text}"
@@ -175,8 +175,8 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
     let mut network = network(machine);
-    // The first by its number, perhaps: a search for a cycle that began here must find the one
-    // further on.
+    // This process may have the first number. A search for a cycle that begins here must find the
+    // cycle further on.
     network.process("bystander", spe(0), move |process| {
         at_c.read(process)?;
         Ok(())
@@ -248,7 +248,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
         Ok(b.write(process, 1)?)
     });
     let result = network.run_with(|process| {
-        // Holds an end that it does not use, while it waits for the others.
+        // This process holds an end that it does not use, while it waits for the others.
         let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
         let _ = at_never.read(process);
         at_unused.read(process)
@@ -303,7 +303,7 @@ fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
             network.process(name, spe(index as u16 % 2), move |process| {
                 put_left.write(process, ())?;
                 take_left.read(process)?;
-                // Each has a fork before any of them takes the other one.
+                // Each philosopher has one fork before any philosopher takes the other fork.
                 at_table.write(process, ())?;
                 go_on.read(process)?;
                 take_right.read(process)?;
@@ -320,7 +320,7 @@ fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
         let Err(NetworkError::Deadlock(deadlock)) = result else {
             panic!("a deadlock is an error, not {result:?}");
         };
-        // In the order in which each waits for the next one.
+        // The report has them in the order in which each philosopher waits for the next one.
         let waits: Vec<_> = deadlock
             .cycle
             .iter()
@@ -390,8 +390,8 @@ fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     );
 }
 
-/// When the others are cancelled their channels are closed, which must not be an answer to the main
-/// process.
+/// When the other process is cancelled, its channels are closed. The main process must not see this
+/// as an answer.
 fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     for _ in 0..20 {
         let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
@@ -437,7 +437,7 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
             Ok(results.write(process, 1)?)
         });
     }
-    // `results` should have been dropped.
+    // The program has forgotten to drop `results`.
     let result = network.run_with(|process| while at_results.read(process).is_ok() {});
     let text = result.unwrap_err().to_string();
     let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end for \
@@ -510,7 +510,7 @@ fn a_wait_is_known_by_its_thread_and_not_by_its_text<M: Machine>(machine: &M) {
         Ok(())
     });
     network.process("other", spe(0), move |process| {
-        // As the machine's report describes the wait of the reader, to the letter.
+        // This is the text by which the machine's report describes the wait of the reader.
         let why = "a writer to the channel `a`, as the process `reader`";
         process.place().wait_until(&why, &mut || false);
         Ok(a.write(process, 1)?)
@@ -525,7 +525,7 @@ fn a_wait_is_known_by_its_thread_and_not_by_its_text<M: Machine>(machine: &M) {
     assert_eq!(deadlock.others[0].process, "reader");
 }
 
-/// Uses a channel when it is dropped, as a process may that says farewell.
+/// Uses channels in its destructor, such as for a last message of a process.
 struct Farewell<'a, 'b, P: cellworks_csp::Place>(
     &'a cellworks_csp::Process<'b, P>,
     Writer<u8>,
@@ -572,7 +572,7 @@ fn a_slow_network_is_no_deadlock<M: Machine>(machine: &M) {
         }
         Ok(results.write(process, sum)?)
     });
-    // All other threads wait, for longer than any of them spins.
+    // All other threads wait, for longer than a thread spins.
     let sum = network.run_with(|process| {
         requests.write(process, 500)?;
         at_results.read(process)
@@ -595,7 +595,7 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
         let read = either.read(&mut at_never);
         let chosen = either.select_until(process, process.now() + LONG);
         let is_none = chosen.unwrap().is_none();
-        // And without a guard.
+        // The same selection without an enabled guard.
         either.when(&read, false);
         let until = process.now() + LONG;
         assert!(either.select_until(process, until).unwrap().is_none());
@@ -622,7 +622,7 @@ fn a_timer_is_no_deadlock<M: Machine>(machine: &M) {
     assert_eq!(read.unwrap(), Ok(1));
 }
 
-/// What a network says in which a process panicked.
+/// Returns the message of a network in which a process panicked.
 fn panic_of<M: Machine, R>(network: Network<'_, M>, main: impl FnOnce() -> R) -> String {
     let result = network.run_with(|_| main());
     let Err(NetworkError::Panic {
@@ -679,7 +679,7 @@ fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("lender", spe(0), move |process| {
         process.place().thread_scope(|scope| {
-            // It is not closed before.
+            // This end keeps the channel open.
             let _writer = &writer;
             drop(scope.spawn(move |_| reader.read(process)).unwrap());
         });
@@ -743,7 +743,7 @@ fn a_panic_of_the_main_process_names_it<M: Machine>(machine: &M) {
     );
 }
 
-/// What is wrong with an order.
+/// The error of an order: no shoe has this size.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("{0} is not a size of a shoe")]
 struct NoSize(u32);
@@ -781,7 +781,7 @@ fn an_error_ends_the_others<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut sizes, mut to_check) = Channel::new().one_to_one::<u32>();
     let (mut output, mut results) = Channel::new().one_to_one::<u32>();
-    // What ends and what goes wrong, in one body.
+    // This body can find the end of a channel and an error of its own.
     network.process("guilty", spe(0), move |process| {
         loop {
             let size = checked(to_check.read(process)?)?;
@@ -827,7 +827,7 @@ fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
         let _end = &mut a;
         Err(NoSize(0).into())
     });
-    // It then waits for an item that no process writes, and the main process panics.
+    // The second process waits for an item that no process writes. The main process panics.
     let (_never, mut at_never) = Channel::new().one_to_one::<u32>();
     network.process("second", spe(2), move |process| {
         at_never.read(process)?;
@@ -841,7 +841,7 @@ fn an_error_comes_before_what_follows_from_it<M: Machine>(machine: &M) {
     );
 }
 
-/// Waits, when it is dropped, until a channel is closed.
+/// Waits in its destructor until a channel is closed.
 struct Late<'a, 'b, P: Place>(&'a Process<'b, P>, Reader<()>);
 
 impl<P: Place> Drop for Late<'_, '_, P> {
@@ -850,9 +850,9 @@ impl<P: Place> Drop for Late<'_, '_, P> {
     }
 }
 
-/// Adds a process that panics when the channel `at_a` is closed. Returns the end of one that is
-/// closed when the network knows of that: another process of the same SPE, which runs only when the
-/// first has ended, closes it.
+/// Adds a process that panics when the channel `at_a` is closed. Another process of its SPE runs
+/// only when this process has ended, and then closes a channel. So the returned end of this channel
+/// tells that the network knows of the panic.
 fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -> Reader<()> {
     let (panicked, mut at_panicked) = Channel::new().one_to_one::<()>();
     let (known, at_known) = Channel::new().one_to_one();
@@ -868,7 +868,8 @@ fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -
     at_known
 }
 
-/// What a network says in which a process fails, after another one has because of it.
+/// Returns the error of a network in which a process fails. The network is told of this failure
+/// only after another process has failed because of it.
 fn error_of_late<M: Machine>(machine: &M, fail: fn() -> ProcessError) -> String {
     let mut network = network(machine);
     let (a, at_a) = Channel::new().one_to_one::<u32>();
@@ -911,7 +912,8 @@ fn a_panic_of_the_main_process_comes_before_what_follows_from_it<M: Machine>(mac
     );
 }
 
-/// A panic that a process catches is no failure, and its next one is not as early.
+/// A panic that a process catches is no failure. The next panic of the process gets a moment of its
+/// own.
 fn a_panic_that_was_caught_is_forgotten<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (unused, _at_unused) = Channel::new().one_to_one::<u32>();

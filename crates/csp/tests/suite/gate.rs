@@ -1,4 +1,4 @@
-//! Threads outside of the machine that take part in a network.
+//! OS threads outside the machine that take part in a network.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -17,7 +17,7 @@ use crate::{host, plain, qs22, spe, strict_host};
 #[allow(dead_code, reason = "its main function is not called")]
 mod box_office;
 
-/// Long enough for the others to sleep, mostly.
+/// Pauses for a time that is mostly long enough for the other threads to fall asleep.
 fn pause() {
     thread::sleep(Duration::from_millis(20));
 }
@@ -26,7 +26,7 @@ fn in_ms(process: &Process<'_, OutsidePlace>, ms: u64) -> Time {
     process.now() + Span::from(Duration::from_millis(ms))
 }
 
-/// Runs a network on the calling thread, and what is outside of it on another one.
+/// Runs a network on the calling thread, and `outside` on another thread.
 fn beside<R: Send>(
     network: Network<'_, Host>,
     outside: impl FnOnce() -> R + Send,
@@ -46,7 +46,7 @@ fn the_box_office_sells_each_seat_once() {
     assert!(pairs.into_iter().eq((0..100).step_by(2)));
 }
 
-/// Adds one to each number, until the numbers end.
+/// Adds a process that reads numbers and writes each number plus one, until the numbers end.
 fn successor(network: &mut Network<'_, Host>, capacity: usize) -> Gate<(Writer<u32>, Reader<u32>)> {
     let (numbers, mut to_read) = Channel::new().buffered(capacity).one_to_one();
     let (mut results, answers) = Channel::new().buffered(capacity).one_to_one();
@@ -130,7 +130,7 @@ fn a_try_says_item_or_nothing_or_ended() {
         while let Err(refused) = writer.try_write(&process, 7) {
             assert_eq!(refused, Refused::NotTaken(7));
         }
-        // Until the process has ended.
+        // Waits until the process has ended.
         assert_eq!(writer.write(&process, 8).unwrap_err().item, 8);
         assert_eq!(told.read(&process), Err(Ended::Closed));
         assert_eq!(told.try_read(&process), Err(Ended::Closed));
@@ -163,7 +163,7 @@ fn a_deadline_gives_the_item_back() {
         assert!(started.elapsed() >= Duration::from_millis(20));
         assert_eq!(answers.read_until(&process, in_ms(&process, 1)), Ok(None));
         go_on.write(&process, ()).unwrap();
-        // In time.
+        // The reader comes before this deadline.
         assert_eq!(
             writer.write_until(&process, 2, in_ms(&process, 60_000)),
             Ok(())
@@ -335,10 +335,10 @@ fn poison_goes_in_and_out() {
     let (mut to_poison, mut poisoned) = Channel::new().one_to_one::<u32>();
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("inside", spe(0), move |process| {
-        // The thread outside poisons this one while the process waits.
+        // The outside thread poisons this channel while the process waits.
         assert_eq!(poisoned.read(process), Err(Ended::Poisoned));
         pause();
-        // And the process this one while the thread waits.
+        // The process poisons this channel while the outside thread waits.
         assert!(reader.poison(process).is_empty());
         Ok(())
     });
@@ -384,7 +384,7 @@ fn a_panic_of_a_process_ends_the_waits_outside() {
     );
 }
 
-/// What a thread is told that enters the gate when the network has ended.
+/// Waits until the network has ended. Returns the text of the error that `enter` gives then.
 fn wait_for_the_end<E>(gate: &mut Gate<E>) -> String {
     loop {
         match gate.enter() {
@@ -420,7 +420,7 @@ fn a_panic_outside_ends_the_waits_inside() {
 fn a_cancelled_run_ends_the_waits_outside() {
     let host = host();
     let mut network = Network::on(&host);
-    // Its end inside is dropped by no process.
+    // No process drops the reading end.
     let (writer, _reader) = Channel::new().one_to_one::<String>();
     let (until, mut told) = Channel::new().one_to_one::<()>();
     network.process("waits", spe(0), move |process| Ok(told.read(process)?));
@@ -476,7 +476,7 @@ fn a_cancelled_run_ends_the_waits_outside() {
     });
 }
 
-/// The report of a deadlock, without the places in this file.
+/// Returns the report of a deadlock, without the places in this file.
 fn report(result: Result<(), NetworkError>) -> String {
     let Err(NetworkError::Deadlock(deadlock)) = result else {
         panic!("a deadlock is an error, not {result:?}");
@@ -495,7 +495,7 @@ fn a_deadlock_with_a_thread_outside_names_it() {
     let (requests, mut to_serve) = Channel::new().named("requests").one_to_one::<u32>();
     let (mut results, answers) = Channel::new().named("answers").one_to_one::<u32>();
     network.process("server", spe(0), move |process| {
-        // Forgets to answer.
+        // This process never answers.
         loop {
             to_serve.read(process)?;
             if false {
@@ -598,7 +598,7 @@ fn a_thread_outside_that_may_still_write_is_no_deadlock() {
     result.unwrap();
 }
 
-/// What a network with a gate fails with.
+/// Returns the error of a network with a gate.
 fn refusal<M: Machine>(machine: &M) -> String {
     let mut network = Network::on(machine);
     let (writer, reader) = Channel::new().one_to_one::<u32>();
@@ -692,7 +692,7 @@ fn a_gate_is_cloned_while_the_network_runs() {
     assert_eq!(format!("{gate:?}"), "Gate `client`");
     thread::scope(|scope| {
         scope.spawn(move || {
-            // A gate for each request, as a pool of threads has it.
+            // Each request has a gate of its own, as in a pool of threads.
             for number in 1..=100 {
                 let mut gate: Gate<Writer<u32, Any>> = gate.clone();
                 let (numbers, process) = gate.enter().unwrap();

@@ -1,4 +1,4 @@
-//! What can be written to channels: collections, values that are shared, and ends of channels.
+//! The kinds of items: collections, shared values, and ends of channels.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
@@ -132,8 +132,8 @@ fn answers_come_by_an_end_that_was_written<M: Machine>(machine: &M) {
     }
 }
 
-/// Each process reads or writes one item by an end, and hands the end on; to a process of the same
-/// SPE, and to others.
+/// Each process reads or writes one item by an end, and passes the end on, to a process of the same
+/// SPE or of another one.
 fn ends_travel_through_several_processes<M: Machine>(machine: &M) {
     const HOPS: u32 = 8;
     for capacity in [0, 3] {

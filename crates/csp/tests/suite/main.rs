@@ -1,4 +1,4 @@
-//! What channels and networks promise, each written once and run on every machine.
+//! Tests of channels and networks. Each test is written once and runs on every machine.
 
 mod alternation;
 mod channels;
@@ -30,24 +30,24 @@ use cellworks_machine::{Machine, SpeId};
 use machines::{host, plain, qs22, qs22_with_seed, strict_host};
 
 thread_local! {
-    /// What the networks of the present case are to use; each has an OS thread of its own.
+    /// The transport of the networks in the present case. Each case has an OS thread of its own.
     static TRANSPORT: Cell<Transport> = const { Cell::new(Transport::Direct) };
 }
 
-/// Has the networks of the present case use `transport`.
+/// Makes the networks of the present case use `transport`.
 fn by(transport: Transport) {
     TRANSPORT.set(transport);
 }
 
-/// A network that uses the transport of the present case.
+/// Makes a network that uses the transport of the present case.
 fn network<M: Machine>(machine: &M) -> Network<'_, M> {
     let mut network = Network::on(machine);
     network.transport(TRANSPORT.get());
     network
 }
 
-/// Runs each case, a function generic over the machine, on every machine, with every transport
-/// where there is a choice; those that need a Cell come last.
+/// Runs each case on every machine, and with every transport where there is a choice. A case is a
+/// function that is generic over the machine. Cases that need a Cell come last.
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)? $(; on Cells: $($on_cells:ident),* $(,)?)?) => {
         mod on_host {

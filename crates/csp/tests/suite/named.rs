@@ -1,5 +1,5 @@
-//! Named channels: a process that looks one up waits until it is created, and misuse is an error
-//! that says of what.
+//! Named channels: a process that looks up a channel waits until the channel is created. Misuse is
+//! an error that says which channel was misused.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, Mistake, NamedError, Network, NetworkError, One, Reader,
@@ -34,7 +34,7 @@ fn operations_wait_for_creation<M: Machine>(machine: &M) {
             (0..10).try_for_each(|number| Ok(numbers.write(process, number)?))
         });
         network.process("creator", spe(1), move |process| {
-            // Late, so that the others wait.
+            // Creates the channel late, so that the other processes wait.
             process.place().compute(Cycles(100_000));
             (0..100).for_each(|_| process.yield_now());
             let channel = Channel::new().buffered(capacity).one_to_one::<u32>();
@@ -128,7 +128,8 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     assert_eq!(all, expected);
 }
 
-/// One writer after the other, with no other end in between.
+/// The second writer comes after the first one has dropped its end. Meanwhile only the network has
+/// a writing end.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();
@@ -175,7 +176,8 @@ fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
     let read = network.run_with(|process| {
         let mut numbers: Writer<u32> = process.writer(3).unwrap();
         let first: Reader<u32> = process.reader(3).unwrap();
-        // The creator may have ended, or not yet: the reader that the network keeps goes with it.
+        // The network keeps a reader until the creator ends. The creator may have ended already or
+        // not.
         drop(first);
         let ended = (0..).find_map(|number| numbers.write(process, number).err());
         let ended = ended.map(|unsent| unsent.ended);
@@ -201,8 +203,8 @@ fn an_end_for_several_is_taken_as_one<M: Machine>(machine: &M) {
     assert_eq!(sum.unwrap(), Ok(3));
 }
 
-/// Runs a network in which a process misuses a named channel, and returns what that got and the
-/// run's error says.
+/// Runs a network in which a process misuses a named channel. Returns the error of this process and
+/// the text of the run's error.
 fn misuse<M: Machine>(
     machine: &M,
     misuse: impl FnOnce(&cellworks_csp::Process<'_, M::Spe>) -> Result<(), NamedError> + Send,
@@ -216,7 +218,7 @@ fn misuse<M: Machine>(
         Ok(numbers.write(process, 1)?)
     });
     network.process("wrong", spe(1), |process| {
-        // The other one has taken the writer when this has read.
+        // After this read, the other process has taken the writer.
         assert_eq!(process.reader::<u32, One>(7)?.read(process), Ok(1));
         let error = misuse(process).unwrap_err();
         found = Some(error.clone());
@@ -229,7 +231,7 @@ fn misuse<M: Machine>(
     let text = error.to_string();
     assert_eq!(NetworkError::Named(error.clone()).to_string(), text);
     assert_eq!(format!("{error:?}"), text);
-    // Where lines are is of no interest.
+    // The line numbers in the text are left out.
     let places = text.split("named.rs:").enumerate().map(|(index, part)| {
         let number = |text: &str| {
             text.trim_start_matches(|c: char| c.is_ascii_digit())

@@ -39,7 +39,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
     }
     drop(results);
     network.process("source", spe(1), move |process| {
-        // The last one first, so that those which share a bit with it are told in vain.
+        // The last process is woken first, so that processes which share its bit check in vain.
         for (index, writer) in writers.iter_mut().enumerate().rev() {
             writer.write(process, index as u32)?;
         }
@@ -91,7 +91,7 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
     network.process("reader", spe(0), move |process| {
         let number = reader.read(process)?;
         let _never = &mut never;
-        // Not with a message, which would be printed.
+        // This unwinds without a message, which would be printed.
         std::panic::resume_unwind(Box::new(number));
     });
     network.process("other", spe(0), move |process| {
@@ -137,7 +137,8 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
             let mut alternation = Alternation::fair();
             alternation.read(&mut never);
             loop {
-                // Now, or in five microseconds.
+                // The deadline of the first poller is now, and of the second poller in five
+                // microseconds.
                 let soon = process.now().as_femtoseconds() + index * 5_000_000_000;
                 alternation.select_until(process, Time::from_femtoseconds(soon))?;
             }
@@ -157,7 +158,7 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
     assert_eq!(sum.unwrap(), ITEMS * (ITEMS - 1) / 2);
 }
 
-/// Processes on all SPEs that read and write whatever is ready, some only for a time.
+/// Processes on all SPEs that read and write at any channel that is ready. Some have deadlines.
 fn crowd<M: Machine>(machine: &M, items: u32) {
     const WORKERS: usize = 8;
     let (tasks, worker) = Channel::new().buffered(2).any_to_any::<Vec<u32>>();
@@ -242,15 +243,15 @@ fn nothing_is_lost_in_a_crowd_whatever_happens_first() {
     }
 }
 
-/// Items of which a write has begun, and items that a process has at the end.
+/// The items that processes have begun to write, and the items that they have at the end.
 #[derive(Default)]
 struct Ledger {
     written: Vec<u64>,
     held: Vec<u64>,
 }
 
-/// Two writers and two readers, of which one alternates, until one of them poisons the channel, or
-/// the writers have no more.
+/// Two writers and two readers use one channel. One writer and one reader use an alternation. They
+/// go on until one of the four poisons the channel, or until the writers have no more items.
 fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u64) {
     const ITEMS: u64 = 30;
     let ledger = Mutex::new(Ledger::default());

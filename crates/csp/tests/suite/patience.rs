@@ -1,4 +1,4 @@
-//! Reading and writing without waiting, or until a time, and reading by an iterator.
+//! Reads and writes that do not wait or have a deadline, and reads by an iterator.
 
 use cellworks_csp::{
     Alternation, Channel, Ended, Input, Kind, Output, Place, Process, Reach, Reader, Refused,
@@ -24,7 +24,7 @@ fn in_ns(process: &Process<'_, impl Place>, ns: u64) -> Time {
     process.now() + Span::from_nanoseconds(ns)
 }
 
-/// Both ways not to wait for long: with a deadline, and without waiting.
+/// The two ways to limit a wait: no wait at all, and a deadline.
 #[derive(Clone, Copy)]
 enum Way {
     Try,
@@ -56,7 +56,7 @@ impl Way {
     }
 }
 
-/// With the ends of a channel in which no other process is.
+/// Checks the ends of a channel that no other process uses.
 fn check_alone<W: Kind, D: Kind, R: Reach>(
     process: &Process<'_, impl Place>,
     way: Way,
@@ -252,7 +252,7 @@ fn items_go_through_while_both_sides_have_deadlines<M: Machine>(machine: &M) {
         network.process("writer", spe(0), move |process| {
             for item in 0..ITEMS {
                 let mut item = item;
-                // Once in a while it does not wait for long.
+                // The first deadline is often too early, and the second one is not.
                 let mut ns = u64::from(item % 7) * 100;
                 while let Err(refused) = writer.write_until(process, item, in_ns(process, ns)) {
                     item = refused.not_taken()?;

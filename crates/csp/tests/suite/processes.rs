@@ -1,5 +1,5 @@
-//! The standard processes, alone and in networks, with ends of every kind; how they end and pass
-//! poison on.
+//! The standard processes, alone and in networks, with ends of every kind; and how these processes
+//! end and spread poison.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ on_every_machine![
     who_yields_lets_the_others_compute,
 ];
 
-/// The first `count` items that `reader` brings; then it is poisoned.
+/// Returns the first `count` items of `reader`, and then poisons it.
 fn first<T: cellworks_csp::Item>(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<T>,
@@ -89,7 +89,8 @@ fn the_same_ring_runs_on_one_spe_with_local_channels<M: Machine>(machine: &M) {
     assert_eq!(numbers.unwrap(), Vec::from_iter(0..20));
 }
 
-/// `0 1 2 3 ...` beside `1 2 3 ...`: the odd numbers, of Listing 1 and Listing 2.
+/// Adds `0 1 2 3 ...` and `1 2 3 ...`. The sums are the odd numbers, by the processes of Listing 1
+/// and Listing 2.
 fn tail_and_add_give_the_sums_of_neighbours<M: Machine>(machine: &M) {
     let (numbers, at_delta) = Channel::new().one_to_one();
     let (to_add, as_they_are) = Channel::new().one_to_one();
@@ -202,14 +203,14 @@ fn a_tee_goes_on_without_its_observer<M: Machine>(machine: &M) {
         while let Ok(item) = passed.read(process) {
             all.push(item);
         }
-        // That the observer went by poison is no reason for the others to.
+        // The observer has poisoned its channel. The other channels are closed and not poisoned.
         assert_eq!(passed.read(process), Err(Ended::Closed));
         all
     });
     assert_eq!(all.unwrap(), Vec::from_iter(0..10));
 }
 
-/// A mux on SPE 0 of two sources that write `0..items` and `100..100 + items`.
+/// Adds a mux on SPE 0, and two sources that write `0..items` and `100..100 + items`.
 fn add_sources_and_mux<M: Machine>(
     network: &mut Network<'_, M>,
     output: Writer<u32>,
@@ -270,7 +271,7 @@ fn a_mux_is_fair<M: Machine>(machine: &M) {
     });
     let all = network
         .run_with(|process| std::iter::from_fn(|| items.read(process).ok()).collect::<Vec<_>>());
-    // All inputs were ready until the end, so each has every third turn.
+    // All inputs were ready until the end, so each input has every third turn.
     let all = all.unwrap();
     assert_eq!(all.len(), 15);
     for turns in all.chunks(3) {
@@ -324,8 +325,8 @@ fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
         let first = times.read(process).unwrap();
         let late = first + Span::from_femtoseconds(10 * PERIOD.as_femtoseconds());
         process.sleep_until(late);
-        // The timer has waited with one. The others come at their times: each in a period of its
-        // own.
+        // While the main process slept, the timer waited to write one time. The other times come
+        // when they are due, each in a period of its own.
         let after = self::first(process, &mut times, 4);
         (after[1] >= late, after[3].since(after[0]))
     });
@@ -334,7 +335,7 @@ fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
     assert!(apart > PERIOD, "three times came at once: {apart}");
 }
 
-/// Five identities, each on the next SPE; returns the ends of the whole.
+/// Adds five identities, each on the next SPE. Returns the two ends of the pipeline.
 fn add_pipeline<M: Machine>(network: &mut Network<'_, M>) -> (Writer<u32>, Reader<u32>) {
     let (writer, mut input) = Channel::new().one_to_one();
     for index in 0..5 {
@@ -370,7 +371,8 @@ fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
     let mut network = network(machine);
     add_numbers(&mut network, output);
-    // That it ends at all is what is tested: no end of the ring is held by anybody outside.
+    // This tests that the run ends at all. No process outside the ring holds an end of the ring's
+    // channels.
     let ended = network.run_with(move |process| {
         numbers.poison(process);
         numbers.read(process)
@@ -412,7 +414,7 @@ fn ends_in_lists_are_poisoned<M: Machine>(machine: &M) {
     let (writers, mut readers): (Vec<_>, Vec<_>) =
         (0..3).map(|_| Channel::new().one_to_one::<u8>()).unzip();
     let ended = network(machine).run_with(|process| {
-        // As a process on the PPE, at whose channels no other process waits.
+        // This process is on the PPE, and no other process waits at its channels.
         first.poison(process);
         let mut ends = (reader, writers);
         let result = process.spread_poison(&mut ends, |(reader, _)| Ok(reader.read(process)?));
@@ -430,7 +432,7 @@ fn borrowed_ends_are_left_open<M: Machine>(machine: &M) {
     network.process("twice", spe(0), move |process| {
         let ended = processes::successor(process, input, &mut output);
         assert_eq!(ended.unwrap_err().ended(), Some(Ended::Closed));
-        // The input was dropped, the output was not.
+        // The input was dropped, but the output was not.
         Ok(output.write(process, 0)?)
     });
     let read = network.run_with(move |process| {

@@ -1,5 +1,5 @@
-//! Networks that are made up, in many schedules of a simulated machine, and on the host as it
-//! comes: each item has one owner in the end.
+//! Random networks, in many schedules of a simulated machine, and in some schedules of the host. In
+//! the end each item has one owner.
 
 use cellworks_csp::{
     Alternation, Channel, Chosen, GuardEnded, Item, Network, Place, Process, Reader, Unsent, Writer,
@@ -9,13 +9,13 @@ use cellworks_sim::{Description, Sim};
 
 use crate::{host, spe};
 
-/// All in the release profile; the simulator is slow without optimisation.
+/// The release profile has more seeds, because the simulator is slow without optimisation.
 pub(crate) const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
 
-/// An item that is dropped once, or the allocator says so.
+/// An item that must be dropped once. If it is dropped twice, the allocator fails.
 type Boxed = Box<u64>;
 
-/// A generator of numbers for what is made up.
+/// A generator of random numbers.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ impl Random {
 enum Way {
     Plain,
     Alternates,
-    /// As that, but it waits for a moment only.
+    /// Uses an alternation with a short deadline.
     Hurries,
 }
 
@@ -47,7 +47,7 @@ fn choose(
     }
     match alternation.select_or_skip(process)? {
         None => {
-            // Others are to run even if the moment is over before they could.
+            // Lets other processes run, because the deadline may pass before they could.
             process.yield_now();
             let soon = process.now().as_femtoseconds() + 500_000_000;
             alternation.select_until(process, Time::from_femtoseconds(soon))
@@ -71,7 +71,7 @@ fn items_have_one_owner_whatever_the_schedule() {
     }
 }
 
-/// Here channels are used where the processes are, and buffers without locks.
+/// On the host, processes perform steps themselves, and use buffers without locks.
 #[test]
 fn items_have_one_owner_on_the_host() {
     let host = host();
@@ -153,7 +153,7 @@ fn check<M: Machine>(machine: &M, seed: u64) {
         let (mut first, mut second) = (first_reader.clone(), second_reader.clone());
         let mut owned = owned.clone();
         let way = way(random);
-        // Some end early, and leave the rest to others.
+        // Some readers end early, and leave the other items to other readers.
         let limit = random.below(12) as usize;
         let at = spe(random.below(4) as u16);
         network.process(format!("reader {index}"), at, move |process| {
@@ -179,7 +179,7 @@ fn check<M: Machine>(machine: &M, seed: u64) {
             Ok(owned.write(process, mine)?)
         });
     }
-    // These stay to the end, so nothing is left.
+    // These readers stay to the end, so no item is left.
     for (name, reader) in [
         ("last of first", &first_reader),
         ("last of second", &second_reader),
@@ -219,7 +219,8 @@ fn check<M: Machine>(machine: &M, seed: u64) {
     assert_eq!(owned_in_the_end(network, owners), written, "seed {seed}");
 }
 
-/// Runs a network. Returns the items that its processes own in the end, as they say, in order.
+/// Runs a network. Returns the sorted items that its processes own in the end, as they report by
+/// `owners`.
 fn owned_in_the_end<M: Machine>(
     network: Network<'_, M>,
     mut owners: Reader<Vec<Boxed>>,
@@ -241,7 +242,7 @@ struct Moved<E>(E);
 
 impl<E: Send> Item for Moved<E> {}
 
-/// Writes items in ways that change. Returns what was not written.
+/// Writes items in changing ways. Returns the items that were not written.
 fn write(
     process: &Process<'_, impl Place>,
     writer: &mut Writer<Boxed>,
@@ -269,7 +270,7 @@ fn write(
                     Ok(Some(_)) => Ok(()),
                     Ok(None) => {
                         let item = alternation.withdraw(process, &guard);
-                        // The next one to be written.
+                        // `item` is the next item to write.
                         items = Vec::from_iter(item.into_iter().chain(items)).into_iter();
                         Ok(())
                     }
@@ -285,7 +286,7 @@ fn write(
     Vec::new()
 }
 
-/// Reads up to `limit` items in ways that change. Says whether there may be more.
+/// Reads up to `limit` items in changing ways. Returns whether the channel may have more items.
 fn read(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<Boxed>,
@@ -317,8 +318,8 @@ fn read(
     true
 }
 
-/// One writer and one reader: each end moves to another process on the way, and one of them may end
-/// the channel.
+/// Checks one writer and one reader. Each end moves to another process on the way, and one process
+/// may end the channel.
 fn check_pair<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x517C_C1B7_2722_0A95));
     let (mut writer, mut reader) = Channel::new()
@@ -390,8 +391,8 @@ fn check_pair<M: Machine>(machine: &M, seed: u64) {
     assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }
 
-/// Several writers and readers of one rendezvous, mostly plain, so that it is met at the channel's
-/// word by two who are alone, and under its lock otherwise.
+/// Checks several writers and readers of one rendezvous channel, mostly with plain calls. Two
+/// processes that are alone meet at the channel's word, and others meet under its lock.
 fn check_crowd<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x2545_F491_4F6C_DD1D));
     let (writer, reader) = Channel::new().any_to_any::<Boxed>();
@@ -420,7 +421,7 @@ fn check_crowd<M: Machine>(machine: &M, seed: u64) {
     }
     for index in 0..1 + random.below(4) {
         let (mut reader, mut to_owner) = (reader.clone(), owned.clone());
-        // The first one stays to the end, so nothing is left.
+        // The first reader stays to the end, so no item is left.
         let limit = match index {
             0 => usize::MAX,
             _ => random.below(20) as usize,

@@ -1,4 +1,4 @@
-//! Processes that share a core: a process that never has to wait lets the others run all the same.
+//! Processes that share a core: even a process that never has to wait lets the others run.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -76,30 +76,31 @@ fn equal_writers_have_equal_shares_of_a_fair_alternation_on_another_spe() {
     check_shares(&plain(), SIMULATED_SHARES, written_to_alternation);
 }
 
-/// The shares that a machine has to give.
+/// The shares that writers on a machine must have.
 struct Shares {
-    /// The fewest items of a writer when the first of them has written all of its own.
+    /// The fewest items that each writer must have written when the first writer has written all
+    /// its items.
     fewest: usize,
-    /// One of this many runs has to give these shares.
+    /// One of this many runs must give these shares.
     runs: usize,
 }
 
-/// Another program on the CPUs holds up one of the two OS threads for milliseconds, and shares
-/// depend on it. Most runs have 1 : 1.5 or better. If processes were not woken by name, no run
-/// would have equal shares: they were 1 : 500.
+/// Another program on the CPUs can hold up one of the two OS threads for milliseconds, which
+/// changes the shares. Most runs have 1 : 1.5 or better. If processes were not woken by name, every
+/// run would have about 1 : 500.
 const SHARES_OF_A_HOST: Shares = Shares {
     fewest: ITEMS / 2,
     runs: 5,
 };
 
-/// Here each run is the same. When items that go past the ring of a buffer ended the turns of some
-/// writers too early, the fewest were 88 of 100.
+/// On a simulated machine each run is the same. When items that went past the ring of a buffer
+/// ended the turns of some writers too early, the fewest items were 88 of 100.
 const SIMULATED_SHARES: Shares = Shares {
     fewest: ITEMS / 100 * 99,
     runs: 1,
 };
 
-/// Checks what each writer has written when the first of them has written all its items.
+/// Checks how many items each writer has written when the first writer has written all its items.
 fn check_shares<M: Machine>(
     machine: &M,
     Shares { fewest, runs }: Shares,
@@ -125,7 +126,8 @@ fn channel(capacity: Option<usize>) -> Channel {
     }
 }
 
-/// Each writer has a reader of its own, which counts its items until one of them has read all.
+/// Each writer has a reader of its own. Each reader counts its items until one reader has read all
+/// of its items.
 fn written_to_readers<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
     let counts = Mutex::new(Vec::new());
     let has_ended = AtomicBool::new(false);
@@ -152,8 +154,8 @@ fn written_to_readers<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<u
     counts.into_inner().unwrap()
 }
 
-/// All writers write to one fair alternation, which counts their items until it has read all of
-/// one.
+/// All writers write to one fair alternation. It counts their items until it has read all items of
+/// one writer.
 fn written_to_alternation<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
     let counts = Mutex::new(vec![0; WRITERS]);
     let mut network = network(machine);

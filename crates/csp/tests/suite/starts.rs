@@ -114,7 +114,7 @@ fn the_main_process_starts_others<M: Machine>(machine: &M) {
     assert_eq!(places.unwrap(), [Ok(1), Ok(0), Ok(1)]);
 }
 
-/// How many processes a tree of them has, of which each knows only how deep it goes below it.
+/// Counts the processes of a tree. Each process knows only the depth of the tree below it.
 fn count_tree<S: Spe>(
     starter: &Starter<'_, S>,
     process: &Process<'_, S>,
@@ -242,7 +242,8 @@ fn a_thousand_processes_are_started<M: Machine>(machine: &M) {
     );
 }
 
-/// What a network fails with in which a process on SPE 0 starts one on SPE 1.
+/// Runs a network in which a process on SPE 0 starts a process on SPE 1. Returns the result of
+/// `join` and the result of the network.
 fn failure_of<M: Machine>(
     machine: &M,
     body: fn(&Process<'_, M::Spe>) -> Result<u32, ProcessError>,
@@ -389,7 +390,7 @@ fn what_was_not_started_is_dropped<M: Machine>(machine: &M) {
     assert_eq!(dropped.into_inner(), 2);
 }
 
-/// What the main process of a network panics with.
+/// Returns the text of a panic of the main process.
 fn panic_of(result: Result<(), NetworkError>) -> String {
     match result.unwrap_err() {
         NetworkError::Panic { payload, .. } => *payload.downcast::<String>().unwrap(),
@@ -425,7 +426,8 @@ fn a_process_is_not_started_by_a_starter_of_another_network<M: Machine>(machine:
     );
 }
 
-/// The simulated time from when a process on SPE 0 starts one on `at` until that begins.
+/// Returns the simulated time from the start of a process on `at`, by a process on SPE 0, until the
+/// new process begins.
 fn time_to_start_on(at: u16, transport: Transport) -> Span {
     by(transport);
     let machine = qs22();
@@ -434,7 +436,7 @@ fn time_to_start_on(at: u16, transport: Transport) -> Span {
     let starter = network.starter();
     network.group(spe(1), |_| {});
     network.process("parent", spe(0), move |process| {
-        // The program of the other SPE runs by now.
+        // After this, the program of the other SPE is running.
         let child = starter.start(process, "first", spe(1), |_| Ok(()));
         child.join(process)?;
         let (mut writer, mut reader) = Channel::new().one_to_one();
@@ -442,7 +444,7 @@ fn time_to_start_on(at: u16, transport: Transport) -> Span {
         drop(starter.start(process, "child", spe(at), move |process| {
             Ok(writer.write(process, process.now())?)
         }));
-        // What reading takes is no part of it.
+        // The time of the read must not be a part of the measured time.
         process.sleep_until(before + Span::from_femtoseconds(100_000_000_000));
         let begun = reader.read(process)?;
         Ok(result.write(process, begun.since(before))?)
@@ -469,7 +471,8 @@ fn starting_on_another_spe_takes_longer_and_the_same_each_time() {
     }
 }
 
-/// A network of which the main process starts 70 on SPE 3 that live at once.
+/// Runs a network in which the main process starts 70 processes on SPE 3 that live at the same
+/// time.
 fn start_70(
     transport: Transport,
     start: impl for<'env> Fn(

@@ -26,7 +26,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
         let (mut copy, mut copied) = Channel::new().buffered(capacity).any_to_any();
         let mut network = network(machine);
         network.process("writer", spe(0), move |process| {
-            // Singly and in batches, on the same channel.
+            // Writes single items and batches to the same channel.
             for first in (0..ITEMS).step_by(100) {
                 writer.write(process, Box::new(first))?;
                 writer.write_all(process, (first + 1..first + 100).map(Box::new))?;
@@ -38,7 +38,7 @@ fn batches_arrive_in_order_through_every_kind_of_channel<M: Machine>(machine: &M
             loop {
                 batch.push(reader.read(process)?);
                 let before = batch.len();
-                // The last read may be the end.
+                // The channel may end before this read.
                 let read = reader.read_up_to(process, 7, &mut batch);
                 assert_eq!(batch.len(), before + read.unwrap_or(0));
                 copy.write_all(process, batch.drain(..))?;
@@ -64,7 +64,7 @@ fn a_batch_is_what_is_there<M: Machine>(machine: &M) {
         assert_eq!(reader.read_up_to(process, 0, &mut items), Ok(0));
         let first = reader.read_up_to(process, 3, &mut items)?;
         let rest = reader.read_up_to(process, 100, &mut items)?;
-        // The first of all may be read alone.
+        // The first read may get only one item.
         assert!(first <= 3 && first + rest <= 8, "{first} and {rest}");
         while items.len() < 8 {
             reader.read_up_to(process, 100, &mut items)?;
@@ -180,8 +180,8 @@ fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
 
 fn ends_move_to_another_processor<M: Machine>(machine: &M) {
     const ROUNDS: u32 = 50;
-    // A channel whose ends are sent from process to process, so each is used by all of them in
-    // turn.
+    // The ends of this channel are sent from process to process, so all processes use the channel
+    // in turn.
     let ring = [0, 1, 2].map(|_| Channel::new().one_to_one());
     let (mut to, mut from): (Vec<_>, Vec<_>) = ring.into_iter().unzip();
     to.rotate_left(1);
@@ -221,7 +221,7 @@ fn ends_move_to_another_processor<M: Machine>(machine: &M) {
         );
     }
     let sum = network.run_with(|process| all.read(process));
-    // Process 0 reads what process 2 has written a round before.
+    // Process 0 reads the item that process 2 has written one round before.
     assert_eq!(
         sum.unwrap(),
         Ok((0..ROUNDS - 1).map(|round| round + 2).sum())
@@ -242,7 +242,7 @@ fn an_alternation_reads_and_writes_buffers<M: Machine>(machine: &M) {
         Ok(numbers.write_all(process, 0..ITEMS)?)
     });
     network.process("between", spe(1), move |process| {
-        // Without guards, then with them, then without again.
+        // Items pass without guards, then with guards, then without guards again.
         for _ in 0..50 {
             output.write(process, input.read(process)?)?;
         }

@@ -1,5 +1,5 @@
-//! Channels between two cores of this computer, for long: every item arrives once, and those of one
-//! writer in order.
+//! Long runs of channels between two cores of this computer: every item arrives once, and the items
+//! of one writer arrive in order.
 //!
 //! ```sh
 //! CELLWORKS_STRESS_ITEMS=1000000000 cargo test --release --package cellworks-csp --test channels stress -- --test-threads=1
@@ -12,16 +12,16 @@ use cellworks_host::Host;
 
 use crate::spe;
 
-/// How many items all tests of this file write together, unless the environment says another
-/// number.
+/// How many items all tests of this file write together, unless the environment variable sets
+/// another number.
 const ITEMS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {
     3_000_000
 };
 
-/// How many items each of `networks` networks writes, if together they write `percent` of all
-/// items.
+/// Returns how many items each of `networks` networks writes, if together they write `percent` of
+/// all items.
 fn share(percent: u64, networks: usize) -> u64 {
     let items = match std::env::var("CELLWORKS_STRESS_ITEMS") {
         Ok(items) => items
@@ -32,12 +32,13 @@ fn share(percent: u64, networks: usize) -> u64 {
     (items * percent / 100).div_ceil(networks as u64)
 }
 
-/// Two SPEs, each on a core of its own if this computer has two.
+/// A host with two SPEs, each on a core of its own if this computer has two cores.
 fn two_cores() -> Host {
     Host::builder().spes(2).build().unwrap()
 }
 
-/// The number of an item among those of its writer, and above that the number of the writer.
+/// The number of an item among the items of its writer, and in the upper bits the number of the
+/// writer.
 type Numbered = u64;
 
 const WRITER_SHIFT: u32 = 56;
@@ -47,12 +48,12 @@ fn items_of(writer: u64, items: u64) -> impl Iterator<Item = Numbered> {
     (0..items).map(move |item| writer << WRITER_SHIFT | item)
 }
 
-/// What a reader expects: of each writer, the number of its next item.
+/// The number of the next item that a reader expects from each writer.
 #[derive(Default)]
 struct Expected([u64; 4]);
 
 impl Expected {
-    /// Takes down an item.
+    /// Checks that an item is the expected one, and counts it.
     fn arrived(&mut self, item: Numbered) {
         let next = &mut self.0[(item >> WRITER_SHIFT) as usize];
         let number = item & ((1 << WRITER_SHIFT) - 1);
@@ -60,7 +61,7 @@ impl Expected {
         *next += 1;
     }
 
-    /// Nothing more comes.
+    /// Checks that all items have arrived.
     fn assert_complete(&self, writers: usize, items: u64) {
         let mut all = [0; 4];
         all[..writers].fill(items);
@@ -73,7 +74,8 @@ impl Expected {
 enum Way {
     OneByOne,
     Batches,
-    /// Some items in one of the other ways, and then some through an alternation; again and again.
+    /// Uses one of the other ways for some items, and then an alternation for some items, again and
+    /// again.
     Changing,
 }
 
@@ -155,7 +157,7 @@ fn read(
     }
 }
 
-/// One writer and one reader.
+/// Checks one writer with one reader.
 fn check_pair(channel: Channel, write_way: Way, read_way: Way, items: u64) {
     let host = two_cores();
     let (writer, reader) = channel.one_to_one();
@@ -180,7 +182,7 @@ fn buffers() {
         (Way::OneByOne, Way::Batches, 15),
         (Way::Changing, Way::Changing, 5),
     ];
-    // Small ones have their sides wait, with the lock, again and again.
+    // At a small buffer the sides wait with the lock again and again.
     let capacities = [5, 64, 1000];
     for (write, read, percent) in ways {
         for capacity in capacities {
@@ -188,7 +190,7 @@ fn buffers() {
             check_pair(Channel::new().buffered(capacity), write, read, items);
         }
     }
-    // Each item is waited for.
+    // At a buffer for one item, a side waits for each item.
     check_pair(
         Channel::new().buffered(1),
         Way::OneByOne,
@@ -203,7 +205,7 @@ fn rendezvous() {
     check_pair(Channel::new(), Way::Changing, Way::Changing, share(1, 1));
 }
 
-/// Writers on both cores, and one reader.
+/// Checks writers on both cores with one reader.
 fn check_crowd(capacity: usize, items: u64) {
     const WRITERS: usize = 3;
     let items = items / WRITERS as u64;
@@ -237,8 +239,8 @@ fn several_writers() {
     check_crowd(10, share(2, 1));
 }
 
-/// A process of one core writes to several channels, and one of the other core waits for all of
-/// them.
+/// Checks a process that waits for several channels in an alternation. The writers are on the other
+/// core: one process with an alternation, or one process for each channel.
 fn check_choice(capacities: [usize; 3], writer_alternates: bool, items: u64) {
     let items = items / capacities.len() as u64;
     let host = two_cores();

@@ -1,5 +1,5 @@
-//! What transports carry where SPEs are confined to their local stores: items, news, and what it
-//! takes on a simulated machine.
+//! Transports where SPEs are confined to their local stores: they carry items and news, and on a
+//! simulated machine this takes time.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
@@ -22,7 +22,7 @@ with_every_transport![
 
 const KB: usize = 1024;
 
-/// An item whose bytes say which it is.
+/// An item in which each byte is `index`.
 fn block(index: usize, bytes: usize) -> Vec<u8> {
     vec![index as u8; bytes]
 }
@@ -47,7 +47,7 @@ fn a_full_local_store_flushes_the_oldest_items<M: Machine>(machine: &M) {
         Ok(())
     });
     let ((), traffic) = network.run_counted(|_| ()).unwrap();
-    // A local store has room for five of them at most.
+    // A local store has room for at most five items.
     let flushed = traffic.items_flushed as usize;
     assert!((5..BLOCKS).contains(&flushed), "{traffic:?}");
     assert_eq!(traffic.bytes_moved as usize, (BLOCKS + flushed) * BYTES);
@@ -74,7 +74,7 @@ fn items_of_a_poisoned_buffer_come_back_from_wherever_they_wait<M: Machine>(mach
     assert_eq!(unread.unwrap(), expected);
 }
 
-/// The message of an item that does not fit.
+/// Returns the message of the error for an item that does not fit.
 fn no_room(result: Result<(), NetworkError>) -> String {
     match result {
         Err(NetworkError::NoRoomForItem(error)) => error.to_string(),
@@ -126,8 +126,8 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: CellMachine>(machine:
     );
 }
 
-/// Three writers of large items on one SPE, and readers that take their time: no item is lost,
-/// whatever is flushed.
+/// Three writers of large items are on one SPE, and their readers are slow. No item is lost,
+/// whichever items are flushed.
 fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
     const BLOCKS: usize = 12;
     let mut network = network(machine);
@@ -192,7 +192,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
         ..traffic
     };
     assert_eq!((traffic, traffic.bytes_moved), (moved, 0));
-    // The transport has to learn first which processes use the channel.
+    // At first the transport does not know which processes use the channel.
     assert!(traffic.requests <= 4, "{traffic:?}");
 }
 
@@ -221,7 +221,7 @@ fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
     );
 }
 
-/// Figure 3 of the paper, as far as its text says what it shows.
+/// Checks the properties that the text of the paper names for its figure 3.
 #[test]
 fn the_time_of_a_communication_has_the_shape_of_figure_3() {
     let time = |transport, spes, threads| {
@@ -229,10 +229,10 @@ fn the_time_of_a_communication_has_the_shape_of_figure_3() {
         span.as_femtoseconds() as f64
     };
     for transport in [Transport::Direct, Transport::Coordinator] {
-        // It settles with the number of SPEs.
+        // The time settles as the number of SPEs grows.
         let change = time(transport, 16, 1) / time(transport, 12, 1);
         assert!((0.85..1.15).contains(&change), "{transport:?}: {change}");
-        // It falls with the number of processes on each.
+        // The time falls as the number of processes on each SPE grows.
         let by_threads = [1, 2, 3, 4].map(|threads| time(transport, 8, threads));
         let falls = by_threads.is_sorted_by(|less, more| less > more);
         assert!(falls, "{transport:?}: {by_threads:?}");
@@ -246,12 +246,13 @@ fn the_time_of_a_communication_has_the_shape_of_figure_3() {
 fn processes_of_one_spe_communicate_for_much_less() {
     let (_, across) = ring(Transport::Coordinator, 8, 1);
     let (_, within) = ring(Transport::Coordinator, 2, 4);
-    // Of nine channels, one leads to the PPE; of the others all lead to another SPE, or two.
+    // Of nine channels, one leads to the PPE. Of the other eight, all lead to another SPE in the
+    // first ring, and two in the second.
     assert!(2 * within.bytes_moved < across.bytes_moved);
     assert!(2 * within.requests < across.requests);
 }
 
-/// Checks a channel to which no process writes, `times` times.
+/// Checks a channel `times` times. No process writes to this channel.
 fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times: usize) -> Span {
     let begin = process.now();
     for _ in 0..times {
@@ -263,7 +264,8 @@ fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times
     process.now().since(begin)
 }
 
-/// How long an SPE takes to look at a channel that the PPE looks at so often meanwhile.
+/// Returns the time in which an SPE checks a channel while the PPE checks it `looks_of_the_ppe`
+/// times.
 fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
     let (writer, reader) = Channel::new().any_to_any::<u64>();
     let (mut took, mut result) = Channel::new().one_to_one();
@@ -283,15 +285,15 @@ fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
     span.unwrap().unwrap().as_nanoseconds_f64()
 }
 
-/// A process that only checks a channel does not invalidate the copies of its line that others
-/// have.
+/// A process that only checks a channel does not invalidate other processors' copies of the
+/// channel's line.
 #[test]
 fn looks_of_the_ppe_cost_the_spes_nothing() {
     let (alone, together) = (time_of_looks(0), time_of_looks(100));
     assert!(together < 1.01 * alone, "{together} ns instead of {alone}");
 }
 
-/// No process learns of a change before a signal could have brought the news.
+/// No process learns of a change before a message about it could have arrived.
 #[test]
 fn news_takes_as_long_as_what_carries_it() {
     for transport in [Transport::Direct, Transport::Coordinator] {
