@@ -13,8 +13,8 @@ pub(crate) struct Issue {
     pub number: u64,
     /// Whether the command comes after all earlier commands of its tag group.
     pub comes_after_group: bool,
-    /// The numbers of the last barriers before the command: of its tag group, and of the whole queue.
-    /// A number is 0 if there was no such barrier.
+    /// The numbers of the last barriers before the command, of its tag group and of the whole
+    /// queue. A number is 0 if there was no such barrier.
     group_barrier: u64,
     queue_barrier: u64,
 }
