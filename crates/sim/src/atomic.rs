@@ -13,13 +13,12 @@
 
 // Rejected: trying a refused command again as soon as the line is free. The SPE that just had the
 // line gets it again, and 16 SPEs take 4.6 us (published: 9). Also rejected: trying again after the
-// time of a command that both Cells answer (244 ns). This takes 7.4 to 7.9 us, with steps of 1 us
-// between numbers of SPEs.
+// time of a command that both Cells answer (244 ns). Then 16 SPEs take 7.4 to 7.9 us, and each step
+// to a higher number of SPEs costs 1 us.
 //
-// Rejected: refusing commands to a line while DMA reads or writes the line, in the way in which
-// commands to a claimed line are refused. With this rule 1,024 elements of 16 bytes take one SPE
-// 276 us, while the paper has at most 140 us with 16 SPEs, and shared buffers are slower above 1
-// KB.
+// Rejected: refusing commands to a line while DMA reads or writes the line, as if the line were
+// claimed. With this rule 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at
+// most 140 us with 16 SPEs. Shared buffers above 1 KB are slower, too.
 
 /// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;
@@ -39,11 +38,10 @@ pub(crate) struct AtomicCaches {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CachedLine {
     line: LineNumber,
-    /// Whether the SPE has changed the line. If so, no other cache has the line, and memory is out
-    /// of date.
+    /// Whether the SPE has changed the line. If so, memory is out of date, and no other cache has
+    /// the line.
     changed: bool,
-    /// Whether the SPE was the last one to get the line. If so, its cache supplies the line to
-    /// other SPEs.
+    /// Whether the SPE got the line last. If so, its cache supplies the line to other SPEs.
     is_newest: bool,
 }
 
@@ -105,9 +103,8 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Whether a command of an SPE to a line is refused. While another SPE claims the line, every
-    /// command to the line is refused. While an SPE supplies the line to others, it cannot claim
-    /// the line.
+    /// Whether a command of an SPE to a line is refused. If another SPE claims the line, every
+    /// command is refused. If the SPE supplies the line to another SPE, its own claim is refused.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {

@@ -2,8 +2,7 @@
 
 use cellworks_machine::{Processor, SpeId};
 
-/// The processor that has issued a command of an MFC. The issuer decides which queue of the MFC
-/// holds the command.
+/// The issuer of a command of an MFC, which decides in which of the MFC's queues the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Issuer {
     /// The program of the MFC's own SPE.

@@ -1,5 +1,4 @@
-//! Machines that are made of Cells, simulated: the PlayStation 3, QS20, QS22 and machines of your
-//! own.
+//! Simulated machines that are made of Cells: the PlayStation 3, QS20, QS22 and your own.
 //!
 //! A [`Sim`] runs the same programs as the machine of a host does. A model of the hardware decides
 //! how long the programs take, in simulated time. A [`Description`] has every parameter of the

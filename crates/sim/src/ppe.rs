@@ -166,9 +166,8 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time pass that reading the status of a proxy queue takes: whether it has a free
-    /// entry, or the tag status. With library calls, this is also the whole time of issuing a
-    /// command.
+    /// Lets the time pass that reading the status of a proxy queue takes, which shows a free entry
+    /// or the tag status. With library calls, this is also the whole time of issuing a command.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -178,8 +177,7 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time pass that writing a command to a proxy queue takes, if the queue has a free
-    /// entry.
+    /// Lets the time pass that writing a command to a proxy queue with a free entry takes.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
@@ -280,8 +278,7 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // This cycle lets a loop of waits whose conditions are true already reach the limit of the
-        // run.
+        // A loop of waits whose conditions are true already must reach the limit of the run.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -349,8 +346,7 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // At least one cycle, so that a loop that computes for no time reaches the limit of the
-        // run.
+        // A loop that computes for no time must reach the limit of the run.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 

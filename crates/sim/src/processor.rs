@@ -11,8 +11,7 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor. An SPE keeps a reference to its own processor, so that no message has to search for
-/// it.
+/// A processor. Each SPE keeps a reference to its own, so that no message has to search for it.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
     /// The name of the processor for programs.

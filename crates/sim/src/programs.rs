@@ -67,8 +67,7 @@ impl Programs {
         self.queues[at.index()].borrow_mut().pop_front()
     }
 
-    /// Runs the programs that are spawned on one SPE, one after the other, in one cooperative
-    /// thread.
+    /// Runs the programs of one SPE one after the other, in one cooperative thread.
     pub fn serve(&self, setup: &Setup, id: SpeId) {
         let world = &self.world;
         let processor = world.spe(id);
@@ -134,8 +133,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // The run may be cancelled while time passes here. The panic of this program must not be
-        // lost in that case.
+        // The run may be cancelled while time passes here. The panic of this program must not get
+        // lost.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);

@@ -82,8 +82,7 @@ impl Event {
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// A sorted queue: each new event that is due after all events in `run` is appended here. Most
-    /// new events are, because there are few different delays. Adding and taking such an event
-    /// needs no search.
+    /// new events are, because there are few different delays. Such an event needs no search.
     run: VecDeque<u128>,
     /// The event that was added last to `run`.
     run_last: u128,
@@ -188,9 +187,8 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// A permutation of the numbers of 40 bits, a different one for each seed. Its steps are
-/// multiplications by odd numbers, additions, and xors of a number with its upper bits. Each of
-/// these steps can be undone.
+/// A permutation of the numbers of 40 bits, a different one for each seed. Its steps can be undone:
+/// they are multiplications by odd numbers, additions, and xors of a number with its upper bits.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

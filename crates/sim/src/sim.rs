@@ -91,8 +91,7 @@ impl SimBuilder {
         self
     }
 
-    /// Sets what the machine does when it finds a hazard: a race between a transfer and the program
-    /// at the raw level.
+    /// Sets what the machine does when a transfer and a program race at the raw level (a hazard).
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
@@ -223,8 +222,7 @@ impl Sim {
     }
 
     /// Begins a run. A machine has one run at a time, because two runs would share the local
-    /// stores. An OS thread has one run at a time, because its cooperative threads belong to one
-    /// machine.
+    /// stores. So has an OS thread, because its cooperative threads belong to one machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(

@@ -28,8 +28,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// `stage_out` fills a local store with this byte, so that a program is noticed that reads bytes
-/// which it has not written. As a float, bytes of this value are not a number.
+/// `stage_out` fills a local store with this byte. Bytes that a program reads before it has written
+/// them are noticed, because as floats they are not a number.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment that DMA needs.
@@ -45,8 +45,7 @@ pub struct SimSpe {
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
     /// The bytes of typed views. A view reserves addresses in the local store, but its bytes lie
-    /// here, so that raw DMA commands cannot reach them. The memory is allocated for the first
-    /// view.
+    /// here, so that raw DMA commands cannot reach them. The first view allocates this memory.
     views: OnceCell<Zeroed>,
 }
 
@@ -117,8 +116,7 @@ impl SimSpe {
         })
     }
 
-    /// Takes a word, which costs the time of a channel access. If `is_there` is false, waits for
-    /// the word.
+    /// Takes a word, which costs the time of a channel access. Waits first if `is_there` is false.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -161,8 +159,8 @@ impl SimSpe {
     }
 
     /// Accesses a channel. In the condition of a wait, the access takes time only if it
-    /// `came_true`: the hardware stalls at a channel that it waits for, and does not read the
-    /// channel again and again.
+    /// `came_true`, because the hardware stalls at a channel that it waits for, and reads the
+    /// channel once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -171,8 +169,7 @@ impl SimSpe {
         self.by_channel_in_condition(act, came_true)
     }
 
-    /// Does the same as [`by_channel`](Self::by_channel), for a caller that is the condition of a
-    /// wait.
+    /// Does the same as [`by_channel`](Self::by_channel), if the caller is the condition of a wait.
     #[inline]
     fn by_channel_in_condition<R>(
         &self,
@@ -187,10 +184,10 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, if the lag is longer than a channel access. A shorter
-    /// lag stays unpaid, so a place in a mailbox may be taken too early by up to the time of a
-    /// channel access and of issuing a command. If several senders come within that time, the wrong
-    /// one may get the last place.
+    /// Pays the lag before a word is sent, if the lag is longer than a channel access. With a
+    /// shorter lag, the word may get its place in a mailbox too early, by the times of a channel
+    /// access and of issuing a command. So if several senders come within this time, the wrong one
+    /// may get the last place.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -228,8 +225,7 @@ impl SimSpe {
             });
     }
 
-    /// Lets a refused call take a cycle. A loop that tries until it succeeds then reaches the limit
-    /// of the run.
+    /// Lets a refused call take a cycle, so that a loop of such calls reaches the limit of the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
@@ -285,8 +281,7 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // This cycle lets a loop of waits whose conditions are true already reach the limit of the
-        // run.
+        // A loop of waits whose conditions are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -358,8 +353,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. A thread that its destructors start does not
-            // run.
+            // Only a thread that unwinds gets here. Its destructors cannot start threads.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -431,8 +425,8 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // This check comes before any thread starts, because after a panic here no call would wait
-        // for the threads.
+        // This check comes before any thread starts: after a panic here no call would wait for
+        // threads.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -442,8 +436,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The end of the scope does not give up the SPE, but the threads of the scope need the
-            // SPE to end. So the threads must end before the scope does.
+            // The wait at the end of the scope does not give up the SPE, which the threads of the
+            // scope need to end. So this call waits for the end of these threads first.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -555,8 +549,7 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // At least one cycle, so that a loop that computes for no time reaches the limit of the
-        // run.
+        // A loop that computes for no time must reach the limit of the run.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 

@@ -1,5 +1,4 @@
-//! The part of the world that holds the cooperative threads of a run, and decides which thread
-//! runs.
+//! The part of the world that holds the threads of a run, and decides which thread runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -49,8 +48,8 @@ impl Threads {
         }
     }
 
-    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
-    /// itself.
+    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
+    /// 0.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -59,8 +58,8 @@ impl Threads {
             number,
             panic: None,
         };
-        // An event that names a thread is handled before the thread goes on, so no event names a
-        // thread that has ended, and its place can be used again.
+        // A thread goes on when the event that names it is handled. So no event names a thread that
+        // has ended, and its place can be used again.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -100,15 +99,13 @@ impl Threads {
         self.turn.get() == thread
     }
 
-    /// Keeps the panic of a condition. The thread that waits for the condition will go on with the
-    /// panic.
+    /// Keeps the panic of a condition, with which the thread that waits for it will go on.
     pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
         self.table.borrow_mut()[thread as usize].panic = Some(panic);
         self.some_panicked.set(true);
     }
 
-    /// Resumes the panic of the condition of the calling thread `me`, if that condition has
-    /// panicked.
+    /// Goes on with the panic of the condition of the calling thread `me`, if there is one.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {
         if self.some_panicked.get() {

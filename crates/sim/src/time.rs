@@ -18,8 +18,8 @@ const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A point in simulated time, counted from the start of the run.
 ///
-/// It is printed in microseconds to the nanosecond, so that it is easy to find in a trace: `1.234
-/// us`.
+/// It is printed in microseconds to the nanosecond, such as `1.234 us`, so that it is easy to find
+/// in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -56,8 +56,7 @@ impl Moment {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The point `span` before this one, or the start of the run if that point would be before the
-    /// run.
+    /// The point `span` before this one, but not before the start of the run.
     #[inline]
     pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_sub(span.0))

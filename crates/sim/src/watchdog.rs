@@ -23,7 +23,7 @@ use crate::time::Moment;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The number of checks in a row that must find the same numbers before a warning. The watchdog
-/// counts checks instead of time, because a process that was stopped and continued has no fault.
+/// counts checks instead of time, because a process may have been stopped and continued.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
@@ -35,8 +35,7 @@ pub(crate) struct Pulse {
     machine: String,
     /// The simulated time at which a program went on last.
     now: AtomicU64,
-    /// The thread that went on last: its processor in the upper half, and its number in the lower
-    /// half.
+    /// The thread that went on last: its processor (upper half) and its number (lower half).
     turn: AtomicU64,
     /// The program that runs on each SPE.
     programs: Mutex<Vec<Option<Program>>>,
@@ -73,8 +72,7 @@ impl Pulse {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
-    /// Records that a thread of a processor goes on in place of another one. Number 0 is the
-    /// program itself.
+    /// Records that a thread of a processor goes on in place of another. The program has number 0.
     #[inline]
     pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
         let turn = (processor as u64) << 32 | u64::from(number);

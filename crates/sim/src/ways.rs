@@ -120,9 +120,8 @@ impl Ways {
         self.kept[link]
     }
 
-    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE, if
-    /// nothing else is under way. The time runs from the request on the bus until the last byte is
-    /// stored.
+    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE, from
+    /// the bus request until the last byte is stored, if nothing else is under way.
     ///
     /// # Panics
     ///
@@ -191,8 +190,7 @@ mod tests {
 
     #[test]
     fn on_rings_data_takes_the_shorter_way_around() {
-        // The order of the elements on a ring is PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0,
-        // MIC.
+        // The elements in ring order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
         let ways = ways("qs20");
         assert_eq!(
             names(&ways, 1, 5),

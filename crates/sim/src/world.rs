@@ -17,8 +17,7 @@
 //!
 //! # Order of borrowing
 //!
-//! A function that holds a `RefCell` of one part may borrow only from parts further down in this
-//! list:
+//! A function that holds a `RefCell` of one part may borrow only from parts further down here:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,

@@ -1,5 +1,5 @@
-//! The allowed values of each key. For most numbers, the unit at the end of the key's name decides
-//! which values are allowed.
+//! The allowed values of each key. For most numbers they depend on the unit that ends the key's
+//! name.
 //!
 //! [`check`](super::check) finds values that are allowed one by one but do not fit together.
 
@@ -92,8 +92,7 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // An action that a program can repeat must take time. Otherwise a loop that waits would
-        // never end.
+        // An action that a program can repeat must take time, or a loop that waits would never end.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),

@@ -20,8 +20,7 @@ pub(super) struct File<'t> {
     pub nothing: Spanned<DeValue<'t>>,
     /// The problems that were found.
     problems: RefCell<Vec<DescriptionError>>,
-    /// The missing keys, by their paths. If a key is missing inside a made-up value, it has no
-    /// error.
+    /// The missing keys, by their paths. A key that is missing inside a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
     /// The paths at which a made-up value replaces a wrong value. Nothing inside them is reported.
     made_up: RefCell<Vec<String>>,

@@ -1,5 +1,4 @@
-//! The page of all keys, docs/machines.md, is made from the types and their comments. This command
-//! renews the page:
+//! The page of all keys, docs/machines.md, is made from the types and their comments. To renew it:
 //!
 //! ```text
 //! RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys
@@ -28,8 +27,7 @@ of `bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. A number witho
 This page is made from the code that reads the files.
 ";
 
-/// The tables of a description: the heading of each table in a file, the path to its keys, and its
-/// keys.
+/// For each table of a description, its heading in a file, the path to its keys, and the keys.
 fn tables() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("At the top", "", keys_of::<Description>()),

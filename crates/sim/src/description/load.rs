@@ -85,8 +85,8 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`LoadError`]: no machine has this name, the file cannot be read, or it is no valid
-    /// description.
+    /// [`LoadError`]: no machine has this name, the file cannot be read, or its description is
+    /// invalid.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
         if let Some(built_in) = Self::built_in(name_or_path) {
             return Ok(built_in);

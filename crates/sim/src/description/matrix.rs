@@ -59,8 +59,8 @@ fn time_ps(field: &str) -> Result<Option<u64>, &str> {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        // Both bounds are exact floating-point numbers, and no sums are formed. So the result is
-        // the same on every computer.
+        // Both bounds are exact, and nothing is added up, so the result is the same on every
+        // computer.
         Ok(ns) if (0.0..=LONGEST_NS).contains(&ns) => Ok(Some((ns * 1_000.0).round() as u64)),
         _ => Err(field),
     }

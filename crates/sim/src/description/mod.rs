@@ -50,8 +50,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Makes a parameter of which only the number is known: its source is "not given", and it is
-    /// uncertain.
+    /// Makes a parameter from a number alone: its source is "not given", and it is uncertain.
     pub fn plain(value: u64) -> Self {
         Self {
             value,
@@ -73,8 +72,7 @@ pub enum Certainty {
     Derived,
     /// The number was recalled, or comes from a weak source.
     Uncertain,
-    /// The number was chosen so that a simulation gives a published number. `fitted_to` names that
-    /// published number.
+    /// The number was chosen so that a published number comes out, which `fitted_to` names.
     Fitted,
 }
 
@@ -94,8 +92,7 @@ pub struct Description {
     /// With another interconnect there is one Cell.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
-    /// The memory modules, `[[memory]]`, from module 0 on. On rings, each Cell has at most one
-    /// module.
+    /// The memory modules, `[[memory]]`, from module 0 on. On rings, a Cell has at most one module.
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
     /// The interconnect that carries data between the elements of a Cell.
@@ -121,8 +118,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// The Cell and the physical number of each SPE that programs may use, in order of the SPEs'
-    /// ids.
+    /// The Cell and the physical number of each SPE that programs may use, in order of the ids.
     pub fn spes(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         let cells = (0..).zip(&self.cells);
         cells.flat_map(|(cell, Cell { spes, .. })| spes.iter().map(move |spe| (cell, *spe)))
@@ -163,8 +159,7 @@ pub struct Cell {
 pub struct MemoryModule {
     /// The number of the Cell whose interconnect the module is attached to.
     pub cell: u16,
-    /// The column and row of the module's tile on a mesh. With another interconnect the key is left
-    /// out.
+    /// The column and row of the module's tile on a mesh. Elsewhere the key is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<[u16; 2]>,
     /// The size of the module, in bytes.
@@ -262,8 +257,7 @@ pub struct Rings {
     pub clockwise: Quantity,
     /// The number of rings that run against the order of the elements.
     pub counterclockwise: Quantity,
-    /// How long a packet of up to 128 bytes occupies a segment, and the ports at the ends of the
-    /// segment.
+    /// How long a packet of up to 128 bytes occupies a segment, and the ports at its ends.
     pub packet_bus_cycles: Quantity,
     /// How long a packet takes from one element to the next.
     pub hop_bus_cycles: Quantity,
@@ -306,9 +300,8 @@ pub struct Crossbar {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
-    /// The one-way times from SPE to SPE, in picoseconds. Each sending SPE has a row, and each
-    /// receiving SPE has a column in it. The diagonal has the time from the local store of an SPE
-    /// to itself.
+    /// The one-way times from SPE to SPE, in picoseconds. Each sending SPE has a row, with a column
+    /// for each receiving SPE. On the diagonal an SPE sends to its own local store.
     pub one_way_ps: Vec<Vec<u64>>,
     /// The source of the times.
     pub one_way_source: String,
@@ -373,8 +366,8 @@ pub struct LocalStore {
     pub bytes: Quantity,
     /// The time from the request for a line until its first byte is at the bus.
     pub read_cycles: Quantity,
-    /// The time from the last byte on the bus until the line is in the local store and the MFC
-    /// knows it.
+    /// The time from the last byte on the bus until the MFC knows that the line is in the local
+    /// store.
     pub write_cycles: Quantity,
 }
 

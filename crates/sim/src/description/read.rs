@@ -6,8 +6,7 @@
 //!             └────────── place of a key ──► check: whether the values fit together ◄────────────┘
 //! ```
 //!
-//! The derives of [`Description`] define the keys. [`allowed`] defines which values each key may
-//! have.
+//! The derives of [`Description`] define the keys. [`allowed`] defines the values of each key.
 
 use std::{fmt, iter};
 
@@ -30,8 +29,8 @@ impl Description {
     /// # Errors
     ///
     /// All syntax errors of TOML, unknown or missing keys, values of a wrong type and values out of
-    /// their range. If there are none of these, all values that do not fit together in one machine.
-    /// For each problem the message names the file, the line, the key, the value and the allowed
+    /// range. If there are none of these, all values that do not fit together in one machine. For
+    /// each problem the message names the file, the line, the key, the value and the allowed
     /// values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
@@ -41,9 +40,8 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        // Each problem is recorded, and a made-up value replaces the wrong one. Only at a missing
-        // key serde stops. Then the text is read again from the beginning, with a made-up value for
-        // that key.
+        // Each problem is recorded, and a made-up value replaces the wrong one. At a missing key,
+        // serde stops. Then the text is read again, with a made-up value for that key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,
@@ -63,8 +61,7 @@ impl Description {
     }
 }
 
-/// The reason why a value was refused. Messages of serde about a table have no place until `locate`
-/// adds one.
+/// The reason why a value was refused. `locate` adds the place to a message of serde about a table.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("{0}")]

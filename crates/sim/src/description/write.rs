@@ -7,8 +7,8 @@ use toml::{Table, Value};
 use super::*;
 
 impl Description {
-    /// The description as TOML that [`from_toml`](Self::from_toml) reads back, with a line for each
-    /// quantity.
+    /// The description as TOML with a line for each quantity. [`from_toml`](Self::from_toml) can
+    /// read it.
     ///
     /// # Panics
     ///
@@ -81,8 +81,7 @@ impl Description {
     }
 }
 
-/// Collects the values of a machine with the paths of their keys. The value of a quantity is its
-/// number.
+/// Collects the values of a machine, with their paths. The value of a quantity is its number.
 fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => match table.get("value") {

@@ -14,10 +14,9 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Looks for errors that MFCs have found and their programs have not seen yet. Such an error
-    /// may be the cause of a deadlock, so this is called before a deadlock is reported. In each
-    /// processor that has such an error, a thread goes on with a panic. Returns whether there is
-    /// such a thread.
+    /// Called before a deadlock is reported, because an error of an MFC that its program has not
+    /// seen may be the cause. In each processor that has such an error, a thread goes on with a
+    /// panic. Returns whether any processor has such an error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -51,8 +50,7 @@ impl World {
         self.cancel_all();
     }
 
-    /// Records a deadlock, because no event is left. If the run has another failure already, that
-    /// failure is kept.
+    /// Records a deadlock, because no event is left. An earlier failure of the run is kept instead.
     pub(super) fn record_deadlock(&self) {
         if self.failure.borrow().is_none() {
             let waits = self.waits();

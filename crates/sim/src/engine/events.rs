@@ -17,8 +17,8 @@ impl World {
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // If another thread runs the event loop when this thread may go on, that other thread
-            // switches to this one.
+            // If another thread runs the event loop when it is the turn of this one, it switches to
+            // this one.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -30,8 +30,8 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread, because all threads were cancelled. If the thread unwinds
-    /// already, this returns.
+    /// Unwinds the calling thread, because all threads were cancelled. In a thread that already
+    /// unwinds, this returns.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
@@ -59,8 +59,8 @@ impl World {
         }
     }
 
-    /// Handles events until a thread may go on, and returns that thread. Returns `None` if no
-    /// thread can go on any more.
+    /// Handles events until a thread may go on, and returns that thread, or `None` if no thread
+    /// ever may.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
         // If a condition handled events, the condition would be checked within itself.
@@ -137,8 +137,7 @@ impl World {
     }
 }
 
-/// The thread library calls `idle` when a thread has ended and no other thread is ready. `idle`
-/// runs the event loop.
+/// The thread library calls `idle` when a thread has ended and no other thread is ready.
 impl Idle for World {
     fn idle(&self) -> Verdict {
         if threads::is_cancelled() {

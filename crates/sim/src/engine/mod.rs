@@ -13,14 +13,15 @@
 //!                                no event is left    ─► deadlock: list the waits, cancel all
 //! ```
 //!
-//! A *condition* is the closure `ready` of a wait. The event loop calls it to find out whether the
-//! wait has ended.
+//! A *condition* is the closure `ready` of a wait, which tells the event loop whether the wait is
+//! over.
 //!
 //! Time within a processor runs ahead of the clock: `compute` and other small costs add up to a
 //! *lag*. Before its next interaction with another processor, a processor pays the lag: it lets
-//! that time pass. Two kinds of interaction need no event for the payment, which halves the events
-//! of an exchange of words. A sent word needs an event for its departure anyway, and that event can
-//! be later by the lag. A thread that waits for another processor can pay while it waits.
+//! that time pass. Two kinds of interaction need no extra event for this, which halves the events
+//! of an exchange of words. First, the departure of a word is an event anyway, which is then
+//! planned later by the lag. Second, a thread that waits for another processor lets its lag pass
+//! while it waits.
 //!
 //! In simulated time one thread of an SPE runs. Its other threads are ready, or wait.
 //!

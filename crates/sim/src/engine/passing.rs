@@ -14,8 +14,8 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A lag of this number of cycles is paid at once, so that a program that only computes reaches the
-/// limit of the run.
+/// A lag of this number of cycles is paid at once, so that a loop that only computes reaches the
+/// limit.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {

@@ -14,8 +14,8 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
-    /// itself.
+    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
+    /// 0.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
@@ -55,8 +55,8 @@ impl World {
         self.go_behind_others(processor, me);
     }
 
-    /// Like [`yield_now`](Self::yield_now), but if no other thread is ready, this takes no time for
-    /// a switch.
+    /// Does the same as [`yield_now`](Self::yield_now), but takes no time if no other thread is
+    /// ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         let has_others = processor.has_ready();
@@ -122,7 +122,7 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if its switch takes no
+    /// Gives a free processor to its next ready thread. Returns a thread whose switch takes no
     /// time.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {

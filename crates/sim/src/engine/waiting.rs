@@ -15,8 +15,7 @@ use crate::queue::{Event, Kind};
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The entry of a waiting thread in the list of its processor, which is removed when this is
-/// dropped.
+/// The entry of a waiting thread in the list of its processor. Dropping this removes the entry.
 struct Waits<'a> {
     threads: &'a RefCell<ProcessorThreads>,
     thread: ThreadIndex,
@@ -24,8 +23,7 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        // The entry is still in the list only if the thread was cancelled. Otherwise `check` has
-        // removed it.
+        // Only the entry of a cancelled thread is still in the list: `check` removes all others.
         self.threads
             .borrow_mut()
             .waiting
@@ -81,9 +79,9 @@ impl World {
         came_true
     }
 
-    /// Waits for a word or for the end of a command that has not come yet and that only an event of
-    /// this processor can bring. Unlike [`wait_until`](Self::wait_until), this lets the lag pass
-    /// while the thread waits.
+    /// Waits for a word or for the end of a command, which has not come yet. Only an event of this
+    /// processor can bring it. Unlike in [`wait_until`](Self::wait_until), the lag passes while the
+    /// thread waits.
     // This is inlined down to the switch of stacks, because each message takes this path. A call
     // costs some twenty instructions. Its return is also mispredicted, because the return-address
     // stack of the CPU holds the returns of another thread.
@@ -104,8 +102,7 @@ impl World {
         self.wait(processor, cause, why, location, ready, false);
     }
 
-    /// Waits on a processor that runs no program. Such a wait is not reported as part of a
-    /// deadlock.
+    /// Waits on a processor that runs no program. Such a wait is not part of a deadlock.
     pub fn wait_without_program(
         &self,
         processor: &SimProcessor,
@@ -156,8 +153,8 @@ impl World {
                 ),
             )
         };
-        // From here on `Waits` removes the entry if this call unwinds. For example, a user's writer
-        // of a trace may panic.
+        // From here on `Waits` removes the entry if this call unwinds, as when a trace's writer
+        // panics.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -219,8 +216,7 @@ impl World {
 
     /// The calling thread, as a handle with which other threads wake it.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // A thread that unwinds after the run was cancelled has no processor. No other thread wakes
-        // it.
+        // A thread that unwinds after the run was cancelled has no processor, and is never woken.
         let thread = processor
             .running
             .get()
@@ -307,8 +303,8 @@ impl World {
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // A check that fails takes no time of the processor, because the thread waits
-                    // anyway.
+                    // The thread waits anyway, so a check that fails takes no time of the
+                    // processor.
                     processor.lag.set(lag);
                     place += 1;
                     continue;

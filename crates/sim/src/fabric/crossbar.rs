@@ -1,5 +1,4 @@
-//! A crossbar. Every element reaches every other element in the same time, and packets meet only at
-//! the ports.
+//! A crossbar. All elements are the same time apart, and packets meet only at the ports.
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
@@ -62,8 +61,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at `ready`. Both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,

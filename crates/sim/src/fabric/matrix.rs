@@ -22,8 +22,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Makes an idle interconnect between elements with these names. The SPEs come first, in the
-    /// order of their ids.
+    /// Makes an idle interconnect between elements with these names: first the SPEs, by their ids.
     pub fn new(parameters: &Parameters, beside: Femtoseconds, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
@@ -91,8 +90,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at `ready`. Both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,

@@ -1,16 +1,15 @@
 //! A mesh of tiles. A packet first goes along the row and then along the column (XY routing), which
 //! cannot deadlock.
 //!
-//! Routers have no room to store a packet (wormhole routing). The head of a packet goes from link
-//! to link, and the body follows. If the head waits, the whole packet waits, and the body keeps its
-//! links.
+//! Routers cannot store a packet (wormhole routing). The head of a packet goes from link to link,
+//! and the body follows. If the head waits, the whole packet waits, and the body keeps its links.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
 //!   link 1        │▓▓▓▓▓▓▓▓▓▓▓▓▓│           to the last byte, one hop after the link before
 //!   link 2          │▓▓▓▓▓▓▓▓▓▓▓▓▓│
-//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it: so do
-//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes on link 2, link 1 and in the port out
+//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it, and
+//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes behind the head keep their places
 //! ```
 
 use super::ports::Lane;
@@ -171,8 +170,7 @@ impl Mesh {
         self.way.iter().map(name).collect()
     }
 
-    /// The counters of each link between tiles. A link is busy while a packet holds it, even if the
-    /// packet waits.
+    /// The counters of each link between tiles. A packet that waits keeps its links busy.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -227,8 +225,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at `ready`. Both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -265,8 +262,8 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // The head of this packet is at the link from tile 1 to 2 at once. The other packet is on
-        // that link from 2 to 10 ns.
+        // This packet reaches the link from tile 1 to 2 at once. The first packet is on that link
+        // from 2 to 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
@@ -295,8 +292,8 @@ mod tests {
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
         );
-        // The third packet holds the link from tile 0 to 1 and the port of its own source, but no
-        // other port.
+        // The third packet holds the port of its source and the link from tile 0 to 1, but no other
+        // port.
         assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 4, 128),

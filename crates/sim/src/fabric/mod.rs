@@ -95,8 +95,7 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction or of a unit. The number of the step is the upper part of an event's
-/// index.
+/// A step of a transaction or of a unit. Its number is the upper part of an event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
@@ -170,11 +169,10 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction, whether the combined response is known where the data waits for
-    /// it.
+    /// For a coherent transaction, whether the data need not wait for the combined response any
+    /// more.
     responded: bool,
-    /// For a coherent transaction, the time at which the data began to wait for the combined
-    /// response.
+    /// For a coherent transaction, the time at which the data began to wait for the response.
     data_at: Option<Moment>,
     /// The packet that enters the interconnect at [`Step::Ready`].
     packet: Packet,
@@ -307,9 +305,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. The transaction is complete when [`handle`](Self::handle) returns its
-    /// token. At that time, data that is read has arrived, and data that is written is in its
-    /// place.
+    /// Begins a transaction. When it is complete, [`handle`](Self::handle) returns its token: data
+    /// that is read has arrived, or data that is written is in its place.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -481,8 +478,7 @@ impl Fabric {
         }
     }
 
-    /// Called when the command of a read arrives in the target's Cell, which is not the
-    /// requester's.
+    /// Called when the command of a read arrives in the target's Cell, if that is the other Cell.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));

@@ -61,8 +61,7 @@ impl Network {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
                 let tiles = spes.map(|number| [number % columns, number / columns]);
-                // A mesh has no link to another Cell, so any tile will do for the link. It gets the
-                // PPE's tile.
+                // A mesh has no link to another Cell, so any tile will do for the link.
                 let tiles = tiles.chain([mesh.ppe_tile; 2]);
                 let modules = description.modules.iter();
                 let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
@@ -112,8 +111,7 @@ impl Network {
         }
     }
 
-    /// How long a word takes from SPE to SPE. `None` on interconnects on which words meet other
-    /// packets.
+    /// How long a word takes from SPE to SPE. `None` if words may meet other packets.
     pub fn word(&self, from: u16, to: u16) -> Option<Femtoseconds> {
         match self {
             Self::Rings(_) | Self::Mesh(_) => None,

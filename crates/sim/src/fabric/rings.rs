@@ -22,16 +22,15 @@
 //! first on which it can start. Elements send their packets in the order in which the packets are
 //! ready.
 //!
-//! With these rules alone, two kinds of packets would starve. A packet from far away reaches a port
-//! later than a packet from a neighbour that starts at the same time. So the far packet can always
-//! start sooner after the packet before it, and the packets of neighbours would starve. A packet
-//! that goes far also needs more free segments at once than a packet that goes a short way, and
-//! would starve too. Therefore two packets may hold others up: the first packet of the memory
-//! controller, and the first packet of the other element whose turn it is. If such a packet is
-//! ready and only waits for its way, no sender may start a packet that would delay it.
+//! With these rules alone, two kinds of packets would starve. A packet needs the in-port of its
+//! sink only when its head arrives there. So after each packet, one from far away can start before
+//! one from a neighbour can, and the packets of neighbours would starve. On the other hand, a
+//! packet that goes far needs more free segments at once, and would starve behind packets that go
+//! short ways. Therefore two packets may hold others up: the first packet of the memory controller,
+//! and the first packet of the other element whose turn it is. If such a packet is ready and only
+//! waits for its way, no sender may start a packet that would delay it.
 //!
-//! At most one wake-up of the arbiter is planned: for the earliest time at which it can grant a
-//! packet.
+//! At most one wake-up of the arbiter is planned: for the earliest time at which it can grant.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
@@ -47,9 +46,8 @@
 // Rejected: the rings of a direction in turn, with each segment free when a packet has left it. All
 // packets start 8 cycles apart, so taking turns changes nothing.
 //
-// Rejected: only round robin among the elements. With skewed occupancy, round robin starves the
-// elements that are far from a contended port: two of eight streams got half of what the others
-// had.
+// Rejected: only round robin among the elements. With skewed occupancy, it starves the elements
+// that are far from a contended port: two of eight streams got half of what the others had.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -176,8 +174,8 @@ impl Rings {
     }
 
     /// Takes a packet that is ready now or will be ready later. Returns the time at which the
-    /// arbiter must be woken. Returns `None` if an earlier call has already returned a time that is
-    /// early enough.
+    /// arbiter must be woken, or `None` if an earlier call has returned a time that is early
+    /// enough.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -197,10 +195,9 @@ impl Rings {
         })
     }
 
-    /// Grants all packets that can start now. For each granted packet, calls `arrive` with the
-    /// packet and the time at which its last byte arrives. Returns the time at which the arbiter
-    /// must be woken again, if packets are left. If an earlier wake-up has replaced this one, the
-    /// call does nothing.
+    /// Grants all packets that can start now, and calls `arrive` with each packet and its time of
+    /// arrival. Returns the time at which the arbiter must be woken again, if packets are left. If
+    /// an earlier wake-up has replaced this one, the call does nothing.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -253,8 +250,7 @@ impl Rings {
     }
 
     /// Returns the earliest time at which a packet can be granted. Other grants may have made times
-    /// in `next` too early. If a time that is too early matters for the result, it is corrected
-    /// here.
+    /// in `next` too early. Such times are corrected here if they matter for the result.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -275,8 +271,7 @@ impl Rings {
         }
     }
 
-    /// Returns the time at which the first packet of an element can start if no other packet
-    /// starts.
+    /// Returns the time at which an element's first packet can start if no other packet starts.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
@@ -311,8 +306,7 @@ impl Rings {
     }
 
     /// Returns the elements that come before this element, and whose packets are ready and wait for
-    /// their way. The first one is the memory controller, and the second one is the first of the
-    /// other elements.
+    /// their way: the memory controller, and the first of the other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -405,9 +399,8 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element out of its queue. Occupies all segments and ports on
-    /// the packet's way for the time in which the packet passes them. Returns the time at which its
-    /// last byte arrives.
+    /// Takes the first packet of an element out of its queue, and occupies all segments and ports
+    /// on the packet's way while it passes them. Returns the time at which its last byte arrives.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -626,8 +619,7 @@ mod tests {
 
     #[test]
     fn one_port_takes_one_packet_at_a_time() {
-        // Two packets go into element 3, one from each side. The in-port is occupied from cycle 1
-        // to 9.
+        // Two packets go into element 3, one from each side. The in-port is taken in cycles 1 to 9.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
             [9, 8 + 9]
@@ -641,8 +633,8 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The clockwise ways of five hops share segments. The counterclockwise ways of seven hops
-        // are too long.
+        // The clockwise ways of five hops share segments. The other ways, of seven hops, are too
+        // long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
@@ -660,8 +652,7 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // The memory controller goes first each time. The packet that has waited longer comes after
-        // it.
+        // The memory controller goes first each time, and then the packet that has waited longer.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -683,8 +674,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both packets go over segment 2. The packet from element 1 reaches this segment after one
-        // hop.
+        // Both packets go over segment 2, which the packet from element 1 reaches after one hop.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");

@@ -17,8 +17,8 @@ const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
 const REGISTER: u64 = 44 * 312_500;
 const MEMORY_ACCESS: u64 = 48 * NS;
-/// The time from the arrival of a written line at the controller until the controller's Cell has
-/// the answer.
+/// The time from a written line's arrival at the controller until the controller's Cell has the
+/// answer.
 const ACCEPT: u64 = 18 * NS;
 
 /// The time of a single packet on the rings. The order of the elements is PPE, SPE 1, 3, 5, 7,
@@ -257,8 +257,7 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Commands that two Cells snoop have one order over both Cells, in which a command takes two
-    // cycles.
+    // Commands that two Cells snoop have one order over both Cells, with a command in two cycles.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(

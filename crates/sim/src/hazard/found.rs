@@ -6,8 +6,7 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard of a program. Its text has the processor, the time, the addresses, and what to do about
-/// it.
+/// A hazard of a program. Its text has the processor, the time, the addresses, and some advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);

@@ -1,5 +1,4 @@
-//! Watches for hazards: uses of the raw level that are allowed, but whose result depends on how
-//! fast the machine is.
+//! Watches for hazards: allowed uses of the raw level whose result depends on the machine's speed.
 //!
 //! ```text
 //!   local store of SPE 0                      main memory

@@ -81,8 +81,8 @@ impl Hazards {
     }
 }
 
-/// The hazard that these transfers of SPEs cause, if they cause one. They are issued a microsecond
-/// apart.
+/// The hazard of these transfers of SPEs, if any. Each is issued a microsecond after the one
+/// before.
 fn hazard_of(transfers: &[(u16, Command)]) -> Option<String> {
     let mut hazards = watch(HazardWatch::Error);
     let mut text = None;
@@ -404,8 +404,7 @@ fn a_buffer_is_given_back_or_handed_out_in_flight() {
          128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is \
          in flight over it: wait for tag group 3 before the buffer is given back"
     );
-    // A put only reads its bytes. Even so, the buffer of the put must not be given to another
-    // owner.
+    // A put only reads its bytes, but its buffer must not be given to another owner.
     let text = hazard_during(put(0x80, MEMORY, 128), |hazards| {
         hazards.buffer_reserved(us(2), spe(1), LsAddr(0x80), 16)
     });

@@ -1,5 +1,4 @@
-//! The texts of hazards: which processor did what at which time and addresses, and what to do about
-//! it.
+//! The texts of hazards: the processor, its action, the time, the addresses, and some advice.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,8 +16,8 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Makes the text of a hazard. `local_stores` has the effective addresses of each SPE's local
-    /// store.
+    /// Makes the text of a hazard. `local_stores` are the effective addresses of the local stores,
+    /// by SPE.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,

@@ -44,8 +44,7 @@ pub(crate) struct Hazards {
     /// The transfers in flight of each SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
-    /// For each SPE, the commands that its program has issued, and the commands that the PPE has
-    /// issued in its proxy queue.
+    /// For each SPE, the commands of its program, and the commands of the PPE in its proxy queue.
     issued: Vec<[Issued; 2]>,
     /// The kinds of the hazards in `messages`.
     kinds: Vec<Kind>,
@@ -54,8 +53,8 @@ pub(crate) struct Hazards {
 }
 
 impl Hazards {
-    /// Makes the watch of a machine. `local_stores` has the effective addresses of each SPE's local
-    /// store.
+    /// Makes the watch of a machine. `local_stores` are the effective addresses of the local
+    /// stores.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
         Self {
             watch,

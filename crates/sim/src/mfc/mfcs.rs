@@ -13,8 +13,7 @@ use crate::atomic::AtomicCaches;
 /// The MFCs of a machine.
 pub(crate) struct Mfcs {
     states: Vec<RefCell<MfcState>>,
-    /// For each SPE, whether a command has ended since the conditions of the SPE's threads were
-    /// last checked.
+    /// For each SPE, whether a command has ended since the last check of its threads' conditions.
     finished: Vec<Cell<bool>>,
     /// The caches of the atomic units.
     pub caches: RefCell<AtomicCaches>,
@@ -44,8 +43,7 @@ impl Mfcs {
         &self.states
     }
 
-    /// Records that a command of an MFC has ended, so the conditions of its SPE's threads must be
-    /// checked.
+    /// Records that a command of an MFC has ended, which the threads of its SPE may wait for.
     #[inline]
     pub fn set_finished(&self, spe: SpeId) {
         self.finished[spe.index()].set(true);

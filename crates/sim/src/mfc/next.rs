@@ -24,8 +24,7 @@ struct Next {
     is_sent: bool,
     /// The work puts a word to a mailbox that is full.
     is_blocked: bool,
-    /// The earliest time at which the following request may leave. `None` if that time stays as it
-    /// is.
+    /// The earliest time of the following request. `None` if that time stays as it is.
     not_before: Option<Moment>,
 }
 

@@ -101,8 +101,7 @@ impl SimMfc {
         found
     }
 
-    /// Lets the time pass that getting a line takes, from the cache that supplies it or from
-    /// memory.
+    /// Lets the time pass that a line takes from the cache that supplies it, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -142,8 +141,7 @@ impl SimMfc {
         }
     }
 
-    /// Runs `act` as a command to a line. Meanwhile, commands of other SPEs to the line are
-    /// refused.
+    /// Runs `act` as a command to a line. Commands of other SPEs to the line are refused meanwhile.
     fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
         let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
         caches.borrow_mut().begin(spe, ea.0 / LINE, command);
@@ -175,8 +173,7 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // This cycle lets a loop of waits whose conditions are true already reach the limit of the
-        // run.
+        // A loop of waits whose conditions are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)

@@ -65,9 +65,8 @@ impl World {
         }
     }
 
-    /// Takes a late error out of the MFC of an SPE whose program has ended, because the next
-    /// program must not get the error. The ended program would have panicked with it at its next
-    /// call.
+    /// Takes a late error out of the MFC of an SPE whose program has ended. The program would have
+    /// panicked with the error at its next call, and the next program must not get it.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
@@ -266,8 +265,7 @@ impl World {
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Plans a check of the conditions of the SPE's threads if a command has ended since the last
-    /// check.
+    /// Plans a check of the SPE's threads' conditions if a command has ended since the last check.
     pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));

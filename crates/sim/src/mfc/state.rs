@@ -111,14 +111,12 @@ pub(super) struct Work {
     /// Whether the watch for hazards has this work under the work's own id.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that are under the watch for hazards. The last one is the element
-    /// that is being sent.
+    /// The elements of a list that the watch for hazards has. The last one is being sent.
     pub watched: Vec<Watched>,
 }
 
 impl Work {
-    /// Makes a piece of work that has sent nothing: a typed transfer, or a command without an
-    /// entry.
+    /// Makes a piece of work that has sent nothing, such as a typed transfer.
     pub fn new(id: u64, issuer: Issuer, issue: Issue, task: Task, not_before: Moment) -> Self {
         Self {
             id,
@@ -281,7 +279,7 @@ impl MfcState {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Forgets everything that a program has left in the MFC. None of its requests may be on the
+    /// Forgets everything that a program has left in the MFC, which must have no request on the
     /// bus.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
@@ -492,8 +490,7 @@ impl Task {
                 let (ea, lines) = lines_of(control.ea(), control.bytes());
                 Self::Zero { ea, lines }
             }
-            // The other commands of storage control act on caches. Caches are coherent here, so
-            // there is nothing to do.
+            // The other commands of storage control act on caches, which are coherent here.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Self::Nothing,
         }
     }

@@ -5,8 +5,7 @@ use std::fmt;
 /// The cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// The program waits for its own transfers: a tag group, a free entry in the queue, or the
-    /// arrival of a view.
+    /// The program waits for its own transfers: a tag group, a free entry in the queue, or a view.
     Dma,
     /// The program waits for a word in a mailbox, or for room in one.
     Mailbox,
@@ -14,8 +13,7 @@ pub enum Cause {
     Signal,
     /// The program waits for a reservation, a line that other SPEs have, or an atomic operation.
     Lock,
-    /// The program waits for something else, such as the end of another program or the condition of
-    /// a `wait_until`.
+    /// The program waits for something else, such as another program or a `wait_until`.
     Other,
 }
 

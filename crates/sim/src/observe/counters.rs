@@ -14,8 +14,7 @@ use crate::time::{Femtoseconds, Moment};
 pub struct SpeCounters {
     /// The time in which the SPE ran a program.
     pub computing: Span,
-    /// The time in which all threads of the SPE waited, and the last one to wait waited for a
-    /// transfer.
+    /// The time in which all threads of the SPE waited, the last one to wait for a transfer.
     pub waiting_for_dma: Span,
     /// The time in which the last thread to wait waited for a mailbox.
     pub waiting_for_mailbox: Span,
@@ -170,8 +169,7 @@ pub(super) struct SpeCount {
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// The ids and bytes of the commands that are not complete. There are at most as many commands
-    /// as the queues have entries.
+    /// The ids and bytes of the incomplete commands. The queues limit the number of commands.
     in_flight: Vec<(u64, u64)>,
 }
 

@@ -8,8 +8,7 @@
 
 use prost::Message;
 
-/// A file: a sequence of packets. Files can be appended to each other, so a trace can be written in
-/// parts.
+/// A file: a sequence of packets. Files can be appended, so a trace can be written in parts.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -36,8 +35,7 @@ pub(crate) struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: the numbers of names begin anew. The first packet has this
-/// flag.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`, on the first packet: the numbers of names begin anew.
 pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;

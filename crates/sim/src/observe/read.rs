@@ -1,5 +1,4 @@
-//! Reads a trace, for tests of programs: whether two transfers overlapped, and which thread waited
-//! for what.
+//! Reads a trace, for tests of programs: did two transfers overlap, and what did a thread wait for?
 
 use std::collections::BTreeMap;
 
@@ -10,8 +9,8 @@ use super::perfetto::{EventType, Trace, TrackDescriptor};
 /// A span of time in a traced run: a program, a wait, or a command of an MFC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The names of the track and of the tracks above it: `SPE 0`, `SPE 0/thread 1`, `SPE
-    /// 0/MFC/entry 2`.
+    /// The names of the track and of the tracks above it: `SPE 0`, `SPE 0/thread 1` and `SPE
+    /// 0/MFC/entry 2` are examples.
     pub track: String,
     /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,
@@ -87,8 +86,7 @@ pub enum ReadTraceError {
     },
 }
 
-/// Reads the slices of a trace that a simulated machine wrote. The slices of each track are in the
-/// order of their ends.
+/// Reads the slices of a trace of a simulated machine, on each track in the order of their ends.
 ///
 /// # Errors
 ///
@@ -153,8 +151,7 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     Ok(slices)
 }
 
-/// The names of a track and of the tracks above it, separated by strokes. The track of the machine
-/// is left out.
+/// The names of a track and of the tracks above it except the machine, separated by slashes.
 fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
     match tracks.get(&descriptor.parent_uuid()) {
         Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),

@@ -73,8 +73,7 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     file.bytes()
 }
 
-/// A loop with two buffers: the second get is under way while the program computes on the first
-/// buffer.
+/// A loop with two buffers: the second get is under way while the program computes.
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
     observer.program_began(ns(10), spe, "double buffered");
@@ -304,8 +303,7 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // If this number differs, the hash depends on the computer or the build profile, or the hash
-    // was changed.
+    // Another number means that the hash depends on the computer or build profile, or was changed.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);

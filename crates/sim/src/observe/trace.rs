@@ -175,8 +175,8 @@ impl Tracer {
     pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
-            // Thread `before` may still have its running slice, because it gave the processor up
-            // without a wait. If it waits, it has a slice with the cause of its wait already.
+            // If thread `before` gave the processor up without a wait, its slice "running" is still
+            // open. A thread that waits has a slice with the cause of its wait.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
                 self.thread(now, of, before, ThreadState::Ready, "");

@@ -5,8 +5,7 @@ use cellworks_machine::ProblemStateRegister;
 use crate::index::ProcessorIndex;
 
 /// The words that are on their way to a register. The vector has a place for each word. The places
-/// of words that have arrived form a free list: `next_free` of a free place is the index of the
-/// next free place.
+/// of arrived words form a free list: `next_free` of a free place is the index of the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
@@ -71,8 +70,8 @@ impl Flights {
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Frees the place of a word that has arrived. Returns the receiving processor, the register
-    /// and the word.
+    /// Frees the place of a word that has arrived. Returns its processor, its register and the
+    /// word.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

@@ -65,8 +65,7 @@ impl World {
         self.check(to)
     }
 
-    /// Takes the oldest word of an inbound mailbox, and wakes the processors and MFCs that wait for
-    /// room.
+    /// Takes the oldest word of an inbound mailbox, and wakes all that wait for room in it.
     #[inline]
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
@@ -91,8 +90,7 @@ impl World {
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
     }
 
-    /// Puts a word for the PPE into an outbound mailbox, if the mailbox is empty. Returns whether
-    /// it was empty.
+    /// Puts a word for the PPE into an outbound mailbox. Returns false if the mailbox is full.
     pub fn put_outbound(&self, of: &SimProcessor, mailbox: Outbound, word: u32) -> bool {
         let place = &of.words.outbound[mailbox.index()];
         if place.get().is_some() {

@@ -53,8 +53,7 @@ impl Inbound {
 }
 
 impl Words {
-    /// Reserves a place in the inbound mailbox for a word that is about to be sent. Returns false
-    /// if the mailbox has no room.
+    /// Reserves a place in the inbound mailbox for a word that is about to be sent, if it has room.
     #[inline]
     pub fn keep_room(&self) -> bool {
         let coming = self.coming.get();

@@ -153,8 +153,8 @@ fn crossbar() -> Description {
     description
 }
 
-/// Runs two SPEs that each send a word to a third SPE. The words leave `apart` after each other.
-/// Returns the words in the order of their arrival, and the time at which both have arrived.
+/// Runs two SPEs that each send a word to a third SPE, the second one later by `apart`. Returns the
+/// words in the order of their arrival, and the time at which both have arrived.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
     let sim = Sim::builder(crossbar()).seed(seed).build();
     let words = sim.run(|ppe| {
@@ -234,8 +234,7 @@ fn a_machine_that_is_used_again_takes_the_same_time() {
             let programs: Vec<_> = (0..SPES)
                 .map(|place| {
                     ppe.spawn(SpeId::new(place), move |spe: &SimSpe| {
-                        // The PPE starts one program after the other. With these delays all puts
-                        // begin at the same time.
+                        // The PPE starts one program after the other, but all puts begin together.
                         spe.compute(Cycles(u64::from(SPES - place) * 5_360_000));
                         let to = region.at(usize::from(place) * BYTES);
                         for _ in 0..4 {

@@ -1,5 +1,4 @@
-//! Errors that are found after the call that caused them has returned, and commands that programs
-//! leave behind.
+//! Errors that are found after the call that caused them, and commands that programs leave behind.
 
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag, TagMask};
@@ -33,8 +32,7 @@ fn write_list(spe: &<Sim as Machine>::Spe, ea: EffectiveAddress, stalls: [bool; 
     }
 }
 
-/// Issues a list that waits for a get. When the get is complete, the list names memory that does
-/// not exist.
+/// Issues a list that waits for a get. The get changes the list, which then names missing memory.
 fn issue_bad_list(spe: &<Sim as Machine>::Spe, region: &Region) {
     let nowhere = EffectiveAddress(region.at(0).0 + (1 << 24));
     write_list(spe, nowhere, [false; 2]);
@@ -260,8 +258,7 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
         let program = ppe.spawn(SPE, |spe| {
             let view = spe.stage_out(&mut data).unwrap();
             drop(view);
-            // A get of the same bytes begins while the put is under way, and takes longer than the
-            // put.
+            // While the put is under way, a longer get of the same bytes begins.
             for _ in 0..4 {
                 let get = RawCommand::get(LsAddr(0), region.at(0), 1 << 14, TAG);
                 spe.mfc().issue(get).unwrap();

@@ -1,5 +1,4 @@
-//! Loops that make no progress. Every call takes simulated time, so the limit of the run ends each
-//! loop.
+//! Loops that make no progress. The limit of the run ends them, because every call takes time.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,4 @@
-//! The memory that a simulation takes depends on the size of its machine, and not on the length of
-//! a run.
+//! The memory of a simulation depends on the size of its machine, not on the length of its run.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,5 +1,4 @@
-//! What a trace shows of a program. The tests read the trace from the file that ui.perfetto.dev
-//! opens.
+//! What a trace shows of a program. The tests read the file that ui.perfetto.dev opens.
 
 use std::io;
 use std::sync::{Arc, Mutex};
