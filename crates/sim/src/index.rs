@@ -3,7 +3,7 @@
 /// A processor of the machine: [`PPE`], or an SPE by its index plus one.
 pub(crate) type ProcessorIndex = usize;
 
-/// The PPE.
+/// The index of the PPE.
 pub(crate) const PPE: ProcessorIndex = 0;
 
 /// The index of a thread in the run's table of threads.

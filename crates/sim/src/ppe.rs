@@ -111,7 +111,7 @@ impl SimPpe {
             .transact(self.processor(), Cause::Other, start, transaction);
     }
 
-    /// Lets the time pass that a store to a register takes.
+    /// Spends the time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
@@ -147,7 +147,7 @@ impl SimPpe {
         });
     }
 
-    /// Lets the time pass that reading an outbound mailbox takes, if the mailbox holds a word.
+    /// Spends the time of reading an outbound mailbox, if the mailbox holds a word.
     fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
         if !self.by_calls() {
             self.load(from);
@@ -155,8 +155,8 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Lets the time pass that reading the word of an outbound mailbox takes, after the program has
-    /// seen that the mailbox holds a word.
+    /// Spends the time of reading the word of an outbound mailbox, after the program has seen that
+    /// the mailbox holds a word.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -166,8 +166,8 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time pass that reading the status of a proxy queue takes, which shows a free entry
-    /// or the tag status. With library calls, this is also the whole time of issuing a command.
+    /// Spends the time of reading the status of a proxy queue, which shows a free entry or the tag
+    /// status. With library calls, this is also the whole time of issuing a command.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -177,15 +177,15 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time pass that writing a command to a proxy queue with a free entry takes.
+    /// Spends the time of writing a command to a proxy queue with a free entry.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
         }
     }
 
-    /// Lets the time pass that a load of the command's status takes, which tells whether the proxy
-    /// queue has taken the command.
+    /// Spends the time of reading the command's status, which tells whether the proxy queue has
+    /// taken it.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
@@ -228,7 +228,7 @@ impl SimPpe {
         is_ready
     }
 
-    /// Lets the time of the condition's accesses pass, after the wait has ended.
+    /// Spends the time of the condition's accesses, after the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
@@ -249,8 +249,8 @@ impl SimPpe {
         }
     }
 
-    /// Sends the words that a condition has written and whose wait goes on. The wait may be for an
-    /// answer to these words.
+    /// If the wait of a condition goes on, sends the words that the condition has written. The wait
+    /// may be for an answer to these words.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -367,8 +367,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A loop that tries until the mailbox has room must reach the limit of the run, even
-            // with library calls, where only the call takes time.
+            // A loop that tries until the mailbox has room must reach the limit of the run. So a
+            // call that fails takes time even if it needs no load.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

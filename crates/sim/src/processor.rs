@@ -56,7 +56,7 @@ impl ProcessorThreads {
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessorThread {
     pub thread: ThreadIndex,
-    /// 0 for a program itself.
+    /// The number of the thread on its processor. The program itself has number 0.
     pub number: u32,
 }
 

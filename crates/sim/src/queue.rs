@@ -63,7 +63,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub kind: Kind,
-    /// Less than 2^19.
+    /// The place in the table of the kind: less than 2^19.
     pub index: u32,
 }
 
@@ -82,7 +82,7 @@ impl Event {
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// A sorted queue: each new event that is due after all events in `run` is appended here. Most
-    /// new events are, because there are few different delays. Such an event needs no search.
+    /// new events are due last, because there are few different delays. They need no search.
     run: VecDeque<u128>,
     /// The event that was added last to `run`.
     run_last: u128,

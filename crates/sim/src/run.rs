@@ -34,8 +34,8 @@ type Trace = Box<dyn io::Write + Send>;
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
 
 /// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended, and its counters or
-/// the error because of which its trace could not be written. `main` is a trait object, so this
-/// function is compiled once and not for each main program.
+/// the error of writing its trace. `main` is a trait object, so this function is compiled once and
+/// not for each main program.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
@@ -72,7 +72,8 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // The panic is read before programs are cancelled because the PPE has panicked.
+            // If the PPE has panicked, the programs are cancelled below. This is their first panic
+            // before that.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

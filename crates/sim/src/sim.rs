@@ -215,14 +215,14 @@ impl Sim {
         lock(&self.last_run).clone()
     }
 
-    /// Takes the error because of which the trace of the last run could not be written. Later calls
-    /// return `None`.
+    /// Takes the error of writing the trace of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
     /// Begins a run. A machine has one run at a time, because two runs would share the local
-    /// stores. So has an OS thread, because its cooperative threads belong to one machine.
+    /// stores. An OS thread has one run at a time, because its cooperative threads belong to one
+    /// machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(

@@ -30,7 +30,7 @@ pub(crate) struct Threads {
 struct SimThread {
     handle: Thread,
     processor: ProcessorIndex,
-    /// 0 for the program itself.
+    /// The number of the thread on its processor. The program itself has number 0.
     number: u32,
     /// The panic of the thread's condition, with which the thread will go on.
     panic: Option<Box<dyn Any + Send>>,
@@ -73,7 +73,8 @@ impl Threads {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor: 0 for the program itself.
+    /// The number of a thread on its processor: The number of the thread on its processor. The
+    /// program itself has number 0.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number

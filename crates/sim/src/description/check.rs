@@ -176,7 +176,7 @@ fn is_element(name: &str) -> bool {
 fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
-    // If packets can go only one way around, the farthest element is the one directly behind.
+    // If packets go only one way around, the element directly behind the sender is the farthest.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";

@@ -50,7 +50,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Makes a parameter from a number alone: its source is "not given", and it is uncertain.
+    /// Makes a parameter from only a number: its source is "not given", and it is uncertain.
     pub fn plain(value: u64) -> Self {
         Self {
             value,

@@ -14,9 +14,9 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Called before a deadlock is reported, because an error of an MFC that its program has not
-    /// seen may be the cause. In each processor that has such an error, a thread goes on with a
-    /// panic. Returns whether any processor has such an error.
+    /// Lets a thread panic on each processor that has a late error: an error of an MFC that no
+    /// program has seen yet. Such an error may be the cause of a deadlock, so this is called before
+    /// a deadlock is reported. Returns whether there was a late error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {

@@ -17,8 +17,8 @@ impl World {
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // If another thread runs the event loop when it is the turn of this one, it switches to
-            // this one.
+            // Another thread may run the event loop when it is this thread's turn. Then that thread
+            // switches to this one.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");

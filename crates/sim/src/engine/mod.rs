@@ -23,7 +23,7 @@
 //! planned later by the lag. Second, a thread that waits for another processor lets its lag pass
 //! while it waits.
 //!
-//! In simulated time one thread of an SPE runs. Its other threads are ready, or wait.
+//! Of the threads of an SPE, only one runs in simulated time. The others are ready, or wait.
 //!
 //! All functions here are methods of [`World`](crate::world::World).
 

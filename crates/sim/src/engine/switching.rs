@@ -55,7 +55,7 @@ impl World {
         self.go_behind_others(processor, me);
     }
 
-    /// Does the same as [`yield_now`](Self::yield_now), but takes no time if no other thread is
+    /// Does the same as [`yield_now`](Self::yield_now), but without a switch if no other thread is
     /// ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
@@ -122,8 +122,8 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns a thread whose switch takes no
-    /// time.
+    /// Gives a free processor to its next ready thread. Returns the thread if the switch to it
+    /// takes no time.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -134,7 +134,7 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if its switch takes no time.
+    /// Gives a free processor to a thread. Returns the thread if the switch to it takes no time.
     /// Otherwise plans an event for the end of the switch.
     #[inline(always)]
     pub(super) fn give(

@@ -44,8 +44,9 @@ impl CommandBus {
         slot
     }
 
-    /// Takes a slot for a command that every Cell snoops. While the command waits for its turn
-    /// among the coherent commands of all Cells, other commands of its Cell keep their slots.
+    /// Takes a slot for a command that every Cell snoops, and returns the time of the command's
+    /// turn among the coherent commands of all Cells. Until then, other commands of its Cell keep
+    /// their slots.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

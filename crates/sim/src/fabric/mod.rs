@@ -169,8 +169,7 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction, whether the data need not wait for the combined response any
-    /// more.
+    /// For a coherent transaction, whether the combined response is known at the data's place.
     responded: bool,
     /// For a coherent transaction, the time at which the data began to wait for the response.
     data_at: Option<Moment>,

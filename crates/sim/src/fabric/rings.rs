@@ -23,9 +23,9 @@
 //! ready.
 //!
 //! With these rules alone, two kinds of packets would starve. A packet needs the in-port of its
-//! sink only when its head arrives there. So after each packet, one from far away can start before
-//! one from a neighbour can, and the packets of neighbours would starve. On the other hand, a
-//! packet that goes far needs more free segments at once, and would starve behind packets that go
+//! sink only when its head arrives there. So after each packet, a packet from far away can start
+//! before a packet from a neighbour, and the packets of neighbours would starve. On the other hand,
+//! a packet that goes far needs more free segments at once, and would starve behind packets that go
 //! short ways. Therefore two packets may hold others up: the first packet of the memory controller,
 //! and the first packet of the other element whose turn it is. If such a packet is ready and only
 //! waits for its way, no sender may start a packet that would delay it.

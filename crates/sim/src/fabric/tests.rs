@@ -257,7 +257,7 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Commands that two Cells snoop have one order over both Cells, with a command in two cycles.
+    // Commands that two Cells snoop have one order over both Cells: one command every two cycles.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(

@@ -71,10 +71,10 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Lets the time pass that getting a line into the atomic unit takes. `read` is called at the
-    /// point at which the command has its place in the order of all commands to the line. The
-    /// command does not see later stores. A later store takes the reservation away, even if it
-    /// comes before the line has arrived.
+    /// Spends the time of getting a line into the atomic unit. `read` is called at the point at
+    /// which the command has its place in the order of all commands to the line. The command does
+    /// not see later stores. A later store takes the reservation away, even if it comes before the
+    /// line has arrived.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -101,7 +101,7 @@ impl SimMfc {
         found
     }
 
-    /// Lets the time pass that a line takes from the cache that supplies it, or from memory.
+    /// Spends the time of getting a line from the cache that supplies it, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -113,7 +113,7 @@ impl SimMfc {
         self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
-    /// Lets the time pass that claiming a line for this SPE takes.
+    /// Spends the time of claiming a line for this SPE.
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -149,7 +149,7 @@ impl SimMfc {
         caches.borrow_mut().end(spe);
     }
 
-    /// Lets the time pass that a command without data to a line of main memory takes.
+    /// Spends the time of a command without data to a line of main memory.
     fn command_alone(&self, ea: EffectiveAddress) {
         let module = self.world.module_of(&self.state(), ea);
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);

@@ -96,7 +96,7 @@ impl World {
         self.check_if_finished(spe)
     }
 
-    /// Lets an MFC try again that was blocked by a full mailbox.
+    /// Lets an MFC that was blocked by a full mailbox try again.
     pub fn wake_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);

@@ -21,8 +21,8 @@ pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 /// cross a multiple of 4 GiB, so no local store may cross one either.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// The effective address from which the watch for hazards numbers the bytes of ordinary memory.
-/// Each typed transfer gets addresses of its own.
+/// In the watch for hazards, typed transfers have effective addresses from here on. Each transfer
+/// has its own.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
@@ -83,8 +83,8 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the typed transfers that are not complete.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of views that were dropped before their transfers were complete, with the id of
-    /// the transfer for which each waits.
+    /// The buffers of views that were dropped before their transfers were complete, and the ids of
+    /// these transfers.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// Lists that have stopped after an element with stall-and-notify.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,

@@ -14,15 +14,15 @@ use crate::time::{Femtoseconds, Moment};
 pub struct SpeCounters {
     /// The time in which the SPE ran a program.
     pub computing: Span,
-    /// The time in which all threads of the SPE waited, the last one to wait for a transfer.
+    /// The time in which all threads of the SPE waited, and the last of them waited for a transfer.
     pub waiting_for_dma: Span,
-    /// The time in which the last thread to wait waited for a mailbox.
+    /// The time in which all threads waited, and the last of them waited for a mailbox.
     pub waiting_for_mailbox: Span,
-    /// The time in which the last thread to wait waited for a signal.
+    /// The time in which all threads waited, and the last of them waited for a signal.
     pub waiting_for_signal: Span,
-    /// The time in which the last thread to wait waited for a reservation or an atomic operation.
+    /// The time in which all threads waited, the last one for a reservation or an atomic operation.
     pub waiting_for_lock: Span,
-    /// The time in which the last thread to wait waited for something else.
+    /// The time in which all threads waited, and the last of them waited for something else.
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,

@@ -65,7 +65,7 @@ pub enum ReadTraceError {
     Nameless {
         /// The index of the packet, from 0.
         packet: usize,
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
     },
     /// A slice ends that has not begun.
@@ -73,15 +73,15 @@ pub enum ReadTraceError {
     NotBegun {
         /// The index of the packet, from 0.
         packet: usize,
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
     },
     /// A slice has no end, because the trace was not written to its end.
     #[error("the trace ends within the slice `{name}` on track `{track}`")]
     NotEnded {
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
-        /// As in [`Slice::name`].
+        /// See [`Slice::name`].
         name: String,
     },
 }

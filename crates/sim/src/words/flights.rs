@@ -70,8 +70,8 @@ impl Flights {
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Frees the place of a word that has arrived. Returns its processor, its register and the
-    /// word.
+    /// Frees the place of a word that has arrived. Returns its receiving processor, its register
+    /// and the word.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

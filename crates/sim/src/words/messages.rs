@@ -44,8 +44,8 @@ impl World {
         self.bus.begin(&self.clock, transaction);
     }
 
-    /// Stores a word that has arrived in its register. Returns the receiving processor, whose
-    /// threads may wait for the word.
+    /// Puts an arrived word into its register. Returns the receiving processor, whose threads may
+    /// wait for the word.
     #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> &SimProcessor {
         let (to, register, word) = self.bus.flights.borrow_mut().end(index);
@@ -54,7 +54,7 @@ impl World {
         to
     }
 
-    /// Stores a word in a register. Returns the thread that goes on at once, if there is one.
+    /// Puts a word into a register. Returns the thread that goes on at once, if there is one.
     pub fn deliver(
         &self,
         to: &SimProcessor,

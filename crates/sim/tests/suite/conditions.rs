@@ -140,7 +140,7 @@ fn checking_again_takes_no_time() {
     assert_eq!(goes_on_at(true), goes_on_at(false));
 }
 
-/// A description of a wait whose code waits itself.
+/// A description of a wait that itself waits when it is printed.
 struct Meddles<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Meddles<'_> {
@@ -152,7 +152,7 @@ impl fmt::Display for Meddles<'_> {
     }
 }
 
-/// A description of a wait whose code panics.
+/// A description of a wait that panics when it is printed.
 struct Waits<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Waits<'_> {
