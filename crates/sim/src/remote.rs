@@ -1,8 +1,8 @@
 //! Wakes a thread of a run from any OS thread.
 //!
 //! A run has one OS thread, and its world stays there. A waker may be moved to another OS thread,
-//! so it holds only the address of the world, by which only the OS thread of the run can find the
-//! world.
+//! so it holds only the address of the world. Only the OS thread of the run can find the world by
+//! this address.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

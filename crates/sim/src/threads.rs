@@ -73,8 +73,7 @@ impl Threads {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor: The number of the thread on its processor. The
-    /// program itself has number 0.
+    /// The number of a thread on its processor. The program itself has number 0.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number
