@@ -60,7 +60,7 @@ impl Observers {
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

@@ -28,8 +28,8 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// The time that the processor has used and not yet let pass: see `engine`.
     pub lag: Cell<Femtoseconds>,
-    /// While all threads of the processor wait, the last one may still compute until this time.
-    /// Before this time no condition is checked.
+    /// While all threads of the processor wait, the last one of them may still compute until this
+    /// time. Before this time no condition is checked.
     pub busy_until: Cell<Moment>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct ProcessorThreads {
 
 impl ProcessorThreads {
     /// Makes the waiting thread at `place` ready, and returns it.
-    // A separate function, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;

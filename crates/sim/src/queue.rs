@@ -127,7 +127,7 @@ impl Queue {
         }
     }
 
-    // A separate function, so that the common case is inlined.
+    // This is a separate function, so that the common case can be inlined.
     #[inline(never)]
     fn push_to_heap(&mut self, key: u128) {
         self.heap.push(Reverse(key));

@@ -180,8 +180,7 @@ impl World {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            // `resume_unwind` prints no location. This line of code is not where the error is: the
-            // program made the error, and the machine found it.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(Box::new(hazard.to_string()));
         }
     }

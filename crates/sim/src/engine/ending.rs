@@ -68,7 +68,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(&self) -> io::Result<Counters> {
         // After a deadlock, the last event may be earlier than the end of a program's last
         // computation.

@@ -92,7 +92,7 @@ impl World {
     }
 
     /// Handles an event. Returns the thread that goes on at once, if there is one.
-    // A separate function, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    // A separate function, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);

@@ -155,7 +155,7 @@ impl World {
         None
     }
 
-    // A separate function, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {

@@ -200,8 +200,8 @@ impl World {
         true
     }
 
-    /// Panics if a condition is being checked. A condition may be checked on the stack of any
-    /// thread. If the condition waited, that thread would wait.
+    /// Asserts that the calling code may wait. A condition may not, because it may be checked on
+    /// the stack of any thread, which would then wait.
     ///
     /// # Panics
     ///

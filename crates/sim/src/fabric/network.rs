@@ -155,8 +155,8 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // A waiting processor checks the line in its own cache again and again. The line changes during
-    // such a check, which is half done at that time on average.
+    // A waiting processor checks the line in its own cache again and again. On average the line
+    // changes when such a check is half done.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

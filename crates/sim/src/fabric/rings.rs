@@ -72,7 +72,7 @@ pub(super) struct Rings {
     ways: Vec<[Option<Way>; 2]>,
     /// The elements in ring order.
     elements: Vec<Element>,
-    /// For each element, a time that is not after the earliest grant of its first packet. If the
+    /// For each element, a time at or before the first possible grant of its first packet. If the
     /// element has no packet, this is [`Moment::NEVER`].
     next: Vec<Moment>,
     /// For each element, the number of its last grant, counted over all elements. For the memory

@@ -53,7 +53,7 @@ impl SimMfc {
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
         {
-            // `resume_unwind` prints no location. The error was not made by this line of code.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(error);
         }
     }

@@ -50,7 +50,7 @@ impl World {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))
         {
-            // `resume_unwind` prints no location. The error was not made by this line of code.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(error);
         }
     }

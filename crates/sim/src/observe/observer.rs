@@ -93,7 +93,7 @@ impl Observer {
         }
     }
 
-    // A separate function, like `trace_going_on`, so that runs without a trace stay fast.
+    // This and `trace_going_on` are separate functions, so that runs without a trace stay fast.
     #[inline(never)]
     fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
@@ -210,7 +210,7 @@ impl Observer {
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(
         mut self,
         now: Moment,

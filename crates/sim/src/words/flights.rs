@@ -50,7 +50,7 @@ impl Flights {
         index
     }
 
-    // A separate function, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {

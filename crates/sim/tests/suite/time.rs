@@ -275,8 +275,8 @@ fn every_primitive_takes_at_least_a_cycle() {
 
 #[test]
 fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
-    // The receiver goes on when the word arrives, even if it begins to wait late, as long as it
-    // waits before the arrival.
+    // A receiver that waits when the word arrives goes on at once. The time at which it began to
+    // wait makes no difference.
     let arrival_after_computing = |cycles: u64| -> Time {
         let sim = Sim::new(qs20());
         let received = sim.run(|ppe| {
