@@ -13,8 +13,8 @@
 
 // Rejected: trying a refused command again as soon as the line is free. The SPE that just had the
 // line gets it again, and 16 SPEs take 4.6 us (published: 9). Also rejected: trying again after the
-// time of a command that both Cells answer (244 ns). Then 16 SPEs take 7.4 to 7.9 us, and each step
-// to a higher number of SPEs costs 1 us.
+// time of a command that both Cells answer (244 ns). Then 16 SPEs take 7.4 to 7.9 us, and the time
+// jumps by 1 us between numbers of SPEs.
 //
 // Rejected: refusing commands to a line while DMA reads or writes the line, as if the line were
 // claimed. With this rule 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at

@@ -56,7 +56,7 @@ const COMMAND_STORES: usize = 5;
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// Accesses that the condition of a wait has made, and whose time has not passed yet.
+    /// Accesses that the condition of a wait has made. Their time has not passed yet.
     owed: RefCell<Vec<Owed>>,
 }
 
@@ -278,7 +278,7 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // A loop of waits whose conditions are true already must reach the limit of the run.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }

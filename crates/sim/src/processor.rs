@@ -22,7 +22,7 @@ pub(crate) struct SimProcessor {
     pub word_latency: Vec<Option<Femtoseconds>>,
     /// The thread that has the processor.
     pub running: Cell<Option<ProcessorThread>>,
-    /// The thread whose registers the processor holds. A switch to this thread takes no time.
+    /// The thread that has its registers in the processor. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
     /// The threads that do not have the processor.
     pub threads: RefCell<ProcessorThreads>,

@@ -189,7 +189,7 @@ impl Sim {
         Self::builder(description).build()
     }
 
-    /// Begins a machine with this description, whose settings can then be changed.
+    /// Returns the settings of a machine with this description, which can then be changed.
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,

@@ -159,8 +159,7 @@ impl SimSpe {
     }
 
     /// Accesses a channel. In the condition of a wait, the access takes time only if it
-    /// `came_true`, because the hardware stalls at a channel that it waits for, and reads the
-    /// channel once.
+    /// `came_true`. The hardware stalls at a channel that it waits for, and reads the channel once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -281,7 +280,7 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits whose conditions are true already must reach the limit of the run.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -436,8 +435,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The wait at the end of the scope does not give up the SPE, which the threads of the
-            // scope need to end. So this call waits for the end of these threads first.
+            // The wait at the end of the scope does not give up the SPE. Without the SPE, the
+            // threads of the scope cannot end. So this call waits for their end before.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);

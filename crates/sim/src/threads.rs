@@ -17,8 +17,8 @@ pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
     /// Free places in the table. The threads that had these places have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The thread whose turn it is, because the event loop has handled its event. If another thread
-    /// is woken, that thread goes back to sleep.
+    /// The thread that has its turn, because the event loop has handled its event. If another
+    /// thread is woken, that thread goes back to sleep.
     turn: Cell<ThreadIndex>,
     /// Whether the condition of a thread has panicked and that thread has not gone on yet.
     some_panicked: Cell<bool>,
@@ -84,8 +84,8 @@ impl Threads {
         self.table.borrow()[thread as usize].processor
     }
 
-    /// Makes it the turn of a thread. Returns the handle that wakes the thread, its processor, and
-    /// its number there.
+    /// Gives a thread its turn. Returns the handle that wakes the thread, its processor, and its
+    /// number there.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);
@@ -93,7 +93,7 @@ impl Threads {
         (thread.handle, thread.processor, thread.number)
     }
 
-    /// Whether it is the turn of a thread.
+    /// Whether a thread has its turn.
     #[inline]
     pub fn has_turn(&self, thread: ThreadIndex) -> bool {
         self.turn.get() == thread

@@ -66,7 +66,7 @@ impl Pulse {
         })
     }
 
-    /// Records that the program whose turn it is goes on.
+    /// Records that the program that has its turn goes on.
     #[inline]
     pub fn beat(&self, now: Moment) {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);

@@ -120,8 +120,8 @@ impl Ways {
         self.kept[link]
     }
 
-    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE, from
-    /// the bus request until the last byte is stored, if nothing else is under way.
+    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE. The
+    /// time runs from the bus request until the last byte is stored, with nothing else under way.
     ///
     /// # Panics
     ///

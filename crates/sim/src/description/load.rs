@@ -15,7 +15,7 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// The description of a machine whose matrix was measured, with all values except the matrix.
+/// The description of a machine with a measured matrix: all values except the matrix.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
 /// The reason why a machine could not be loaded.
@@ -31,7 +31,7 @@ pub enum LoadError {
     Unknown {
         /// The name or path that was given.
         name: String,
-        /// The built-in machine whose name is the most similar, if one is similar enough.
+        /// The most similar name of a built-in machine, if one is similar enough.
         nearest: Option<&'static str>,
     },
     /// The file could not be read.
@@ -111,8 +111,8 @@ impl Description {
         })
     }
 
-    /// Makes a machine of which only the one-way times between cores were measured, from the text
-    /// of a CSV file. Errors name the file as `file`. See [`load`](Self::load).
+    /// Makes a machine from the text of a CSV file, which has only the measured one-way times
+    /// between cores. Errors name the file as `file`. See [`load`](Self::load).
     ///
     /// # Errors
     ///

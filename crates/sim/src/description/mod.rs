@@ -157,7 +157,7 @@ pub struct Cell {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryModule {
-    /// The number of the Cell whose interconnect the module is attached to.
+    /// The number of the Cell to which the module is attached.
     pub cell: u16,
     /// The column and row of the module's tile on a mesh. Elsewhere the key is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,7 +208,7 @@ pub enum Interconnect {
     Matrix(Matrix),
 }
 
-/// Reads an interconnect, whose key `kind` decides which other keys it has. The code that serde
+/// Reads an interconnect. Its key `kind` decides which other keys it has. The code that serde
 /// derives would read all keys before it looks at the kind, and its errors could not name the place
 /// of a value.
 fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {

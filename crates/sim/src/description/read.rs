@@ -96,7 +96,7 @@ struct Entry<'f> {
     /// The path of the value, such as `memory[1]`. The path of the whole file is empty.
     path: String,
     value: &'f Spanned<DeValue<'f>>,
-    /// The key whose value decides which other keys the table has, if there is such a key.
+    /// The key that decides by its value which other keys the table has, if there is such a key.
     tag: Option<&'static str>,
 }
 
@@ -359,7 +359,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// Reads a table whose key `kind` decides which other keys the table has.
+    /// Reads a table in which the key `kind` decides which other keys the table has.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

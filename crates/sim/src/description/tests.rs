@@ -133,7 +133,7 @@ const MATRIX: &str = "[interconnect]\nkind = \"matrix\"\none_way_ps = [[0, 5], [
 const CROSSBAR: &str =
     "[interconnect]\nkind = \"crossbar\"\nlatency_ps = 5\nport_bytes_per_s = 25_600_000_000\n";
 
-/// A machine with a mesh, whose memory is attached to a tile.
+/// A machine with a mesh. Its memory is attached to a tile.
 fn mesh() -> String {
     chip(MESH).replacen("cell = 0\n", "cell = 0\ntile = [0, 0]\n", 1)
 }

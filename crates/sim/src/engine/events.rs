@@ -50,8 +50,8 @@ impl World {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until it is the turn of the calling thread `me`, even if `me` is woken before. If the
-    /// run was cancelled and `me` unwinds, this returns at once.
+    /// Waits until the calling thread `me` has its turn, even if `me` is woken before. If the run
+    /// was cancelled and `me` unwinds, this returns at once.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {

@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Frees a processor whose last program has ended.
+    /// Frees a processor after its last program has ended.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
         // After a deadlock, the last event may be earlier than the end of the program's last

@@ -172,12 +172,12 @@ impl Memory {
         }
     }
 
-    /// Adds the command of a read that arrives. [`proceed`](Self::proceed) must be called next.
+    /// Adds a read when its command arrives. [`proceed`](Self::proceed) must be called next.
     pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
         self.enqueue(Direction::Read, address, now, bytes, Some(transaction));
     }
 
-    /// Adds a write whose data arrives. [`proceed`](Self::proceed) must be called next.
+    /// Adds a write when its data arrives. [`proceed`](Self::proceed) must be called next.
     pub fn write(
         &mut self,
         now: Moment,

@@ -27,10 +27,10 @@
 //!                                             └──phase──► response ──link───┘
 //! ```
 //!
-//! When the requester's own Cell has seen the command, data that is written to the memory of the
-//! other Cell leaves. The command goes to the other Cell over the link, and brings the response of
-//! the requester's Cell with it. So the other Cell has both responses before the requester's Cell
-//! has both. The answer of the memory controller comes back over the link.
+//! When the requester's Cell has seen the command of a write to the other Cell's memory, the data
+//! leaves. The command goes over the link too, and carries the response of the requester's Cell. So
+//! the other Cell knows both responses earlier than the requester's Cell does. The answer of the
+//! memory controller comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
@@ -243,7 +243,7 @@ pub(crate) struct Fabric {
     modules: Vec<Memory>,
     ends: Ends,
     /// The ports of all elements. PPEs and the interfaces of the link are in the order of the
-    /// Cells, SPEs are in the order of their ids, and modules in the order of their numbers.
+    /// Cells. SPEs are in the order of their ids, and modules in the order of their numbers.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,

@@ -1,4 +1,4 @@
-//! The interconnect of one Cell, whose kind the machine's description chooses.
+//! The interconnect of one Cell. The machine's description chooses its kind.
 
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
@@ -133,8 +133,8 @@ impl Network {
 
 /// The time of each direction of an exchange by compare-and-swap, without the way of the line. Its
 /// parts are the request for the line, the cache that supplies the line, the body of the packet,
-/// the cache that receives the line, and the request to claim the line. Measurements by such
-/// exchanges contain all of these.
+/// the cache that receives the line, and the claim of the line. Measurements by such exchanges
+/// contain all of these.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,

@@ -27,7 +27,7 @@
 //! before a packet from a neighbour, and the packets of neighbours would starve. On the other hand,
 //! a packet that goes far needs more free segments at once, and would starve behind packets that go
 //! short ways. Therefore two packets may hold others up: the first packet of the memory controller,
-//! and the first packet of the other element whose turn it is. If such a packet is ready and only
+//! and the first packet of the other element that has its turn. If such a packet is ready and only
 //! waits for its way, no sender may start a packet that would delay it.
 //!
 //! At most one wake-up of the arbiter is planned: for the earliest time at which it can grant.
@@ -236,7 +236,7 @@ impl Rings {
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
     }
 
-    /// Returns the element whose turn it is, among the elements that may send now.
+    /// Returns the element that has its turn, among the elements that may send now.
     #[inline]
     fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
@@ -305,8 +305,8 @@ impl Rings {
         }
     }
 
-    /// Returns the elements that come before this element, and whose packets are ready and wait for
-    /// their way: the memory controller, and the first of the other elements.
+    /// Returns the elements that come before this element, and have packets that are ready and wait
+    /// for their way: the memory controller, and the first of the other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];

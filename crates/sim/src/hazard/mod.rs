@@ -1,4 +1,4 @@
-//! Watches for hazards: allowed uses of the raw level whose result depends on the machine's speed.
+//! Watches for hazards: uses of the raw level with a result that depends on the machine's speed.
 //!
 //! ```text
 //!   local store of SPE 0                      main memory

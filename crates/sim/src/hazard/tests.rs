@@ -13,7 +13,7 @@ const TAG_4: Option<Tag> = Tag::new(4);
 /// Main memory, away from all local stores.
 const MEMORY: u64 = 0x10_0000_0000;
 
-/// A watch over four SPEs, whose local stores follow each other.
+/// A watch over four SPEs. Their local stores follow each other.
 fn watch(watch: HazardWatch) -> Hazards {
     let store = |spe: u64| spe * STORE_BYTES..(spe + 1) * STORE_BYTES;
     Hazards::new(watch, (1..=4).map(store).collect())
@@ -74,7 +74,7 @@ impl Command {
 }
 
 impl Hazards {
-    /// Issues a command, whose transfer begins at once.
+    /// Issues a command. Its transfer begins at once.
     fn transfer(&mut self, now: Moment, spe: SpeId, id: u64, command: &Command) -> Option<Hazard> {
         let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
         self.begin(now, spe, id, &command.with(issue))
@@ -471,8 +471,8 @@ fn warnings_are_collected_once_for_each_kind_and_place() {
         hazards.end(spe(1), 1);
     }
     let (messages, seen) = hazards.finish();
-    // Two mailboxes; a put against a get; a putf of another SPE against the get and against the
-    // put.
+    // The kinds are two full mailboxes, a put against a get, and a putf of another SPE against the
+    // get and against the put.
     assert_eq!((messages.len(), seen), (5, 50));
     assert!(
         messages

@@ -80,7 +80,7 @@ impl World {
         Ok(next.request)
     }
 
-    /// The next line of a typed transfer, whose bytes have moved already.
+    /// The next line of a typed transfer. Its bytes have moved already.
     #[inline]
     fn next_of_typed(
         &self,

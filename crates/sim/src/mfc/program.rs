@@ -173,7 +173,7 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits whose conditions are true already must reach the limit of the run.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)

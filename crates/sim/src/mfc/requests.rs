@@ -65,8 +65,8 @@ impl World {
         }
     }
 
-    /// Takes a late error out of the MFC of an SPE whose program has ended. The program would have
-    /// panicked with the error at its next call, and the next program must not get it.
+    /// Takes a late error out of the MFC of an SPE after the end of its program. The program would
+    /// have panicked with the error at its next call, and the next program must not get it.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
@@ -183,7 +183,7 @@ impl World {
         Sent::Something
     }
 
-    /// The memory module of a line whose address was checked.
+    /// The memory module of a line with an address that was checked.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation

@@ -9,7 +9,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Begins a transfer whose bytes have moved already. Returns the id of the transfer.
+    /// Begins a transfer after its bytes have moved. Returns the id of the transfer.
     pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let id = mfc.next_serial();

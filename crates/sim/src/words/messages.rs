@@ -44,7 +44,7 @@ impl World {
         self.bus.begin(&self.clock, transaction);
     }
 
-    /// Puts an arrived word into its register. Returns the receiving processor, whose threads may
+    /// Puts an arrived word into its register. Returns the receiving processor. Its threads may
     /// wait for the word.
     #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> &SimProcessor {

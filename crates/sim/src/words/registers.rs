@@ -20,7 +20,7 @@ pub(crate) struct Words {
     pub(super) is_room_wanted: Cell<bool>,
     /// The processors that wait for room.
     pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
-    /// The MFCs whose queues hold a put to the mailbox.
+    /// The MFCs that hold a put to the mailbox in their queues.
     pub(super) blocked: RefCell<Vec<SpeId>>,
 }
 

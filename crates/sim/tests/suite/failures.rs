@@ -62,7 +62,7 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
     );
 }
 
-/// A machine whose runs end after 50 us.
+/// A machine on which runs end after 50 us.
 fn limited(access: PpeAccess) -> Sim {
     let limit = Span::from_nanoseconds(50_000);
     Sim::builder(machine())

@@ -104,7 +104,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     assert_eq!(without_time(text(&*payload)), LATE);
 }
 
-/// A value whose destructor uses the MFC.
+/// A value that uses the MFC in its destructor.
 struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 
 impl Drop for WaitsWhenDropped<'_> {

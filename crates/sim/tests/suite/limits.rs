@@ -14,7 +14,7 @@ use cellworks_sim::{Description, PpeAccess, Sim, SimBuilder};
 const SPE: SpeId = SpeId::new(0);
 const OTHER: SpeId = SpeId::new(1);
 
-/// A QS20 whose programs start soon, so that the limit can be short.
+/// A QS20 on which programs start soon, so that the limit can be short.
 fn qs20() -> SimBuilder {
     let mut description = Description::built_in("qs20").unwrap();
     description.ppe.start_program_ps.value = 1_000;

@@ -34,8 +34,8 @@ fn qs20() -> Description {
     Description::built_in("qs20").unwrap()
 }
 
-/// A QS20 whose programs start at once and whose memory is slow. A command of 16 KB takes more than
-/// 10 us, so the PPE can issue many commands meanwhile.
+/// A QS20 on which programs start at once and memory is slow. A command of 16 KB takes more than 10
+/// us, so the PPE can issue many commands meanwhile.
 fn slow() -> SimBuilder {
     let mut description = qs20();
     description.modules[0].bytes_per_s.value /= 16;
@@ -58,7 +58,7 @@ fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
 }
 
 /// The time from the last store of a command until the command is complete. It is measured with a
-/// command of the SPE, whose issue (`mfc.issue_cycles`) and read of the tag status
+/// command of the SPE. The issue (`mfc.issue_cycles`) and the read of the tag status
 /// (`spu.channel_cycles`) are subtracted.
 fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
     let took = sim.run(|ppe| {

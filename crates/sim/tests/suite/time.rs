@@ -124,7 +124,7 @@ fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
 }
 
 /// A read of a line and a claim of the line do not overlap with those of another SPE. Each is a
-/// command to both Cells, whose answer takes at least 244 ns.
+/// command to both Cells, and the answer takes at least 244 ns.
 #[test]
 fn fetches_and_adds_of_one_line_follow_each_other() {
     const EACH: u32 = 20;
