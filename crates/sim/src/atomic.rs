@@ -104,7 +104,8 @@ impl AtomicCaches {
     }
 
     /// Whether a command of an SPE to a line is refused. If another SPE claims the line, every
-    /// command is refused. If the SPE supplies the line to another SPE, its own claim is refused.
+    /// command to the line is refused. If the SPE supplies the line to another SPE, the SPE's claim
+    /// of the line is refused.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {

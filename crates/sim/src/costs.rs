@@ -22,14 +22,14 @@ pub(crate) struct Costs {
     pub cycle: Femtoseconds,
     /// Issuing an MFC command on the SPU.
     pub issue: Femtoseconds,
-    /// From the issue of a command to its first bus request.
+    /// The time from the issue of a command to its first bus request.
     pub start: Femtoseconds,
     /// The time between two bus requests of one MFC.
     pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
     pub list_element: Femtoseconds,
-    /// From one element of a list to the next: the longer of two times. One is the time to fetch an
-    /// element. The other is the time until the units of the MFC's own Cell have answered the
+    /// The time from one element of a list to the next, which is the longer of two times: the time
+    /// to fetch an element, and the time until the units of the MFC's own Cell have answered the
     /// command of the element before.
     pub list_interval: Femtoseconds,
     /// Accessing a channel.

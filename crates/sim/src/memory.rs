@@ -52,7 +52,7 @@ impl Zeroed {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // Allocators have pages that are already zero only for small alignments. For larger
+            // Only for small alignments, allocators have pages that are zero already. For larger
             // alignments they would write zeros to all pages. A large region that is hardly used
             // would then take tens of milliseconds.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;

@@ -184,8 +184,8 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of reading the command's status, which tells whether the proxy queue has
-    /// taken it.
+    /// Spends the time of reading a command's status, which tells whether the proxy queue has the
+    /// command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);

@@ -28,8 +28,8 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// The time that the processor has used and not yet let pass: see `engine`.
     pub lag: Cell<Femtoseconds>,
-    /// While all threads of the processor wait, the last one of them may still compute until this
-    /// time. Before this time no condition is checked.
+    /// While all threads of the processor wait, the thread that began to wait last computes until
+    /// this time. Before this time no condition is checked.
     pub busy_until: Cell<Moment>,
 }
 

@@ -268,8 +268,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// If this machine runs a program already. If a program of another simulated machine or of a
-    /// host's core calls this on its OS thread.
+    /// If this machine runs a program already. If this is called in a program of another simulated
+    /// machine or of a host's core.
     #[track_caller]
     fn run<'env, R>(
         &'env self,

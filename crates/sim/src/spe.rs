@@ -29,7 +29,7 @@ use crate::words::{inbound_full, signal};
 use crate::world::World;
 
 /// `stage_out` fills a local store with this byte. Bytes that a program reads before it has written
-/// them are noticed, because as floats they are not a number.
+/// them are noticed: as floats they are NaN.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment that DMA needs.
@@ -424,8 +424,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // This check comes before any thread starts: after a panic here no call would wait for
-        // threads.
+        // If this check panicked after a thread was started, no call would wait for that thread.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -436,7 +435,7 @@ unsafe impl SpeCore for SimSpe {
                 left: &left,
             };
             // The wait at the end of the scope does not give up the SPE. Without the SPE, the
-            // threads of the scope cannot end. So this call waits for their end before.
+            // threads of the scope cannot end. So this call first waits for their end.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);

@@ -1,5 +1,5 @@
-//! Tests of descriptions: which are refused with which message, that all built-in machines are
-//! valid, and that no text makes the reader panic.
+//! Tests of descriptions: wrong ones are refused with a message, all built-in machines are valid,
+//! and no text makes the reader panic.
 
 use std::fs;
 

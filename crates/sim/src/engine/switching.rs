@@ -1,8 +1,8 @@
 //! Switches between the threads of a processor. One thread runs, and the others are ready, or wait.
 
-// Rejected: a queue of ready threads for the whole machine, beside the events. Threads that may go
-// on at the same instant are ties, like events. Every wake-up is an event, or part of the event
-// that causes it, so a seed permutes the wake-ups too.
+// Rejected: a queue of ready threads for the whole machine, beside the events. A seed must permute
+// the order of threads that may go on at the same instant, like the order of events. So every
+// wake-up is an event, or part of the event that causes it.
 
 use cellworks_threads as threads;
 

@@ -540,9 +540,9 @@ impl Fabric {
         }
     }
 
-    /// Called when the time is known at which the source of a coherent read will have the data,
-    /// which is `ready_at`. If the source is in the requester's Cell, the data leaves only after
-    /// the combined response. If the source is in the other Cell, the data leaves at once.
+    /// Called when it is known that the source of a coherent read will have the data at `ready_at`.
+    /// If the source is in the requester's Cell, the data leaves only after the combined response.
+    /// If the source is in the other Cell, the data leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {

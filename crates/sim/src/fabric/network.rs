@@ -131,10 +131,10 @@ impl Network {
     }
 }
 
-/// The time of each direction of an exchange by compare-and-swap, without the way of the line. Its
-/// parts are the request for the line, the cache that supplies the line, the body of the packet,
-/// the cache that receives the line, and the claim of the line. Measurements by such exchanges
-/// contain all of these.
+/// How long each direction of an exchange by compare-and-swap takes, without the way of the line.
+/// Its parts are the request for the line, the cache that supplies the line, the body of the
+/// packet, the cache that receives the line, and the claim of the line. Measurements by such
+/// exchanges contain all of these.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,

@@ -1,7 +1,7 @@
 //! The part of the world that holds the MFC of each SPE, and the caches of the atomic units.
 
-// Rejected: typed transfers with the addresses of this computer's memory. The banks would depend on
-// the allocator, and with them the result.
+// Rejected: typed transfers with the addresses of this computer's memory. The banks, and so the
+// result, would depend on the allocator.
 
 use std::cell::{Cell, RefCell};
 

@@ -132,8 +132,8 @@ impl SimMfc {
     }
 
     /// Repeats a command to a line while it is refused because another atomic unit has a command to
-    /// the line under way. It is not published when the hardware repeats a command. Here the
-    /// command is repeated when the units of its own Cell have answered.
+    /// the line under way. No source says when the hardware repeats a command. Here the command is
+    /// repeated when the units of its own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {

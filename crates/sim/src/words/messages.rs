@@ -76,8 +76,8 @@ impl World {
     }
 
     /// Wakes all processors and MFCs that wait for room in an inbound mailbox. Waking only the
-    /// first of them would not be enough, because it may no longer need room. The processors and
-    /// MFCs that find no room wait again, in the same order.
+    /// first of them would not be enough, because the first may no longer need room. The processors
+    /// and MFCs that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {
