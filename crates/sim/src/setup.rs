@@ -39,10 +39,10 @@ pub(crate) struct Options {
 /// How the PPE reaches the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
-    /// By loads and stores: the problem-state areas (the registers of SPEs that other processors
-    /// may use) are mapped into the address space of the main program.
+    /// The PPE uses loads and stores: the problem-state areas (the registers of SPEs that other
+    /// processors may use) are mapped into the address space of the main program.
     #[default]
     Direct,
-    /// By library calls that enter the kernel.
+    /// The PPE uses library calls that enter the kernel.
     SystemCalls,
 }

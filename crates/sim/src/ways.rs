@@ -142,7 +142,7 @@ impl Ways {
     }
 }
 
-/// How long a line takes that leaves at `now`, and the time at which the fabric is idle again.
+/// How long a line that leaves at `now` takes, and the time at which the fabric is idle again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {

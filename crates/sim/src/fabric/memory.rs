@@ -26,8 +26,8 @@
 //! The times of refreshes are computed and need no events, so an idle memory leaves the queue of
 //! events empty.
 
-// Rejected: open rows. A shared line would not take longer with more SPEs, although CellStats finds
-// that it does, for GETs and for PUTs.
+// Rejected: open rows. With them the time of a shared line would not grow with the number of SPEs.
+// CellStats finds that it grows, for GETs and for PUTs.
 //
 // Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128 bytes
 // equally fast, alone and under stress. In a description `whole_write_bytes` decides this.

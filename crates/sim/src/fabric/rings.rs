@@ -30,7 +30,8 @@
 //! and the first packet of the other element that has its turn. If such a packet is ready and only
 //! waits for its way, no sender may start a packet that would delay it.
 //!
-//! At most one wake-up of the arbiter is planned: for the earliest time at which it can grant.
+//! At most one wake-up of the arbiter is planned: for the earliest time at which a packet can
+//! start.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
