@@ -1,53 +1,56 @@
 //! The caches of the atomic units: which SPE has which line of main memory, and whether it has
 //! changed the line.
 //!
-//! The caches decide how long an atomic command takes, not what it does: memory itself keeps the
+//! The caches decide how long an atomic command takes, but not its effect: memory itself keeps the
 //! bytes and the reservations on them.
 //!
-//! A line that any SPE has comes from that SPE's cache and not from memory, whether it was changed
-//! or not: an SPU that asks for a line gets it "from another SPUs cache, if its in there" (D.
-//! Calver, n4g.com/news/41514). So the module of the line makes no difference, as CellStats finds
-//! (section 4.5.1). Of several caches that have the line, the one that got it last supplies it, as
-//! in the MERSI protocol of other PowerPC processors. No source says which of them does on a Cell.
+//! If any SPE has a line, the line comes from the cache of that SPE and not from memory, whether
+//! the SPE has changed the line or not. D. Calver (n4g.com/news/41514) says that an SPU which asks
+//! for a line gets it "from another SPUs cache, if its in there". So the memory module of the line
+//! makes no difference, as CellStats finds (section 4.5.1). If several caches have the line, the
+//! cache that got it last supplies it, as in the MERSI protocol of other PowerPC processors. No
+//! source says which cache supplies the line on a Cell.
 
-// Rejected: refusing commands to a line that is read or written by DMA, like those of atomic
-// units. Then 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at most 140 us
-// with 16 SPEs, and shared buffers are slower above 1 KB.
-// Rejected: trying a refused command again as soon as the line is free: the SPE that just had
-// the line gets it again, 4.6 us with 16 SPEs (published: 9). Or after a command of both Cells
-// (244 ns): 7.4 to 7.9 us, with steps of 1 us between numbers of SPEs.
+// Rejected: trying a refused command again as soon as the line is free. The SPE that just had the
+// line gets it again, and 16 SPEs take 4.6 us (published: 9). Also rejected: trying again after the
+// time of a command that both Cells answer (244 ns). Then 16 SPEs take 7.4 to 7.9 us, and the time
+// jumps by 1 us between numbers of SPEs.
+//
+// Rejected: refusing commands to a line while DMA reads or writes the line, as if the line were
+// claimed. With this rule 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at
+// most 140 us with 16 SPEs. Shared buffers above 1 KB are slower, too.
 
-/// A line of main memory, by its effective address over 128.
+/// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;
 
 /// The caches of all SPEs.
 #[derive(Debug)]
 pub(crate) struct AtomicCaches {
-    /// By SPE. The last line of each is the one that was used last.
+    /// The lines of each SPE, in the order of use. The line that was used last comes last.
     lines: Vec<Vec<CachedLine>>,
     lines_max: usize,
     /// The commands to lines that are on the bus, with the SPE that issued each.
     under_way: Vec<(usize, LineNumber, LineCommand)>,
-    /// How many lines all caches hold, so that machines without atomics pay nothing.
+    /// The number of lines in all caches. While it is 0, `discard` has nothing to search.
     count: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CachedLine {
     line: LineNumber,
-    /// Whether the SPE has changed the line: then no other cache has it, and memory is not up to
-    /// date.
+    /// Whether the SPE has changed the line. If so, memory is out of date, and no other cache has
+    /// the line.
     changed: bool,
-    /// Whether the SPE was the last one to get the line: then its cache supplies the others.
+    /// Whether the SPE got the line last. If so, its cache supplies the line to other SPEs.
     is_newest: bool,
 }
 
-/// What an atomic unit requests on the bus.
+/// A request of an atomic unit on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineCommand {
-    /// A copy of a line, from the SPE that supplies it or else from memory.
+    /// Gets a copy of a line: from the SPE that supplies the line, or from memory if no SPE does.
     Read { from: Option<usize> },
-    /// The line alone: the copies of all other SPEs are dropped.
+    /// Claims the line for one SPE: all other SPEs drop their copies.
     Claim,
 }
 
@@ -81,8 +84,8 @@ impl AtomicCaches {
         }
     }
 
-    /// The SPE that supplies a line: the last one that has read or changed it. `None` if memory
-    /// supplies it, because that SPE has dropped the line, or there was none.
+    /// The SPE that supplies a line: the last SPE that has read or changed it. Returns `None` if
+    /// memory supplies the line, because that SPE has dropped the line or no SPE has used it.
     pub fn supplier(&self, line: LineNumber) -> Option<usize> {
         let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
         self.lines
@@ -90,19 +93,19 @@ impl AtomicCaches {
             .position(|cache| cache.iter().any(supplies))
     }
 
-    /// An SPE begins to claim a line, or to read it: from the SPE that supplies it, if there is
-    /// one.
+    /// Records that an SPE begins a command to a line.
     pub fn begin(&mut self, spe: usize, line: LineNumber, command: LineCommand) {
         self.under_way.push((spe, line, command));
     }
 
-    /// The command that the SPE began last ends.
+    /// Records that the command of an SPE ends.
     pub fn end(&mut self, spe: usize) {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Whether a command of an SPE to a line is refused. While another SPE claims the line, every
-    /// command to it is refused. While an SPE hands the line to others, it cannot claim it.
+    /// Whether a command of an SPE to a line is refused. If another SPE claims the line, every
+    /// command to the line is refused. If the SPE supplies the line to another SPE, the SPE's claim
+    /// of the line is refused.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {
@@ -111,8 +114,8 @@ impl AtomicCaches {
         })
     }
 
-    /// An SPE has read a line. An SPE that had changed the line shares it from now on. If the cache
-    /// is full, it drops the line that was not used for the longest time.
+    /// Records that an SPE has read a line. If another SPE had changed the line, both share it from
+    /// now on. If the cache is full, it drops the line that was not used for the longest time.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {
@@ -124,13 +127,13 @@ impl AtomicCaches {
         self.touch(spe, line, changed);
     }
 
-    /// An SPE has stored a line: the other caches drop it.
+    /// Records that an SPE has stored to a line. The other caches drop the line.
     pub fn store(&mut self, spe: usize, line: LineNumber) {
         self.discard(line);
         self.touch(spe, line, true);
     }
 
-    /// The PPE or an MFC has stored to a line: all caches drop it.
+    /// Records that the PPE or an MFC has stored to a line. All caches drop the line.
     #[inline]
     pub fn discard(&mut self, line: LineNumber) {
         if self.count == 0 {

@@ -1,4 +1,4 @@
-//! The part of the world that is under way between processors: transactions and words.
+//! The part of the world with the transactions and words that are under way between processors.
 
 use std::cell::RefCell;
 
@@ -8,12 +8,12 @@ use crate::index::ThreadIndex;
 use crate::observe::ResourceCounters;
 use crate::words::Flights;
 
-/// What is under way between processors.
+/// The transactions and words that are under way between processors.
 pub(crate) struct Bus {
     fabric: RefCell<Fabric>,
     /// Words that wait in the fabric for a register: see [`Owner::Word`].
     pub flights: RefCell<Flights>,
-    /// Kept to save its allocation.
+    /// An empty buffer, kept so that `handle` need not allocate one.
     done: RefCell<Vec<Token>>,
 }
 
@@ -35,7 +35,7 @@ impl Bus {
     }
 
     /// Lets the fabric handle one of its events. Returns the tokens of the transactions that are
-    /// complete, for [`keep`](Self::keep).
+    /// complete. The caller gives the buffer of tokens back to [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();
@@ -44,24 +44,24 @@ impl Bus {
         done
     }
 
-    /// Keeps the allocation of tokens that were handled.
+    /// Keeps the buffer of tokens, which the caller has handled, for the next call of `handle`.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);
     }
 
-    /// What the rings, memory modules and links have carried so far.
+    /// The counters of the rings, memory modules and links since the start of the run.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         self.fabric.borrow().resources()
     }
 }
 
-/// What waits for the end of a transaction and gets its token.
+/// The owner of a transaction: the part of the simulation that goes on when the transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A thread that waits for the transaction.
     Thread(ThreadIndex),
-    /// A line of an MFC's transfer: the index of the SPE and that of the line.
+    /// A line of an MFC's transfer: the index of the SPE, and the index of the line in the MFC.
     Line { spe: u32, line: u32 },
     /// A word on its way to a register: its index in the flights.
     Word(u32),
@@ -71,7 +71,7 @@ impl Owner {
     const KIND_SHIFT: u32 = 30;
     const LINE_BITS: u32 = 10;
 
-    /// The owner as a token.
+    /// Encodes the owner as a token.
     #[inline]
     pub fn token(self) -> Token {
         let (kind, rest) = match self {
@@ -82,7 +82,7 @@ impl Owner {
         Token(kind << Self::KIND_SHIFT | rest)
     }
 
-    /// The owner that a token names.
+    /// Decodes the owner from a token.
     #[inline]
     pub fn of(Token(token): Token) -> Self {
         let rest = token & ((1 << Self::KIND_SHIFT) - 1);

@@ -1,17 +1,17 @@
-//! The part of the world that has the time and the events to come.
+//! The part of the world that has the time and the pending events.
 
 use std::cell::{Cell, RefCell, RefMut};
 
 use crate::queue::{Event, Queue};
 use crate::time::Moment;
 
-/// The time, and the events that are to come.
+/// The time, and the pending events.
 pub(crate) struct Clock {
     now: Cell<Moment>,
     /// The time at which the run is ended.
     limit: Moment,
     queue: RefCell<Queue>,
-    /// How many events were handled.
+    /// The number of events that were handled.
     handled: Cell<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Clock {
         self.limit
     }
 
-    /// How many events were handled.
+    /// The number of events that were handled.
     pub fn handled(&self) -> u64 {
         self.handled.get()
     }
@@ -49,15 +49,15 @@ impl Clock {
         self.queue.borrow_mut().push(time, event);
     }
 
-    /// Plans an event for now, behind those that are planned for now already.
+    /// Plans an event for the present time, after the events that are already planned for it.
     #[inline]
     pub fn plan_now(&self, event: Event) {
         self.plan(self.now.get(), event);
     }
 
-    /// Sets the clock to a point in time if no event comes before it and the run lasts as long: no
-    /// other thread can see the difference. Otherwise plans an event for that time. Returns whether
-    /// it has set the clock.
+    /// Sets the clock to `until` if `until` is within the limit of the run and no event comes
+    /// before it. No other thread can see the difference in that case. Otherwise, plans an event
+    /// for `until`. Returns whether the clock was set.
     #[inline(always)]
     pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
         let mut queue = self.queue.borrow_mut();
@@ -77,14 +77,14 @@ impl Clock {
         self.queue.borrow_mut().pop()
     }
 
-    /// Sets the clock to the time of an event that is handled now.
+    /// Sets the clock to the time of the event that is handled next.
     #[inline(always)]
     pub fn handle_at(&self, time: Moment) {
         self.now.set(time);
         self.handled.set(self.handled.get() + 1);
     }
 
-    /// The planned events, for the fabric, which plans its own.
+    /// The planned events, to which the fabric adds its own.
     #[inline]
     pub fn queue(&self) -> RefMut<'_, Queue> {
         self.queue.borrow_mut()

@@ -4,40 +4,41 @@ use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
 
 impl Quantity {
-    /// This number of picoseconds.
+    /// Converts this number of picoseconds.
     pub(crate) fn picoseconds(&self) -> Femtoseconds {
         Femtoseconds::from_picoseconds(self.value)
     }
 
-    /// This number of cycles of a clock, rounded down to a femtosecond.
+    /// Converts this number of cycles of a clock, rounded down to a femtosecond.
     pub(crate) fn cycles_of(&self, hertz: &Self) -> Femtoseconds {
         Femtoseconds::from_cycles(self.value, hertz.value)
     }
 }
 
-/// How long everything takes, except what the fabric does.
+/// How long each operation takes, except the operations of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE; every primitive takes at least one.
+    /// A cycle of the SPUs and the PPE. Every primitive takes at least one cycle.
     pub cycle: Femtoseconds,
     /// Issuing an MFC command on the SPU.
     pub issue: Femtoseconds,
-    /// From the issue of a command to its first bus request.
+    /// The time from the issue of a command to its first bus request.
     pub start: Femtoseconds,
     /// The time between two bus requests of one MFC.
     pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
     pub list_element: Femtoseconds,
-    /// From an element of a list to the next: the longer of the time to fetch it and the time until
-    /// the units of the MFC's own Cell have answered the command of the element before.
+    /// The time from one element of a list to the next, which is the longer of two times: the time
+    /// to fetch an element, and the time until the units of the MFC's own Cell have answered the
+    /// command of the element before.
     pub list_interval: Femtoseconds,
     /// Accessing a channel.
     pub channel: Femtoseconds,
     /// Switching between cooperative threads.
     pub switch: Femtoseconds,
-    /// An atomic command that is refused: it starts, and the units of the own Cell answer.
+    /// A refused atomic command: its start, and the answer of the units of the MFC's own Cell.
     pub refused: Femtoseconds,
-    /// An atomic command on a line in the own cache.
+    /// An atomic command on a line that is in the SPE's own cache.
     pub atomic_hit: Femtoseconds,
     /// The PPE's part of a store to a register.
     pub mmio_write: Femtoseconds,
@@ -53,7 +54,7 @@ pub(crate) struct Costs {
     pub end_program: Femtoseconds,
     /// An atomic operation of the PPE.
     pub ppe_atomic: Femtoseconds,
-    /// The most bus requests that one MFC has under way.
+    /// The maximum number of bus requests that one MFC has under way.
     pub outstanding_requests: usize,
 }
 

@@ -1,9 +1,8 @@
-//! Which processor has issued a command of an MFC.
+//! The issuer of a command of an MFC.
 
 use cellworks_machine::{Processor, SpeId};
 
-/// The processor that has issued a command of an MFC. It decides in which queue of the MFC the
-/// command is.
+/// The issuer of a command of an MFC, which decides in which of the MFC's queues the command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Issuer {
     /// The program of the MFC's own SPE.
@@ -13,7 +12,7 @@ pub(crate) enum Issuer {
 }
 
 impl Issuer {
-    /// The processor, for the MFC of this SPE.
+    /// The processor that issued a command to the MFC of this SPE.
     pub fn processor(self, spe: SpeId) -> Processor {
         match self {
             Self::Spu => Processor::Spe(spe),

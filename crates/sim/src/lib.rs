@@ -1,9 +1,8 @@
-//! Simulated machines made of cells: PlayStation 3, QS20, QS22 and your own, deterministic and in
-//! simulated time.
+//! Simulated machines that are made of Cells: the PlayStation 3, QS20, QS22 and your own.
 //!
-//! A [`Sim`] runs the same programs as a host does. How long they take follows from a model of the
-//! hardware. A [`Description`] has every parameter of the model. The same program, description and
-//! seed give the same result, on every computer.
+//! A [`Sim`] runs the same programs as the machine of a host does. A model of the hardware decides
+//! how long the programs take, in simulated time. A [`Description`] has every parameter of the
+//! model. The same program, description and seed give the same result on every computer.
 //!
 //! ```
 //! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
@@ -20,7 +19,7 @@
 //!     (program.join().unwrap(), ppe.now())
 //! }).unwrap();
 //! assert_eq!(sum, 1_000.0);
-//! // Starting a program alone takes more than a millisecond.
+//! // The start of a program takes more than a millisecond.
 //! assert!(end > Time::from_femtoseconds(1_600_000_000_000));
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! The part of the world that observes a run. It changes nothing of what happens.
+//! The part of the world that observes a run. It changes nothing in the run.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -10,10 +10,10 @@ use crate::observe::{Counters, Observer};
 use crate::time::{Femtoseconds, Moment};
 use crate::watchdog::Pulse;
 
-/// How often the use of rings, modules and links is written to a trace: once a microsecond.
+/// The interval at which the use of rings, modules and links is written to a trace: a microsecond.
 const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
-/// What watches a run.
+/// The observers of a run.
 pub(crate) struct Observers {
     /// Counters, hash and trace.
     pub observer: RefCell<Observer>,
@@ -21,8 +21,8 @@ pub(crate) struct Observers {
     pub hazards: RefCell<Hazards>,
     /// The numbers that the watchdog of the process reads.
     pub pulse: Arc<Pulse>,
-    /// When the use of rings, modules and links is next written to the trace; never if there is no
-    /// trace.
+    /// When the use of rings, modules and links is next written to the trace. Without a trace it is
+    /// `Moment::NEVER`.
     next_sample: Cell<Moment>,
 }
 
@@ -60,7 +60,7 @@ impl Observers {
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

@@ -1,8 +1,8 @@
 //! The PPE of a simulated machine: the main program.
 //!
-//! The PPE reaches the registers of SPEs as C programs of the Cell do. It uses loads and stores, or
-//! library calls that enter the kernel. It waits until a store has arrived, because a later load
-//! must not pass the store.
+//! The PPE reaches the registers of SPEs as C programs of the Cell do: by loads and stores, or by
+//! library calls that enter the kernel. After a store it waits until the store has arrived, because
+//! a later load must not overtake the store.
 //!
 //! | operation | loads and stores |
 //! |---|---|
@@ -13,13 +13,13 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! libspe2 does the same (`mbox.c`, `dma.c`): the outbound interrupt mailbox is not in the area
-//! that a program can map. With library calls, a command and a tag status take as long as a call to
-//! a mailbox; the time of a call for a command has not been published.
+//! libspe2 does the same (`mbox.c`, `dma.c`). The outbound interrupt mailbox is not in the area
+//! that a program can map. With library calls, a command and a tag status each take as long as a
+//! call to a mailbox. The time of a call for a command has not been published.
 //!
-//! A program that waits for a mailbox, or for a command, loads its status again and again. These
-//! loads are not simulated one by one: the load that sees the expected word or status begins when
-//! that is there.
+//! A program that waits for a mailbox or a command loads the status of the mailbox or command again
+//! and again. These loads are not simulated one by one. The last load, which sees the expected word
+//! or status, begins when the word or status is there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -48,15 +48,15 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// Stores that write a command to the proxy queue of an MFC: its address in the local store, both
-/// halves of the effective address, size and tag, opcode.
+/// The number of stores that write a command to the proxy queue of an MFC: the address in the local
+/// store, both halves of the effective address, size and tag, opcode.
 const COMMAND_STORES: usize = 5;
 
-/// What a simulated machine does for its PPE.
+/// The PPE of a simulated machine, as the main program uses it.
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// The accesses of the condition of a wait whose time has still to pass.
+    /// Accesses that the condition of a wait has made. Their time has not passed yet.
     owed: RefCell<Vec<Owed>>,
 }
 
@@ -96,7 +96,7 @@ impl SimPpe {
         self.programs.ppe_access == PpeAccess::SystemCalls
     }
 
-    /// A load from a register.
+    /// Loads from a register.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
             requester: Node::of(PPE),
@@ -111,7 +111,7 @@ impl SimPpe {
             .transact(self.processor(), Cause::Other, start, transaction);
     }
 
-    /// Takes the PPE's part of the time of a store to a register.
+    /// Spends the time of a store to a register.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
@@ -121,7 +121,7 @@ impl SimPpe {
             });
     }
 
-    /// Stores a word to a register that has a place for it.
+    /// Stores a word to a register that has a place for the word.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
@@ -133,7 +133,8 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
-    /// Stores a word to a register; a condition must not wait for that.
+    /// Stores a word to a register. A condition must not wait for the store, so in a condition the
+    /// store is kept for later.
     fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
             return self.store(to, register, word, call);
@@ -146,7 +147,7 @@ impl SimPpe {
         });
     }
 
-    /// Takes the time of reading an outbound mailbox that holds a word.
+    /// Spends the time of reading an outbound mailbox, if the mailbox holds a word.
     fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
         if !self.by_calls() {
             self.load(from);
@@ -154,8 +155,8 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Takes the time of reading the word of an outbound mailbox, after the program has seen that
-    /// there is one.
+    /// Spends the time of reading the word of an outbound mailbox, after the program has seen that
+    /// the mailbox holds a word.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -165,8 +166,8 @@ impl SimPpe {
         }
     }
 
-    /// Takes the time of reading the status of a proxy queue, for a free entry or the tag status.
-    /// With library calls, this is the time of all that issuing a command takes.
+    /// Spends the time of reading the status of a proxy queue, which shows a free entry or the tag
+    /// status. With library calls, this is also the whole time of issuing a command.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -176,21 +177,22 @@ impl SimPpe {
         }
     }
 
-    /// Takes the time of writing a command to a proxy queue that has a free entry.
+    /// Spends the time of writing a command to a proxy queue with a free entry.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
         }
     }
 
-    /// Takes the time of reading whether a proxy queue has taken a command.
+    /// Spends the time of reading a command's status, which tells whether the proxy queue has the
+    /// command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
         }
     }
 
-    /// Waits until every program that was spawned has ended.
+    /// Waits until every spawned program has ended.
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
         let world = self.world();
@@ -226,7 +228,7 @@ impl SimPpe {
         is_ready
     }
 
-    /// Takes the time of what the condition of a wait did, after the wait has ended.
+    /// Spends the time of the condition's accesses, after the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
@@ -247,8 +249,8 @@ impl SimPpe {
         }
     }
 
-    /// Sends the words that a condition has written while its wait goes on, perhaps for the answer
-    /// to them.
+    /// If the wait of a condition goes on, sends the words that the condition has written. The wait
+    /// may be for an answer to these words.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -276,7 +278,7 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // A loop of waits for what is there already comes to an end.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -284,8 +286,8 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // A loop that only reads the clock, or only checks whether programs have ended, comes to an
-        // end, and others run meanwhile.
+        // This cycle lets a loop that only reads the clock, or only checks whether programs have
+        // ended, reach the limit of the run. Other programs run in the meantime.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -344,7 +346,7 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop that computes for no time comes to an end too.
+        // A loop that computes for no time must reach the limit of the run.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -365,8 +367,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A loop that tries until there is room comes to an end, even if only the call takes
-            // time.
+            // A loop that tries until the mailbox has room must reach the limit of the run. So a
+            // call that fails takes time even if it needs no load.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

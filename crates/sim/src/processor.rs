@@ -11,26 +11,25 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor. An SPE keeps a reference to its own processor, so that a message finds it without a
-/// search.
+/// A processor. Each SPE keeps a reference to its own, so that no message has to search for it.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
     /// The name of the processor for programs.
     pub id: Processor,
-    /// Its mailboxes and signals, if it is an SPE.
+    /// The mailboxes and signals of the processor, if it is an SPE.
     pub words: Words,
-    /// By the SPE that receives: how long a word takes, if it needs no transaction.
+    /// For each receiving SPE, how long a word takes to it. `None` if the word needs a transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
     /// The thread that has the processor.
     pub running: Cell<Option<ProcessorThread>>,
-    /// The thread whose registers the processor holds. A switch to this thread takes no time.
+    /// The thread that has its registers in the processor. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
     /// The threads that do not have the processor.
     pub threads: RefCell<ProcessorThreads>,
-    /// The time that the processor owes, see `engine`.
+    /// The time that the processor has used and not yet let pass: see `engine`.
     pub lag: Cell<Femtoseconds>,
-    /// All threads of the processor wait, but the last of them computes until this time. No
-    /// condition is checked before.
+    /// While all threads of the processor wait, the thread that began to wait last computes until
+    /// this time. Before this time no condition is checked.
     pub busy_until: Cell<Moment>,
 }
 
@@ -38,13 +37,13 @@ pub(crate) struct SimProcessor {
 #[derive(Default)]
 pub(crate) struct ProcessorThreads {
     pub ready: VecDeque<ThreadIndex>,
-    /// In the order in which they began to wait.
+    /// The waiting threads, in the order in which they began to wait.
     pub waiting: Vec<Waiter>,
 }
 
 impl ProcessorThreads {
-    /// Makes the thread at this place of the waiting ones ready, and returns it.
-    // A function by itself, so that the code for a message stays small.
+    /// Makes the waiting thread at `place` ready, and returns it.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -57,12 +56,12 @@ impl ProcessorThreads {
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessorThread {
     pub thread: ThreadIndex,
-    /// 0 for a program itself.
+    /// The number of the thread on its processor. The program itself has number 0.
     pub number: u32,
 }
 
-/// A thread that waits, with all that `check` needs, so that a check of its condition touches
-/// nothing else. The pointers are valid while the thread waits.
+/// A waiting thread, with all data that `check` needs, so that a check of its condition reads no
+/// other memory. The pointers are valid while the thread waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,
@@ -70,7 +69,7 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// The processor has no program and waits for one, so its wait is no part of a deadlock.
+    /// Whether the processor waits for a program. Such a wait is no part of a deadlock.
     pub is_idle: bool,
 }
 
@@ -93,13 +92,13 @@ impl SimProcessor {
         }
     }
 
-    /// The time that the processor owes.
+    /// The time that the processor has used and not yet let pass.
     #[inline]
     pub fn lag(&self) -> Femtoseconds {
         self.lag.get()
     }
 
-    /// Whether another thread would get the processor if the present one waited.
+    /// Whether another thread would get the processor if the running thread waited.
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.threads.borrow().ready.is_empty()
@@ -109,7 +108,7 @@ impl SimProcessor {
     ///
     /// # Panics
     ///
-    /// If there is none: only a running program may call this.
+    /// If no thread has the processor. Only a running program may call this.
     #[inline]
     pub fn running(&self) -> ProcessorThread {
         self.running

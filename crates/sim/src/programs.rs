@@ -1,4 +1,4 @@
-//! The programs of a run: those that wait for their SPE, those that run, and how they ended.
+//! The programs of a run: the queued programs, the running programs, and how each program ended.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,13 +18,13 @@ use crate::spe::SimSpe;
 use crate::time::Femtoseconds;
 use crate::world::World;
 
-/// What the programs of a run share with the machine.
+/// The state that the programs of a run share with the machine.
 pub(crate) struct Programs {
     pub world: Rc<World>,
     pub ppe_access: PpeAccess,
     /// The number of programs that were spawned and have not ended.
     count: Cell<usize>,
-    /// Whether no more programs will come.
+    /// Whether all programs of the run have been spawned.
     ended: Cell<bool>,
     queues: Vec<RefCell<VecDeque<Program<SimSpe>>>>,
     failures: RefCell<Vec<ProgramFailure>>,
@@ -38,7 +38,7 @@ struct ProgramFailure {
 }
 
 impl Programs {
-    /// No programs yet.
+    /// Makes the state of a run that has no programs yet.
     pub fn new(world: Rc<World>, ppe_access: PpeAccess) -> Self {
         let spes = world.topology.spes();
         Self {
@@ -51,12 +51,12 @@ impl Programs {
         }
     }
 
-    /// Whether each program that was spawned has ended.
+    /// Whether every spawned program has ended.
     pub fn have_ended(&self) -> bool {
         self.count.get() == 0
     }
 
-    /// Adds a program for an SPE to run.
+    /// Adds a program to the queue of an SPE.
     pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
         self.count.set(self.count.get() + 1);
         self.queues[at.index()].borrow_mut().push_back(program);
@@ -67,7 +67,7 @@ impl Programs {
         self.queues[at.index()].borrow_mut().pop_front()
     }
 
-    /// Runs the programs that are spawned on one SPE, in one cooperative thread.
+    /// Runs the programs of one SPE one after the other, in one cooperative thread.
     pub fn serve(&self, setup: &Setup, id: SpeId) {
         let world = &self.world;
         let processor = world.spe(id);
@@ -103,8 +103,8 @@ impl Programs {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Removes what a program has left behind in an MFC: requests on the bus come to their end, the
-    /// rest does not begin.
+    /// Resets the MFC of an SPE after a program that left commands in the MFC. The requests that
+    /// are on the bus complete. The other requests are dropped.
     fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs.of(id);
         self.world.close_mfc(id);
@@ -133,8 +133,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // The run may be cancelled while time passes. The panic of this program must not get lost
-        // then.
+        // The run may be cancelled while time passes here. The panic of this program must not get
+        // lost.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);
@@ -161,8 +161,8 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A payload counts as a cancellation only if the run was cancelled: a program may panic
-        // with any payload.
+        // A payload counts as a cancellation only if the run was cancelled, because a program may
+        // panic with any payload.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
@@ -178,7 +178,7 @@ impl Programs {
         self.world.notify(self.world.processor(PPE));
     }
 
-    /// Drops the programs that never began.
+    /// Drops the queued programs that have not begun.
     pub fn drop_queued(&self) {
         for at in self.world.topology.spes() {
             while let Some(program) = self.next_program(at) {
@@ -189,7 +189,7 @@ impl Programs {
         }
     }
 
-    /// The first panic of a program that was not joined.
+    /// The first panic of a program that no other program joined.
     pub fn first_panic(&self) -> Option<RunError> {
         self.failures.borrow().iter().find_map(|failure| {
             Some(RunError::Panic {
@@ -200,7 +200,7 @@ impl Programs {
         })
     }
 
-    /// Records that no more programs will come, and wakes the SPEs.
+    /// Records that no more programs will be spawned, and wakes the SPEs.
     pub fn end(&self) {
         self.ended.set(true);
         let spes = self.world.topology.spes();
@@ -208,7 +208,7 @@ impl Programs {
     }
 }
 
-/// Whether a payload is the one that unwinds a cancelled program.
+/// Whether a panic payload is the one that unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
 }

@@ -1,7 +1,7 @@
 //! The pending events of a simulation, in order of time.
 //!
-//! An event is one 128-bit number, so that a comparison is one instruction and the queue holds
-//! nothing else. This was measured to take half the time of an event with a payload:
+//! An event is one 128-bit number, so that a comparison is one instruction and the queue holds no
+//! pointers. An event of this form takes half the time of an event with a payload (measured):
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0
@@ -10,8 +10,8 @@
 //!   └────────────────┴───────────────────┴────────┴─────────────────────┘
 //! ```
 //!
-//! The order of arrival decides between events of the same instant. A seed permutes that order, one
-//! to one, and changes nothing else; seed 0 leaves it as it is.
+//! The order of arrival decides between events of the same instant. A seed permutes the numbers of
+//! arrival and changes nothing else. Seed 0 leaves the order as it is.
 
 use crate::index::ThreadIndex;
 use crate::time::Moment;
@@ -23,7 +23,7 @@ const INDEX_BITS: u32 = 19;
 const ORDER_BITS: u32 = 40;
 const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 
-/// The kind of an event. The index is the place in a table that belongs to the kind.
+/// The kind of an event. The index of an event is a place in the table of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -63,7 +63,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub kind: Kind,
-    /// Less than 2^19.
+    /// The place in the table of the kind: less than 2^19.
     pub index: u32,
 }
 
@@ -81,9 +81,8 @@ impl Event {
 /// The pending events.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Events that were added in the order of their times: the first is the earliest. There are few
-    /// different delays, so an event that is added last is mostly due last. Such an event goes in
-    /// and out without a search.
+    /// A sorted queue: each new event that is due after all events in `run` is appended here. Most
+    /// new events are due last, because there are few different delays. They need no search.
     run: VecDeque<u128>,
     /// The event that was added last to `run`.
     run_last: u128,
@@ -94,7 +93,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// No events.
+    /// Makes an empty queue.
     pub fn new(seed: u64) -> Self {
         Self {
             run: VecDeque::with_capacity(1024),
@@ -105,7 +104,7 @@ impl Queue {
         }
     }
 
-    /// Adds an event at a point in time.
+    /// Adds an event that is due at `time`.
     #[inline(always)]
     pub fn push(&mut self, time: Moment, event: Event) {
         debug_assert!(event.index < 1 << INDEX_BITS);
@@ -128,7 +127,7 @@ impl Queue {
         }
     }
 
-    // A function by itself, so that the common case is inlined.
+    // This is a separate function, so that the common case can be inlined.
     #[inline(never)]
     fn push_to_heap(&mut self, key: u128) {
         self.heap.push(Reverse(key));
@@ -173,7 +172,7 @@ impl Queue {
         self.heap.pop().map(|Reverse(key)| key)
     }
 
-    /// Whether the next event is in the run, if there is one.
+    /// Whether the next event, if there is one, is in `run`.
     #[inline]
     fn is_run_first(&self) -> bool {
         match self.heap.peek() {
@@ -188,9 +187,8 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// A permutation of the numbers of 40 bits, a different one for each seed. It consists of
-/// multiplications by odd numbers and xors of a number with its upper bits. Each of these can be
-/// undone.
+/// A permutation of the numbers of 40 bits, a different one for each seed. Its steps can be undone:
+/// they are multiplications by odd numbers, additions, and xors of a number with its upper bits.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

@@ -1,8 +1,8 @@
 //! Wakes a thread of a run from any OS thread.
 //!
-//! A run has one OS thread, and its world stays there. A waker may go to another OS thread, so it
-//! holds no world but only the name of one. Only the OS thread of the run can find the world by its
-//! name.
+//! A run has one OS thread, and its world stays there. A waker may be moved to another OS thread,
+//! so it holds only the address of the world. Only the OS thread of the run can find the world by
+//! this address.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The worlds of this OS thread whose threads programs may wake, by their addresses. An address
-    /// belongs to no other world as long as its world is in this table.
+    /// The worlds of this OS thread that have remote wakers, by address. While a world is in this
+    /// table, no other world has its address.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }
 

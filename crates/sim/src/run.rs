@@ -27,15 +27,15 @@ use crate::threads::OWNER;
 use crate::watchdog::{self, Pulse};
 use crate::world::{Failure, World};
 
-/// Where a trace is written.
+/// The writer of a trace.
 type Trace = Box<dyn io::Write + Send>;
 
 /// The main program of a run.
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
 
-/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended and its counters, or
-/// the error that kept its trace from being written. It is compiled once, not once for each main
-/// program.
+/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended, and its counters or
+/// the error of writing its trace. `main` is a trait object, so this function is compiled once and
+/// not for each main program.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
@@ -55,7 +55,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     let mut result = None;
     let mut was_cancelled = false;
     let mut panic_before = None;
-    // The result of `OWNER.run` is not needed: the run has recorded what was cancelled, and why.
+    // The result of `OWNER.run` is not needed, because the run itself records each cancellation.
     let watching = watchdog::watch(&world.observers.pulse);
     let _ = OWNER.run(&config, &*world, || {
         OWNER.scope_at(caller, |scope| {
@@ -72,7 +72,8 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // Read before other programs fail because the PPE did.
+            // If the PPE has panicked, the programs are cancelled below, and may panic then. A
+            // program that panicked before the PPE is found here.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

@@ -1,4 +1,4 @@
-//! What a machine is, and how it is to be simulated: both stay the same for all of its runs.
+//! A machine's parts and the settings of its simulation, which stay the same in all of its runs.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use crate::description::Description;
 use crate::hazard::HazardWatch;
 use crate::time::Moment;
 
-/// A machine between its runs.
+/// A machine between two runs.
 pub(crate) struct Setup {
     pub description: Description,
     pub topology: Topology,
     pub options: Options,
     pub space: Arc<AddressSpace>,
-    /// By SPE.
+    /// The local store of each SPE.
     pub local_stores: Vec<Region>,
 }
 
 impl Setup {
-    /// The time at which a run is ended at the latest.
+    /// The time at which a run is ended if it has not ended before.
     pub fn limit(&self) -> Moment {
         Moment::from(Time::default() + self.options.limit)
     }
 }
 
-/// How a machine is to be simulated.
+/// The settings of a simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub seed: u64,
@@ -39,9 +39,10 @@ pub(crate) struct Options {
 /// How the PPE reaches the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
-    /// By loads and stores: the problem-state areas are mapped into its program.
+    /// The PPE uses loads and stores: the problem-state areas (the registers of SPEs that other
+    /// processors may use) are mapped into the address space of the main program.
     #[default]
     Direct,
-    /// By library calls that enter the kernel.
+    /// The PPE uses library calls that enter the kernel.
     SystemCalls,
 }

@@ -1,4 +1,4 @@
-//! The simulated machine: its memory, and how it is to be run.
+//! The simulated machine: its memory, and the settings of its simulation.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,21 +25,22 @@ use crate::spe::SimSpe;
 /// The effective address at which regions begin.
 const REGIONS_AT: u64 = 1 << 32;
 
-/// A region smaller than this crosses no multiple of it.
+/// The size of the windows that an MFC list command can address. A region smaller than a window
+/// crosses no border between windows.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The longest run: five hours. 64 bits can count femtoseconds for seven minutes more, so that a
-/// time plus a short span does not overflow.
+/// The longest run: five hours. 64 bits can count femtoseconds for seven minutes longer, so the sum
+/// of a time and a short span does not overflow.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
 /// A machine that is simulated.
 ///
-/// Memory that was allocated, and the bytes of local stores, stay between runs; each run begins at
-/// time 0 with empty mailboxes. A machine runs one program at a time: to simulate on several OS
-/// threads at once, make a `Sim` for each.
+/// Allocated memory and the bytes of local stores stay between runs. Each run begins at time 0 with
+/// empty mailboxes. A machine runs one program at a time. To simulate on several OS threads at
+/// once, make a `Sim` for each thread.
 pub struct Sim {
     setup: Setup,
-    /// By memory module.
+    /// The bytes in use of each memory module.
     used: Vec<Used>,
     next_region: Mutex<u64>,
     trace: Mutex<Option<Box<dyn io::Write + Send>>>,
@@ -48,7 +49,7 @@ pub struct Sim {
     is_running: AtomicBool,
 }
 
-/// The machine is running as long as this lives.
+/// Marks the machine as running until it is dropped.
 struct Running<'a>(&'a AtomicBool);
 
 impl Drop for Running<'_> {
@@ -70,46 +71,46 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimBuilder {
-    /// Permutes events of the same instant, so that a program meets other schedules. 0, which is
-    /// the default, leaves them in the order in which they arose.
+    /// Permutes events of the same instant, so that a program runs with another schedule. The
+    /// default seed, 0, leaves such events in the order in which they were planned.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Ends runs after this simulated time, with [`RunError::TimeLimit`]. The default, and the
-    /// most, is five hours: 64 bits cannot count femtoseconds for much longer.
+    /// Ends runs after this simulated time with [`RunError::TimeLimit`]. The default, and the
+    /// maximum, is five hours: 64 bits cannot count femtoseconds for much longer.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
     }
 
-    /// Writes a trace of the next run, for ui.perfetto.dev.
+    /// Writes a trace of the next run, in the format of ui.perfetto.dev.
     pub fn trace(mut self, to: Box<dyn io::Write + Send>) -> Self {
         self.trace = Some(to);
         self
     }
 
-    /// What the machine does about hazards of the raw level.
+    /// Sets what the machine does when a transfer and a program race at the raw level (a hazard).
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
     }
 
-    /// How the PPE reaches the registers of SPEs.
+    /// Sets how the PPE reaches the registers of SPEs.
     pub fn ppe_access(mut self, access: PpeAccess) -> Self {
         self.options.ppe_access = access;
         self
     }
 
-    /// The size in bytes of the stack that each SPE program and cooperative thread has on this
-    /// computer. The default is 256 KiB.
+    /// Sets the size in bytes of the stack, on this computer, of each SPE program and cooperative
+    /// thread. The default is 256 KiB.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.options.stack_bytes = bytes;
         self
     }
 
-    /// The machine.
+    /// Makes the machine.
     ///
     /// # Panics
     ///
@@ -170,9 +171,8 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// The capabilities of every simulated machine. Its SPEs reach main memory by DMA alone and
-    /// wait in hardware, and its time is counted, so that the same program takes the same time in
-    /// every run.
+    /// The capabilities of every simulated machine. Its SPEs reach main memory only by DMA and wait
+    /// in hardware. Its time is counted, so the same program takes the same time in every run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -180,7 +180,7 @@ impl Sim {
         is_steady: true,
     };
 
-    /// A machine with this description.
+    /// Makes a machine with this description and the default settings.
     ///
     /// # Panics
     ///
@@ -189,7 +189,7 @@ impl Sim {
         Self::builder(description).build()
     }
 
-    /// A machine with this description, with settings.
+    /// Returns the settings of a machine with this description, which can then be changed.
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,
@@ -209,21 +209,20 @@ impl Sim {
         &self.setup.description
     }
 
-    /// The counters of the last run; `None` before the first run, and if the trace could not be
-    /// written.
+    /// The counters of the last run. `None` before the first run, or if the trace of the last run
+    /// could not be written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
 
-    /// The error that kept the trace of the last run from being written, if there was one. Only the
-    /// first call returns it.
+    /// Takes the error of writing the trace of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
-    /// Begins a run. It must be the only one of this machine, because two runs at once would meet
-    /// in the local stores. It must be the only one of its OS thread, because the cooperative
-    /// threads there belong to one machine.
+    /// Begins a run. A machine has one run at a time, because two runs would share the local
+    /// stores. An OS thread has one run at a time, because its cooperative threads belong to one
+    /// machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -241,7 +240,7 @@ impl Sim {
         running
     }
 
-    /// Runs `main`, and keeps the counters of the run.
+    /// Runs `main` as the only program of the machine, and keeps the counters of the run.
     #[track_caller]
     fn run_alone<'env>(&'env self, main: Main<'_, 'env, Self>) -> Result<(), RunError> {
         let _running = self.begin_run();
@@ -269,8 +268,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// If this machine runs a program already, or if a program of another simulated machine or of a
-    /// host's core calls this on its OS thread.
+    /// If this machine runs a program already. If this is called in a program of another simulated
+    /// machine or of a host's core.
     #[track_caller]
     fn run<'env, R>(
         &'env self,
@@ -315,7 +314,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // The banks of lines must not depend on what was simulated on this machine before.
+            // The banks of lines must not depend on earlier simulations of this machine.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -1,7 +1,7 @@
 //! An SPE of a simulated machine, as its programs see it.
 
-// Rejected: a destructor that waits for a put. The room of the view goes to the MFC instead,
-// which gives it back when the put has left.
+// Rejected: a destructor of a view that waits for a put. Instead, the MFC gets the room of the view
+// and frees it when the put has left the local store.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -28,11 +28,11 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The byte that `stage_out` fills a local store with, so that a program which reads bytes that it
-/// has not written is noticed. As a float it is not a number.
+/// `stage_out` fills a local store with this byte. Bytes that a program reads before it has written
+/// them are noticed: as floats they are NaN.
 const UNWRITTEN: u8 = 0xff;
 
-/// The alignment of DMA.
+/// The alignment that DMA needs.
 const QUADWORD_BYTES: usize = 16;
 
 /// An SPE of a [`Sim`](crate::Sim).
@@ -44,16 +44,16 @@ pub struct SimSpe {
     local_store: LocalStore,
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views. They have the addresses that they reserved in the local store, but
-    /// lie in other memory, so that DMA cannot reach them. They are allocated with the first view.
+    /// The bytes of typed views. A view reserves addresses in the local store, but its bytes lie
+    /// here, so that raw DMA commands cannot reach them. The first view allocates this memory.
     views: OnceCell<Zeroed>,
 }
 
-/// Keeps the room of a view in the local store, until the transfers of the view are complete.
+/// Keeps the room of a view in the local store until the transfers of the view are complete.
 pub struct SimHold {
     world: Rc<World>,
     spe: SpeId,
-    /// The room; taken when the hold is dropped.
+    /// The room of the view. It is taken out when the hold is dropped.
     buffer: Option<LocalBuffer>,
     address: LsAddr,
     /// The last transfer of the view's bytes.
@@ -62,8 +62,8 @@ pub struct SimHold {
 
 impl Drop for SimHold {
     fn drop(&mut self) {
-        // A view may be dropped while its bytes are still on their way; its room stays reserved
-        // until then.
+        // A view may be dropped while its bytes are still being transferred. Its room stays
+        // reserved until the transfer is complete.
         if let (Some(buffer), Some(transfer)) = (self.buffer.take(), self.transfer.get()) {
             self.world.hold_buffer(self.spe, transfer, buffer);
         }
@@ -92,8 +92,8 @@ impl SimSpe {
         }
     }
 
-    /// Whether a program left nothing behind that the next one would meet: no reserved local store,
-    /// no command, no reservation.
+    /// Whether the SPE is in its initial state for the next program: no reserved local store, no
+    /// command and no reservation of a line.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -116,7 +116,7 @@ impl SimSpe {
         })
     }
 
-    /// Takes a word, at the cost of a channel. Waits for it if `is_there` returns false.
+    /// Takes a word, which costs the time of a channel access. Waits first if `is_there` is false.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -140,7 +140,7 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Takes what `attempt` finds, at the cost of a channel. Waits as long as it finds nothing.
+    /// Takes the value that `attempt` finds. Waits as long as `attempt` finds nothing.
     #[track_caller]
     fn wait_for<R: Default>(
         &self,
@@ -158,8 +158,8 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Uses a channel. In the condition of a wait this takes time only if it `came_true`: the
-    /// hardware stalls at a channel that it waits for, and does not read it again and again.
+    /// Accesses a channel. In the condition of a wait, the access takes time only if it
+    /// `came_true`. The hardware stalls at a channel that it waits for, and reads the channel once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -168,7 +168,7 @@ impl SimSpe {
         self.by_channel_in_condition(act, came_true)
     }
 
-    /// Like [`by_channel`](Self::by_channel), for a caller that is the condition of a wait.
+    /// Does the same as [`by_channel`](Self::by_channel), if the caller is the condition of a wait.
     #[inline]
     fn by_channel_in_condition<R>(
         &self,
@@ -183,10 +183,10 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, unless the lag is no more than reading a channel takes.
-    /// So a place in a mailbox may be taken too early, by the time of a channel access and of
-    /// issuing a command. If several senders come within that time, the last place may go to the
-    /// wrong one.
+    /// Pays the lag before a word is sent, if the lag is longer than a channel access. With a
+    /// shorter lag, the word may get its place in a mailbox too early, by the times of a channel
+    /// access and of issuing a command. So if several senders come within this time, the wrong one
+    /// may get the last place.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -195,7 +195,7 @@ impl SimSpe {
         }
     }
 
-    /// Writes to an inbound mailbox if it has room, and returns whether it had.
+    /// Writes to an inbound mailbox if it has room. Returns whether it had room.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -206,8 +206,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until an inbound mailbox has room, and writes to it. A function by itself, so that the
-    /// usual case stays small.
+    /// Waits until an inbound mailbox has room, and writes to it. This is a separate function, so
+    /// that the code of the usual case stays small.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -224,15 +224,14 @@ impl SimSpe {
             });
     }
 
-    /// Lets a refused call take a cycle too: a loop that tries until it succeeds meets the limit of
-    /// the run.
+    /// Lets a refused call take a cycle, so that a loop of such calls reaches the limit of the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
     }
 
-    /// Sends a word to a register of an SPE. A word to the sender's own register arrives at once,
-    /// because it does not need the bus.
+    /// Sends a word to a register of an SPE. If an SPE writes to its own register, the word arrives
+    /// at once, because it does not need the bus.
     #[inline(always)]
     fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
@@ -252,8 +251,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. It does not wait in a destructor that
-    /// runs because of a panic: that would keep others from seeing the panic.
+    /// Waits until the MFC can take another typed transfer. In a destructor that runs because of a
+    /// panic, this does not wait, because a wait would delay the report of the panic.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -281,7 +280,7 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits for what is there already comes to an end.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -290,7 +289,7 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // A loop that only reads the clock comes to an end.
+        // This cycle lets a loop that only reads the clock reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -353,7 +352,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. Threads that its destructors start do not run.
+            // Only a thread that unwinds gets here. Its destructors cannot start threads.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -375,14 +374,14 @@ impl StartThread for Starter<'_, '_> {
             };
             body();
         }));
-        // The new thread runs up to its first wait. The simulation continues it from there.
+        // The new thread runs up to its first wait. The event loop continues it from there.
         OWNER.yield_now();
         let adopted = adopted.get().expect("a thread that was started has run");
         world.make_ready(adopted);
     }
 }
 
-/// A thread of an SPE ends.
+/// Ends a thread of an SPE when it is dropped.
 struct EndOfThread<'a> {
     world: &'a World,
     processor: &'a SimProcessor,
@@ -399,7 +398,7 @@ impl Drop for EndOfThread<'_> {
     }
 }
 
-// SAFETY: `hold` returns a part of `views` that the local store has reserved for this hold alone.
+// SAFETY: `hold` returns a part of `views` that the local store has reserved only for this hold.
 // The bytes live as long as the SPE, which views borrow, and they are initialised, as `Zeroed` is.
 // They are copied during the calls.
 unsafe impl SpeCore for SimSpe {
@@ -425,7 +424,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // Checked before there are threads that no call would wait for.
+        // If this check panicked after a thread was started, no call would wait for that thread.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -435,8 +434,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The end of the scope does not give up the SPE, but its threads need the SPE to end.
-            // So they must end before the scope does.
+            // The wait at the end of the scope does not give up the SPE. Without the SPE, the
+            // threads of the scope cannot end. So this call first waits for their end.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -456,7 +455,7 @@ unsafe impl SpeCore for SimSpe {
                 .reserve_at(bytes, align, request.what, request.at)
         };
         let mut reserved = reserve();
-        // A view that was put back leaves its room when its bytes have arrived.
+        // A view that was put back keeps its room until the transfer of its bytes is complete.
         while reserved.is_err() && self.world.holds_buffers(self.id) {
             let before = self.local_store.free_bytes();
             let why = "room in its local store, of which views that were put back hold the rest";
@@ -548,7 +547,7 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop that computes for no time comes to an end too.
+        // A loop that computes for no time must reach the limit of the run.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 
@@ -705,7 +704,7 @@ impl CellSpe for SimSpe {
     }
 }
 
-/// The parent of threads waits for their end.
+/// The reason for which the parent of threads waits: the threads that have not ended.
 struct ThreadsToEnd<'a>(&'a Cell<usize>);
 
 impl fmt::Display for ThreadsToEnd<'_> {

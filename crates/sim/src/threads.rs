@@ -1,5 +1,4 @@
-//! The part of the world that holds the cooperative threads of a run. It decides which of them
-//! runs.
+//! The part of the world that holds the threads of a run, and decides which thread runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,20 +9,20 @@ use cellworks_threads::{Owner, Thread};
 use crate::index::{ProcessorIndex, ThreadIndex};
 
 /// The right to the cooperative threads of simulated machines.
-// SAFETY: it is used on cores that `run` begins with it, and programs cannot reach it.
+// SAFETY: the owner is used on cores that `run` begins with it, and programs cannot reach it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The threads of a run.
 pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
-    /// Free places in the table: their threads have ended.
+    /// Free places in the table. The threads that had these places have ended.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The thread that is to run, because the event loop has handled its event. Another thread that
-    /// is woken goes back to sleep.
+    /// The thread that has its turn, because the event loop has handled its event. If another
+    /// thread is woken, that thread goes back to sleep.
     turn: Cell<ThreadIndex>,
-    /// Whether a condition has panicked and its thread has not gone on yet.
+    /// Whether the condition of a thread has panicked and that thread has not gone on yet.
     some_panicked: Cell<bool>,
-    /// Whether a condition is being checked: what it does costs time, but must not wait.
+    /// Whether a condition is being checked. The code of a condition takes time, but must not wait.
     in_condition: Cell<bool>,
 }
 
@@ -31,14 +30,14 @@ pub(crate) struct Threads {
 struct SimThread {
     handle: Thread,
     processor: ProcessorIndex,
-    /// 0 for the program itself.
+    /// The number of the thread on its processor. The program itself has number 0.
     number: u32,
-    /// The panic of its condition.
+    /// The panic of the thread's condition, with which the thread will go on.
     panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Threads {
-    /// No threads.
+    /// Makes an empty table of threads.
     pub fn new() -> Self {
         Self {
             table: RefCell::default(),
@@ -49,8 +48,8 @@ impl Threads {
         }
     }
 
-    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
-    /// itself.
+    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
+    /// 0.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -59,7 +58,8 @@ impl Threads {
             number,
             panic: None,
         };
-        // An event names a thread only until the thread goes on, so a place can be used again.
+        // A thread goes on when the event that names it is handled. So no event names a thread that
+        // has ended, and its place can be used again.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -68,12 +68,12 @@ impl Threads {
         ThreadIndex::try_from(table.len() - 1).expect("threads that live can be counted")
     }
 
-    /// Forgets a thread that ends.
+    /// Frees the place of a thread that ends.
     pub fn forget(&self, thread: ThreadIndex) {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor: 0 for the program itself.
+    /// The number of a thread on its processor. The program itself has number 0.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number
@@ -84,8 +84,8 @@ impl Threads {
         self.table.borrow()[thread as usize].processor
     }
 
-    /// Gives a thread its turn. Returns the handle that wakes it, its processor and its number
-    /// there.
+    /// Gives a thread its turn. Returns the handle that wakes the thread, its processor, and its
+    /// number there.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);
@@ -99,13 +99,13 @@ impl Threads {
         self.turn.get() == thread
     }
 
-    /// Keeps the panic of a condition. The thread of the condition will go on with it.
+    /// Keeps the panic of a condition, with which the thread that waits for it will go on.
     pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
         self.table.borrow_mut()[thread as usize].panic = Some(panic);
         self.some_panicked.set(true);
     }
 
-    /// Goes on with the panic of the calling thread's condition, if it had one.
+    /// Goes on with the panic of the condition of the calling thread `me`, if there is one.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {
         if self.some_panicked.get() {
@@ -126,7 +126,7 @@ impl Threads {
         }
     }
 
-    /// Whether a condition is being checked. It must not wait.
+    /// Whether a condition is being checked. The code of a condition must not wait.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.in_condition.get()
@@ -139,14 +139,14 @@ impl Threads {
         ready()
     }
 
-    /// From now on a condition is being checked, until the result is dropped.
+    /// Records that a condition is being checked, until the returned guard is dropped.
     pub fn begin_condition(&self) -> InCondition<'_> {
         self.in_condition.set(true);
         InCondition(&self.in_condition)
     }
 }
 
-/// A condition is being checked as long as this lives.
+/// A guard: a condition is being checked until this is dropped.
 pub(crate) struct InCondition<'a>(&'a Cell<bool>);
 
 impl Drop for InCondition<'_> {

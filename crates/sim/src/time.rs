@@ -1,10 +1,10 @@
 //! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
 //!
-//! [`Time`] and [`Span`] are the same in 128 bits, because a host may run for longer than 64 bits
-//! can count. A simulated run ends after five hours at the latest, and 64 bits are enough for that.
-//! So an event, including its time, fits into 128 bits, and a sum of times is one instruction.
+//! [`Time`] and [`Span`] have 128 bits, because a host may run for longer than 64 bits can count. A
+//! simulated run ends after five hours at the latest, for which 64 bits are enough. An event with
+//! its time fits into 128 bits, and a sum of times is one instruction.
 
-// Rejected: simulated time in `Time` and `Span`. They have 128 bits, so an event would be larger
+// Rejected: simulated time in `Time` and `Span`. With times of 128 bits, an event would need more
 // than 128 bits, and a comparison of events more than one instruction.
 
 use std::fmt;
@@ -18,8 +18,8 @@ const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A point in simulated time, counted from the start of the run.
 ///
-/// It is printed in microseconds to the nanosecond, so that it is easy to find in a trace: `1.234
-/// us`.
+/// It is printed in microseconds to the nanosecond, such as `1.234 us`, so that it is easy to find
+/// in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -30,10 +30,10 @@ pub(crate) struct Femtoseconds(pub u64);
 impl Moment {
     /// The start of the run.
     pub const START: Self = Self(0);
-    /// Later than any event.
+    /// A point in time after all events.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The point that is this number of femtoseconds after the start of the run.
+    /// The point `femtoseconds` after the start of the run.
     #[inline]
     pub const fn from_femtoseconds(femtoseconds: u64) -> Self {
         Self(femtoseconds)
@@ -50,26 +50,25 @@ impl Moment {
         self.0 / FEMTOSECONDS_PER_NANOSECOND
     }
 
-    /// The sum, or [`NEVER`](Self::NEVER) if that is earlier.
+    /// The sum, or [`NEVER`](Self::NEVER) if the sum is too large.
     #[inline]
     pub const fn saturating_add(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The point that is earlier by `span`, or the start of the run if there is no such point.
+    /// The point `span` before this one, but not before the start of the run.
     #[inline]
     pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 
-    /// The time from the last multiple of an interval, counted from the start of the run, to this
-    /// point.
+    /// The time to this point from the last multiple of `interval` since the start of the run.
     #[inline]
     pub const fn after_last_multiple_of(self, interval: Femtoseconds) -> Femtoseconds {
         Femtoseconds(self.0 % interval.0)
     }
 
-    /// The time from `earlier` to this point; zero if this point is before.
+    /// The time from `earlier` to this point, or zero if `earlier` is after this point.
     #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Femtoseconds {
         Femtoseconds(self.0.saturating_sub(earlier.0))
@@ -79,17 +78,17 @@ impl Moment {
 impl Femtoseconds {
     pub const ZERO: Self = Self(0);
 
-    /// A number of picoseconds.
+    /// The span of a number of picoseconds.
     ///
     /// # Panics
     ///
-    /// If 64 bits are not enough for the span. In a description that was checked they are.
+    /// If the span does not fit into 64 bits. Every span of a checked description fits.
     pub fn from_picoseconds(picoseconds: u64) -> Self {
         let span = picoseconds.checked_mul(FEMTOSECONDS_PER_PICOSECOND);
         Self(span.expect(BELOW_FIVE_HOURS))
     }
 
-    /// A number of cycles of a clock, rounded down to a femtosecond.
+    /// The span of a number of cycles of a clock, rounded down to a femtosecond.
     ///
     /// # Panics
     ///
@@ -99,7 +98,7 @@ impl Femtoseconds {
         Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
     }
 
-    /// How long a transfer takes, rounded up to a femtosecond so that no rate is ever exceeded.
+    /// How long a transfer takes, rounded up to a femtosecond so that no transfer exceeds the rate.
     pub fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
         let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
         let span = span.div_ceil(u128::from(bytes_per_s));
@@ -188,7 +187,7 @@ impl From<Moment> for Time {
     }
 }
 
-/// A time beyond all runs becomes [`Moment::NEVER`].
+/// A time after the longest run becomes [`Moment::NEVER`].
 impl From<Time> for Moment {
     fn from(time: Time) -> Self {
         Self(u64::try_from(time.as_femtoseconds()).unwrap_or(u64::MAX))

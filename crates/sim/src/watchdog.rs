@@ -1,15 +1,14 @@
-//! Warns of a program that keeps a simulation from going on, because it runs for long without a
-//! call.
+//! Warns of a program that stops the simulation because it runs for long without a call.
 //!
-//! All programs of a simulated machine take turns on one OS thread, and the running program gives
-//! its turn up only by a call. A loop without a call that waits for another program never ends.
-//! Neither the event loop nor a limit of simulated time can notice it. Therefore an OS thread of
-//! the process checks once a second whether time has moved in each run. It sleeps while nothing is
-//! simulated. It only warns, because a program may compute for long.
+//! All programs of a simulated machine take turns on one OS thread. The running program ends its
+//! turn only by a call. If a program waits for another one in a loop without a call, the loop never
+//! ends. Neither the event loop nor a limit of simulated time can notice this. Therefore an OS
+//! thread of the process, the watchdog, checks once a second whether time has moved in each run. It
+//! sleeps while no machine is simulated. It only warns, because a program may compute for long.
 //!
-//! The check reads two numbers. They are stored without order where a program goes on anyway, and
-//! have no part in any result. If the condition of a wait never returns, the warning names the
-//! program that ran before the condition was checked.
+//! The watchdog reads two numbers. A run stores them, with relaxed ordering, when a program goes
+//! on. The numbers have no part in any result. If the condition of a wait never returns, the
+//! warning names the program that ran before the condition was checked.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,8 +22,8 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of checks in a row that must find the same before the warning. Checks are counted
-/// instead of time, because a process that was stopped and continued has done nothing wrong.
+/// The number of checks in a row that must find the same numbers before a warning. The watchdog
+/// counts checks instead of time, because a process may have been stopped and continued.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
@@ -34,12 +33,11 @@ static STARTED: Once = Once::new();
 /// The numbers of a run that the watchdog reads.
 pub(crate) struct Pulse {
     machine: String,
-    /// The simulated time when a program last went on.
+    /// The simulated time at which a program went on last.
     now: AtomicU64,
-    /// The thread that went on then: its processor in the upper half, and its number in the lower
-    /// half.
+    /// The thread that went on last: its processor (upper half) and its number (lower half).
     turn: AtomicU64,
-    /// What runs on each SPE.
+    /// The program that runs on each SPE.
     programs: Mutex<Vec<Option<Program>>>,
 }
 
@@ -48,17 +46,17 @@ struct Program {
     spawned_at: &'static Location<'static>,
 }
 
-/// A run, and what the watchdog found in it last.
+/// A run, and the numbers that the watchdog read in it last.
 struct Watched {
     pulse: Arc<Pulse>,
     before: (Moment, u64),
-    /// The number of checks since then that found the same.
+    /// The number of checks in a row that read these numbers.
     looks: u32,
     has_warned: bool,
 }
 
 impl Pulse {
-    /// The pulse of a machine that has not begun to run.
+    /// Makes the pulse of a run that has not begun.
     pub fn new(machine: &str, spes: usize) -> Arc<Self> {
         Arc::new(Self {
             machine: machine.to_owned(),
@@ -68,13 +66,13 @@ impl Pulse {
         })
     }
 
-    /// The program that has its turn goes on.
+    /// Records that the program that has its turn goes on.
     #[inline]
     pub fn beat(&self, now: Moment) {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
-    /// A thread of a processor goes on in place of another one: number 0 is the program itself.
+    /// Records that a thread of a processor goes on in place of another. The program has number 0.
     #[inline]
     pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
         let turn = (processor as u64) << 32 | u64::from(number);
@@ -95,7 +93,7 @@ impl Pulse {
         lock(&self.programs)[at.index()] = None;
     }
 
-    /// The programs that run now: a line for each.
+    /// Describes the programs that run now, in one line each.
     pub fn programs(&self) -> Vec<String> {
         let of = |(spe, program): (u16, &Option<Program>)| {
             let Program { name, spawned_at } = program.as_ref()?;
@@ -143,7 +141,7 @@ impl Pulse {
     }
 }
 
-/// A run is watched as long as this lives.
+/// The run is watched until this is dropped.
 pub(crate) struct Watching(Arc<Pulse>);
 
 impl Drop for Watching {
@@ -163,7 +161,7 @@ pub(crate) fn watch(pulse: &Arc<Pulse>) -> Watching {
     });
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("sim watchdog".to_owned());
-        // If the OS thread cannot be started, there are no warnings; nothing else is missing.
+        // If the OS thread cannot be started, only the warnings are missing.
         drop(thread.spawn(look_for_ever));
     });
     SOME_RUN.notify_one();
@@ -183,7 +181,7 @@ fn look_for_ever() {
 }
 
 impl Watched {
-    /// Checks once more. Returns the warning, if it is time for one.
+    /// Checks a run. Returns a warning if it is time for one.
     fn look(&mut self) -> Option<String> {
         let now = self.pulse.look();
         if now != self.before {

@@ -1,4 +1,4 @@
-//! The links from SPE to SPE, and how long data takes if nothing else is under way.
+//! The links between SPEs, and how long data takes from SPE to SPE if nothing else is under way.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
-/// A line: the most that one request moves.
+/// The size of a line, the largest block that one request moves.
 const LINE_BYTES: u32 = 128;
 
-/// The links of a machine, and for each pair of SPEs those that data takes, in its order.
+/// The links of a machine, and for each pair of SPEs the links that data takes, in order.
 ///
-/// A link carries packets in one direction. It is a segment of the rings between two elements, a
-/// link between two tiles of a mesh, or the link between two Cells. Rings of one direction share
-/// the name of a segment. A crossbar and a measured matrix have no links. Where both ways around
-/// the rings are equally short, the way is the one that the arbiter tries first.
+/// A link carries packets in one direction. There are three kinds of links: a segment of the rings
+/// between two elements, a link between two tiles of a mesh, and the link between two Cells. Rings
+/// of one direction share the name of a segment. A crossbar and a measured matrix have no links. If
+/// both ways around the rings are equally short, `Ways` has the way that the arbiter tries first.
 ///
 /// ```
 /// use cellworks_machine::SpeId;
@@ -39,23 +39,23 @@ const LINE_BYTES: u32 = 128;
 #[derive(Clone, Debug)]
 pub struct Ways {
     links: Vec<String>,
-    /// By link: how long a line keeps it.
+    /// For each link, how long a line occupies the link.
     kept: Vec<Span>,
     spes: usize,
-    /// By the sending SPE and then by the receiving one.
+    /// The ways by sending SPE, and then by receiving SPE.
     ways: Vec<Way>,
     around: Vec<SpeId>,
 }
 
 #[derive(Clone, Debug)]
 struct Way {
-    /// The indices of the links into their names.
+    /// The indices of the way's links in `Ways::links`.
     links: Vec<usize>,
     line: Span,
 }
 
 impl Ways {
-    /// The ways of a machine.
+    /// Finds the ways of a machine.
     ///
     /// # Panics
     ///
@@ -71,7 +71,7 @@ impl Ways {
                 links.len() - 1
             })
         };
-        // Each line leaves long after the one before has arrived.
+        // Each line leaves long after the line before has arrived.
         let mut now = Moment::START;
         let mut ways = Vec::with_capacity(spes * spes);
         for from in 0..spes as u16 {
@@ -109,19 +109,19 @@ impl Ways {
         &self.way(from, to).links
     }
 
-    /// How long each of many lines of 128 bytes keeps a link, by its index: the least time between
-    /// two lines there. If several rings share a segment in one direction, a line keeps the segment
-    /// for its share of the time of a packet.
+    /// How long a line of 128 bytes occupies a link: the least time between two lines on the link.
+    /// If several rings share a segment in one direction, each line occupies the segment for its
+    /// share of the time of a packet.
     ///
     /// # Panics
     ///
-    /// If there is no such link.
+    /// If the machine has no link with this index.
     pub fn kept_by_a_line(&self, link: usize) -> Span {
         self.kept[link]
     }
 
-    /// How long an SPE takes to write a line of 128 bytes into the local store of another one, from
-    /// the request on the bus to the last byte in place, if nothing else is under way.
+    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE. The
+    /// time runs from the bus request until the last byte is stored, with nothing else under way.
     ///
     /// # Panics
     ///
@@ -130,8 +130,8 @@ impl Ways {
         self.way(from, to).line
     }
 
-    /// All SPEs in an order in which neighbours are near: around the rings, one Cell after the
-    /// other; or by their numbers if there are no rings.
+    /// All SPEs, in an order in which neighbours are near each other: around the rings of one Cell
+    /// after the other. If the machine has no rings, the SPEs are in the order of their numbers.
     pub fn around(&self) -> &[SpeId] {
         &self.around
     }
@@ -142,7 +142,7 @@ impl Ways {
     }
 }
 
-/// How long a line takes that leaves at `now`, and when the fabric is idle again.
+/// How long a line that leaves at `now` takes, and the time at which the fabric is idle again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn on_rings_data_takes_the_shorter_way_around() {
-        // PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+        // The elements in ring order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
         let ways = ways("qs20");
         assert_eq!(
             names(&ways, 1, 5),
@@ -222,8 +222,8 @@ mod tests {
             let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
             links.iter().map(ns).collect()
         };
-        // Two rings in each direction carry a packet every 8 cycles of 1.6 GHz each; the link
-        // between the Cells carries 128 bytes with 16 of header at 20 GB/s.
+        // In each direction two rings carry a packet every 8 cycles of 1.6 GHz each. The link
+        // between the Cells carries 128 bytes and a header of 16 bytes at 20 GB/s.
         let ways = ways("qs20");
         assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
         assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);

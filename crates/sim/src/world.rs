@@ -1,24 +1,23 @@
 //! The state of a run, which is made of parts.
 //!
 //! ```text
-//!   World ─┬─ topology, costs   what the machine is, which never changes
+//!   World ─┬─ topology, costs   what the machine is; never changes
 //!          ├─ mfcs              commands, and the caches of atomic units
-//!          ├─ processors        registers, threads that wait, time owed; one part for each
+//!          ├─ processors        for each processor its registers, waiting threads and lag
 //!          ├─ threads           the cooperative threads, and which one runs
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
-//!          ├─ clock             the time, and the events that are to come
+//!          ├─ clock             the time, and the pending events
 //!          └─ failure           why the programs were cancelled
 //! ```
 //!
-//! Each part is a struct in its own file and uses no part above it. A function that needs several
-//! parts is a method of [`World`]: those about time and threads are in `engine`, the others in
-//! `words` and `mfc`.
+//! Each part is a struct in its own file and uses no part above it in this list. A function that
+//! needs several parts is a method of [`World`]. The methods about time and threads are in
+//! `engine`, the others in `words` and `mfc`.
 //!
 //! # Order of borrowing
 //!
-//! A function that holds a `RefCell` of one part may borrow from parts further down in this list,
-//! and from no other:
+//! A function that holds a `RefCell` of one part may borrow only from parts further down here:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,
@@ -28,12 +27,12 @@
 //! 6. the fabric,
 //! 7. the planned events.
 //!
-//! None of these may be borrowed while a condition is checked or while the run switches to another
-//! thread: either may call anything.
+//! No part may be borrowed while a condition is checked or while the run switches to another
+//! thread, because conditions and threads may call any method.
 
-// Rejected: a trait for each part, so that no part uses the whole. Handling an event takes
-// several parts at once, because a line that arrives moves bytes, frees a place, ends a command
-// and checks conditions. Each method would be generic over all parts.
+// Rejected: a trait for each part, so that no part uses the whole world. Handling an event takes
+// several parts at once: a line that arrives moves bytes, frees an entry, ends a command and leads
+// to a check of conditions. Each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -61,7 +60,7 @@ pub(crate) struct World {
     pub topology: Topology,
     pub costs: Costs,
     pub mfcs: Mfcs,
-    /// The PPE, then the SPEs.
+    /// The PPE comes first, then the SPEs.
     pub processors: Vec<Rc<SimProcessor>>,
     pub threads: Threads,
     pub observers: Observers,
@@ -78,7 +77,7 @@ pub(crate) enum Failure {
 }
 
 impl World {
-    /// The world at the start of a run.
+    /// Makes the state of a run that begins.
     pub fn new(
         topology: Topology,
         costs: Costs,
@@ -111,12 +110,12 @@ impl World {
         self.clock.now()
     }
 
-    /// The time on a processor.
+    /// The time on a processor: the clock plus the lag of the processor.
     pub fn now_of(&self, processor: &SimProcessor) -> Time {
         Time::from(self.clock.now() + processor.lag.get())
     }
 
-    /// A processor.
+    /// The processor with this index.
     #[inline]
     pub fn processor(&self, index: ProcessorIndex) -> &SimProcessor {
         &self.processors[index]
@@ -126,7 +125,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If it is an SPE that does not exist.
+    /// If `processor` is an SPE that does not exist.
     #[track_caller]
     pub fn named(&self, processor: Processor) -> &SimProcessor {
         match processor {
@@ -139,7 +138,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If it does not exist.
+    /// If the SPE does not exist.
     #[inline]
     #[track_caller]
     pub fn spe(&self, spe: SpeId) -> &Rc<SimProcessor> {
@@ -159,36 +158,35 @@ impl World {
         )
     }
 
-    /// How many SPEs there are.
+    /// The number of SPEs.
     pub fn spe_count(&self) -> usize {
         self.mfcs.all().len()
     }
 
-    /// Whether a condition is being checked. It must not wait.
+    /// Whether a condition is being checked. The code of a condition must not wait.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.threads.is_in_condition()
     }
 
-    /// The memory module of ordinary memory, which programs stage: the one nearest to the PPE.
+    /// The memory module of ordinary memory, which programs stage: the module nearest to the PPE.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16
     }
 
-    /// Ends the program that ran into a hazard, where hazards are errors.
+    /// Panics in the program that caused `hazard`, if there is a hazard and hazards are errors.
     pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            // Like a panic, but without the place in the code: the machine found the error, not
-            // this line.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(Box::new(hazard.to_string()));
         }
     }
 
-    /// The watch over the local store of an SPE. It is called when bytes that may be in flight are
-    /// used.
+    /// The watch over the local store of an SPE. It is called when a program uses bytes that a
+    /// transfer may be reading or writing.
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {

@@ -1,7 +1,7 @@
 //! The watchdog names a program that runs for long without a call, and lets it go on.
 //!
-//! Each case runs in a child process, whose standard error the test reads. The cases run side by
-//! side, each for as long as the watchdog waits.
+//! Each case runs in a child process. The test reads its standard error. The cases run at the same
+//! time, because each takes as long as the watchdog waits.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// Computes for longer than the watchdog needs to notice, but not for twice as long.
+/// Computes for longer than the watchdog needs to notice, but for less than twice as long.
 fn silence() {
     sleep(Duration::from_millis(12_500));
 }

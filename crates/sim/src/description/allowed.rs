@@ -1,11 +1,11 @@
-//! What the value of each key may be. For most numbers the unit at the end of the key's name
-//! decides it.
+//! The allowed values of each key. For most numbers they depend on the unit that ends the key's
+//! name.
 //!
-//! Values that are right one by one but do not fit together are found by [`check`](super::check).
+//! [`check`](super::check) finds values that are allowed one by one but do not fit together.
 
 use std::fmt::{self, Display};
 
-/// A whole number.
+/// The allowed values of a whole number.
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
     least: u64,
@@ -49,7 +49,7 @@ impl Display for Whole {
     }
 }
 
-/// A number as TOML writes it, with the digits in groups of three.
+/// A number as TOML may write it, with the digits in groups of three.
 struct Digits(u64);
 
 impl Display for Digits {
@@ -64,9 +64,9 @@ impl Display for Digits {
 /// The kinds of interconnects.
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
-/// The table and the key that a path such as `memory[1].banks` ends with: `memory` and `banks`. A
-/// path to an element of a list, or to the value of a quantity, ends with the key of the list or of
-/// the quantity.
+/// The table and the key at the end of a path: `memory` and `banks` for `memory[1].banks`. The path
+/// of a list's element ends with the key of the list. The path of a quantity's value ends with the
+/// key of the quantity.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -74,11 +74,11 @@ fn table_and_key(path: &str) -> (&str, &str) {
     (&table[..named(table)], &key[..named(key)])
 }
 
-/// What the number at a path may be.
+/// The allowed values of the number at a path.
 ///
-/// The ranges allow every machine that may reasonably be described, and 64 bits of femtoseconds do
-/// not overflow: the slowest cycle is 10^9 fs, the longest time 10^15 fs, and a line of 128 bytes
-/// takes at most 1.28 * 10^11 fs, while 64 bits hold 1.8 * 10^19.
+/// The ranges allow every machine that is reasonable to describe, and 64 bits of femtoseconds do
+/// not overflow. The slowest cycle is 10^9 fs, the longest time is 10^15 fs, and a line of 128
+/// bytes takes at most 1.28 * 10^11 fs. 64 bits hold 1.8 * 10^19 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -92,21 +92,20 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // What a program can do again and again must take time: otherwise a loop that waits would
-        // never end.
+        // An action that a program can repeat must take time, or a loop that waits would never end.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell, a module, or the column or row of a tile. Whether the
-        // machine has such an element is found by `check`.
+        // The number of an SPE, a Cell or a module, or the column or row of a tile. `check` finds
+        // out whether the machine has such an element.
         _ => whole(0, 65_535),
     }
 }
 
-/// What the text at a path may be, and whether `text` is allowed.
+/// The allowed texts at a path, and whether `text` is allowed.
 pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
     let is_in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let (allowed, is_allowed) = match path {
@@ -119,7 +118,7 @@ pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
 const NAME: &str = "lower-case letters, digits and dashes";
 const LINE: &str = "text on one line";
 
-/// What the list at a path may be. Lists hold one element or more.
+/// The allowed content of the list at a path. Lists have at least one element.
 pub(super) fn list(path: &str) -> Option<&'static str> {
     let is_inner = path.ends_with(']');
     match table_and_key(path) {
@@ -134,16 +133,16 @@ pub(super) fn list(path: &str) -> Option<&'static str> {
     }
 }
 
-/// One of some words.
+/// The text that says that one of `words` is allowed.
 pub(super) fn one_of(words: &[&str]) -> String {
     let quoted = words.iter().map(|word| format!("{word:?}"));
     quoted.collect::<Vec<_>>().join(", ")
 }
 
-/// A table as the rest of a file writes it.
+/// The text that says that a table is allowed.
 pub(super) const TABLE: &str = "a table of keys";
 
-/// What may be written at a path at which nothing is written.
+/// The allowed content at a path for which the file has no value.
 pub(super) fn at(path: &str) -> String {
     if let Some(list) = list(path) {
         return list.to_owned();

@@ -1,14 +1,14 @@
-//! Finds values that are right one by one but do not fit together in one machine.
+//! Finds values that are allowed one by one but do not fit together in one machine.
 
 use std::collections::BTreeSet;
 
 use super::file::File;
 use super::*;
 
-/// No chip has more SPEs. Ids, and the tables that they index, have room for this number.
+/// The maximum number of SPEs. Ids, and the tables that ids index, have room for this number.
 pub(super) const SPES_MAX: usize = 1_024;
 
-/// Records all values that no machine can have together. `file` gives the place of each.
+/// Records all values that do not fit together. `file` gives the place of each value.
 pub(super) fn check(machine: &Description, file: &File<'_>) {
     cells(machine, file);
     modules(machine, file);
@@ -65,7 +65,7 @@ fn cells(machine: &Description, file: &File<'_>) {
     }
 }
 
-/// The numbers of `count` things.
+/// The allowed numbers if a machine has `count` parts of the kind `of`.
 fn numbers(count: usize, of: &str) -> String {
     match count {
         1 => format!("0, because there is one {of}"),
@@ -123,7 +123,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // The missing element may be the one that is misspelt.
+        // The missing element may be the misspelt one.
         return;
     }
     let missing = |element: &str, why: String| {
@@ -164,7 +164,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
 
 fn is_element(name: &str) -> bool {
     let spe = name.strip_prefix("SPE");
-    // A number as it is written back: no sign, and no leading zeros.
+    // The number must have its shortest form, without a sign and leading zeros.
     let is_number = |spe: &str| {
         spe.parse()
             .is_ok_and(|number: u16| number.to_string() == spe)
@@ -176,7 +176,7 @@ fn is_element(name: &str) -> bool {
 fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
-    // If packets can go one way round only, the farthest element is the one just behind.
+    // If packets go only one way around, the element directly behind the sender is the farthest.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";

@@ -1,6 +1,6 @@
-//! What is wrong with a description.
+//! The problems of a description.
 
-/// What is wrong with a description, and where: a line for each problem.
+/// The problems of a description, and their places. The message has a line for each problem.
 ///
 /// ```
 /// let error = cellworks_sim::Description::from_toml("name = 7\nsize = 3", "my.toml").unwrap_err();
@@ -13,7 +13,7 @@
 #[error("{}", self.lines().join("\n"))]
 pub struct DescriptionError {
     file: String,
-    /// The line of each problem, by which the problems are sorted, and the problem itself.
+    /// The line in the file and the text of each problem, sorted by line.
     problems: Vec<(usize, String)>,
 }
 
@@ -25,7 +25,7 @@ impl DescriptionError {
         }
     }
 
-    /// The problems of several errors; `None` if there are none.
+    /// Joins several errors into one. Returns `None` if there are no errors.
     pub(super) fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut all = errors.into_iter().reduce(|mut all, error| {
             all.problems.extend(error.problems);

@@ -1,4 +1,4 @@
-//! The file of a description: its values, and the place of each of them.
+//! The file of a description: its values, and the place of each value in the text.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,28 +10,28 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DescriptionError;
 
-/// A file that is TOML.
+/// A file that contains TOML.
 pub(super) struct File<'t> {
     name: &'t str,
     text: &'t str,
-    /// All that the file holds: a table.
+    /// The whole content of the file, which is a table.
     pub root: Spanned<DeValue<'t>>,
-    /// The value that replaces a missing one: a table without keys.
+    /// The value that replaces a missing value: a table without keys.
     pub nothing: Spanned<DeValue<'t>>,
     /// The problems that were found.
     problems: RefCell<Vec<DescriptionError>>,
-    /// The missing keys, by their paths. A key that is missing in a made-up value has no error.
+    /// The missing keys, by their paths. A key that is missing inside a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// The paths at which a made-up value replaces a wrong one. Nothing inside them is reported.
+    /// The paths at which a made-up value replaces a wrong value. Nothing inside them is reported.
     made_up: RefCell<Vec<String>>,
 }
 
 impl<'t> File<'t> {
-    /// Parses the text of a file that errors call `name`.
+    /// Parses the text of a file. Errors name the file as `name`.
     ///
     /// # Errors
     ///
-    /// The first thing that is no TOML.
+    /// The first syntax error.
     pub fn parse(text: &'t str, name: &'t str) -> Result<Self, DescriptionError> {
         let empty = || Spanned::new(0..0, DeValue::Table(DeTable::new()));
         let mut file = Self {
@@ -67,7 +67,7 @@ impl<'t> File<'t> {
         self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
     }
 
-    /// To be called when all values were read.
+    /// Forgets which values are made up, because all values were read.
     pub fn is_read(&self) {
         self.made_up.take();
     }
@@ -77,13 +77,13 @@ impl<'t> File<'t> {
         self.wrong(path, self.error(path, problem));
     }
 
-    /// From now on the value at `path` counts as made up.
+    /// Records that the value at `path` is made up.
     pub fn make_up(&self, path: &str) {
         self.made_up.borrow_mut().push(path.to_owned());
     }
 
-    /// Records that the key `path` is missing, and forgets all other problems: the file is then
-    /// read again with a made-up value for that key.
+    /// Records that the key `path` is missing, and forgets all other problems. The caller then
+    /// reads the file again with a made-up value for that key.
     pub fn misses(&self, path: String, error: DescriptionError) {
         let error = (!self.is_made_up(&path)).then_some(error);
         self.problems.take();
@@ -91,7 +91,7 @@ impl<'t> File<'t> {
         self.missing.borrow_mut().insert(path, error);
     }
 
-    /// The missing keys of a table. `path` is the beginning of their paths.
+    /// The keys among `keys` that were found missing in the table at `path`.
     pub fn missing_in(&self, path: &str, keys: &[&'static str]) -> Vec<&'static str> {
         let missing = self.missing.borrow();
         let is_missing = |key: &&&str| {
@@ -105,7 +105,7 @@ impl<'t> File<'t> {
 
     /// # Errors
     ///
-    /// All that is wrong, if anything is.
+    /// All recorded problems, if there are any.
     pub fn finish(&self) -> Result<(), DescriptionError> {
         let missing = self.missing.borrow();
         let problems = self.problems.borrow();
@@ -114,15 +114,15 @@ impl<'t> File<'t> {
         DescriptionError::all(all).map_or(Ok(()), Err)
     }
 
-    /// An error about the text at `offset` bytes from the beginning of the file.
+    /// Makes an error about the text at `offset` bytes from the beginning of the file.
     pub fn error_at(&self, offset: usize, problem: String) -> DescriptionError {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         DescriptionError::new(self.name, line, problem)
     }
 
-    /// An error about the value at `path`, such as `memory[1].cell`. If that value is not in the
-    /// file, the error is about the nearest part of the path that is.
+    /// Makes an error about the value at `path`, such as `memory[1].cell`. If the file has no such
+    /// value, the error is about the longest part of the path that the file has.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {
@@ -139,7 +139,7 @@ impl<'t> File<'t> {
         self.error_at(here.span().start, format!("{path} {problem}"))
     }
 
-    /// The text of a span, or the beginning of it.
+    /// The text of a span. A long text is cut off.
     pub fn excerpt(&self, span: Range<usize>) -> String {
         const LONGEST: usize = 60;
         let line = self.text.get(span).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The page of all keys, made from the types and their comments: docs/machines.md. This renews it:
+//! The page of all keys, docs/machines.md, is made from the types and their comments. To renew it:
 //!
 //! ```text
 //! RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys
@@ -27,7 +27,7 @@ of `bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. A number witho
 This page is made from the code that reads the files.
 ";
 
-/// The tables of a description: their headings in a file, the paths to their keys, and their keys.
+/// For each table of a description, its heading in a file, the path to its keys, and the keys.
 fn tables() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("At the top", "", keys_of::<Description>()),
@@ -71,7 +71,7 @@ fn keys_of<T: JsonSchema>() -> Value {
     schema.to_value()["properties"].clone()
 }
 
-/// The unit that ends the name of a key.
+/// The unit at the end of a key's name.
 fn unit(key: &str) -> &'static str {
     let units = [
         "bytes_per_s",
@@ -97,7 +97,7 @@ fn page() -> String {
                 path => format!("{path}.{key}"),
             };
             let meaning = schema["description"].as_str().expect("a key has a comment");
-            // A link in a comment becomes a plain name on the page.
+            // A line break in a comment becomes a space on the page.
             let meaning = meaning.replace('\n', " ");
             let allowed = allowed::at(&path);
             page += &format!("| `{key}` | {} | {allowed} | {meaning} |\n", unit(key));

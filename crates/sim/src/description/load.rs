@@ -1,4 +1,4 @@
-//! Machines by name: those that are built in, descriptions in files, and measured matrices.
+//! Loads machines: built-in machines by name, descriptions from files, and measured matrices.
 
 use std::path::Path;
 use std::{fs, io};
@@ -7,7 +7,7 @@ use super::error::DescriptionError;
 use super::nearest::nearest;
 use super::*;
 
-/// Names and texts of the machines that are built in.
+/// The names and texts of the built-in machines.
 const BUILT_IN: [(&str, &str); 4] = [
     ("ps3", include_str!("../../machines/ps3.toml")),
     ("qs20", include_str!("../../machines/qs20.toml")),
@@ -15,13 +15,13 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// The values of everything but the matrix, for a machine of which only the matrix was measured.
+/// The description of a machine with a measured matrix: all values except the matrix.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
-/// Why a machine could not be loaded.
+/// The reason why a machine could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The name is neither that of a machine that is built in nor that of a file.
+    /// The name is neither that of a built-in machine nor that of a file.
     #[error(
         "no machine is called `{}`; {}built in: {}; or name a file that ends in .toml or .csv",
         name.escape_debug(),
@@ -31,49 +31,49 @@ pub enum LoadError {
     Unknown {
         /// The name or path that was given.
         name: String,
-        /// The name of a machine that is spelt alike, if there is one.
+        /// The most similar name of a built-in machine, if one is similar enough.
         nearest: Option<&'static str>,
     },
     /// The file could not be read.
     #[error("{path} could not be read: {why}; name a file with a machine's description")]
     Unreadable {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The error of the operating system.
         #[source]
         why: io::Error,
     },
-    /// The file describes something that no machine can be.
+    /// The file describes a machine that cannot exist.
     #[error(transparent)]
     Invalid(#[from] DescriptionError),
 }
 
 impl Description {
-    /// The names of the machines that are built in, in alphabetical order.
+    /// The names of the built-in machines, in alphabetical order.
     pub fn built_in_names() -> impl ExactSizeIterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The TOML of a machine that is built in, with its comments.
+    /// The TOML text of a built-in machine, with its comments.
     pub fn built_in_text(name: &str) -> Option<&'static str> {
         let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
         Some(text)
     }
 
-    /// A machine that is built in, by its name.
+    /// The built-in machine with this name.
     pub fn built_in(name: &str) -> Option<Self> {
         let text = Self::built_in_text(name)?;
         Some(committed(text, name))
     }
 
-    /// A machine by its name, if it is built in, or by the path of a file: TOML, or a measured
-    /// matrix if the path ends in `.csv`.
+    /// Loads a built-in machine by its name, or a machine from a file by its path. The file is
+    /// TOML, or a measured matrix if the path ends in `.csv`.
     ///
-    /// A matrix has a line for each core and a one-way time in nanoseconds for each pair, separated
-    /// by commas, as the program core-to-core-latency prints it. An element may be empty if the one
-    /// on the other side of the diagonal is not: then both ways take the same time. On the
-    /// diagonal, empty is 0. Every core becomes an SPE; everything else is that of no machine in
-    /// particular, and uncertain.
+    /// A matrix has a line for each core, with one-way times in nanoseconds that are separated by
+    /// commas, as the program core-to-core-latency prints them. If only one of the two times
+    /// between a pair of cores is given, both directions take this time. An empty element on the
+    /// diagonal is 0. Every core becomes an SPE. All other parameters are uncertain and belong to
+    /// no real machine.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -85,7 +85,8 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`LoadError`]: no machine has this name, the file cannot be read, or it is no description.
+    /// [`LoadError`]: no machine has this name, the file cannot be read, or its description is
+    /// invalid.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
         if let Some(built_in) = Self::built_in(name_or_path) {
             return Ok(built_in);
@@ -110,17 +111,17 @@ impl Description {
         })
     }
 
-    /// A machine of which only the one-way times between its cores were measured, from the text of
-    /// a CSV file. Errors call the file `file`. See [`load`](Self::load).
+    /// Makes a machine from the text of a CSV file, which has only the measured one-way times
+    /// between cores. Errors name the file as `file`. See [`load`](Self::load).
     ///
     /// # Errors
     ///
-    /// The first line that is not a row of such a matrix.
+    /// The first line that is not a row of a valid matrix.
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
-        // A file's name may contain control characters, but a title and a source are printed on one
-        // line.
+        // A file's name may contain control characters, but a title and a source must be printable
+        // on one line.
         let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
         let stem = Path::new(file).file_stem().unwrap_or_default();
         let stem = printable(&stem.to_string_lossy());
@@ -135,7 +136,7 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program; tests read each of them.
+/// Reads a description that is part of this program. It is valid, because the tests read each one.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,12 +1,12 @@
-//! Measured latency matrices, as CSV.
+//! Reads measured latency matrices from CSV files.
 
 use super::check::SPES_MAX;
 use super::error::DescriptionError;
 
-/// The longest time, as in a description.
+/// The longest time that is allowed, as in a description.
 const LONGEST_NS: f64 = 1e9;
 
-/// Reads a matrix of one-way times in nanoseconds; the result is in picoseconds and has no gaps.
+/// Reads a matrix of one-way times in nanoseconds. The result is in picoseconds and has no gaps.
 pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionError> {
     let refused = |row: usize, problem: String| DescriptionError::new(file, row + 1, problem);
     let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).split('\n').collect();
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionE
     (0..cores).map(row).collect()
 }
 
-/// The time in a field, in picoseconds, if the field has one.
+/// The time in a field, in picoseconds. Returns `None` if the field is empty.
 fn time_ps(field: &str) -> Result<Option<u64>, &str> {
     if field.is_empty() {
         return Ok(None);

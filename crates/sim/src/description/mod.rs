@@ -1,8 +1,8 @@
-//! What a simulated machine is made of and how long everything takes: a TOML file with a source for
-//! every number.
+//! The parameters of a simulated machine: its parts, and how long each operation takes. A
+//! description is a TOML file with a source for every number.
 //!
-//! Every parameter is a [`Quantity`]: a whole number with its source and how sure it is. The name
-//! of its key ends with its unit. There are no numbers of a machine anywhere else.
+//! Every parameter is a [`Quantity`]: a whole number with its source and how sure the number is.
+//! The name of the parameter's key ends with its unit. The numbers of machines are nowhere else.
 //!
 //! ```text
 //!   name of a machine ──┐
@@ -33,24 +33,24 @@ use std::fmt;
 use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A parameter: a number, where it comes from, and how sure it is.
+/// A parameter: a number, the source of the number, and how sure the number is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The number; the name of its key ends with its unit.
+    /// The number. The name of the parameter's key ends with its unit.
     pub value: u64,
-    /// Where it comes from.
+    /// The source of the number.
     pub source: String,
-    /// How sure it is.
+    /// How sure the number is.
     pub sure: Certainty,
-    /// The published number that the parameter was fitted to, if it was fitted.
+    /// The published number that the parameter was fitted to, if the parameter was fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_to: Option<String>,
 }
 
 impl Quantity {
-    /// A number without further information: its source is "not given", and it is uncertain.
+    /// Makes a parameter from only a number: its source is "not given", and it is uncertain.
     pub fn plain(value: u64) -> Self {
         Self {
             value,
@@ -66,18 +66,18 @@ impl Quantity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// A named source states it.
+    /// A named source states the number.
     Stated,
-    /// It follows from stated facts by arithmetic.
+    /// The number follows from stated facts by arithmetic.
     Derived,
-    /// It was recalled, or comes from a weak source.
+    /// The number was recalled, or comes from a weak source.
     Uncertain,
-    /// It was chosen so that a published number comes out. `fitted_to` names that number.
+    /// The number was chosen so that a published number comes out, which `fitted_to` names.
     Fitted,
 }
 
-/// A machine. The results of [`load`](Self::load) and [`from_toml`](Self::from_toml) are checked;
-/// what serde reads, or a program changes, is not.
+/// A machine. The results of [`load`](Self::load) and [`from_toml`](Self::from_toml) are checked. A
+/// description that serde reads, or that a program changes, is not checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -86,27 +86,28 @@ pub struct Description {
     pub name: String,
     /// The name of the machine for people.
     pub title: String,
-    /// Clocks.
+    /// The clocks.
     pub clock: Clock,
-    /// The chips, `[[cell]]`, from Cell 0 on: one, or two where rings connect the elements of each.
+    /// The chips, `[[cell]]`, from Cell 0 on. Rings can connect the elements of one or two Cells.
+    /// With another interconnect there is one Cell.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
-    /// The memory modules, `[[memory]]`, from module 0 on; on rings, one at each Cell at the most.
+    /// The memory modules, `[[memory]]`, from module 0 on. On rings, a Cell has at most one module.
     #[serde(rename = "memory")]
     pub modules: Vec<MemoryModule>,
-    /// What carries data between the elements of a Cell.
+    /// The interconnect that carries data between the elements of a Cell.
     #[serde(deserialize_with = "interconnect")]
     pub interconnect: Interconnect,
-    /// What carries commands.
+    /// The bus that carries commands.
     pub command: CommandBus,
-    /// What connects two Cells; needed when there are two.
+    /// The link between two Cells. It is needed if there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
     /// The Memory Flow Controller of each SPE.
     pub mfc: Mfc,
     /// The local store of each SPE.
     pub local_store: LocalStore,
-    /// The registers that other processors reach: mailboxes and signals.
+    /// The registers that other processors can access: mailboxes and signals.
     pub registers: Registers,
     /// The atomic unit of each SPE.
     pub atomic: Atomic,
@@ -117,26 +118,25 @@ pub struct Description {
 }
 
 impl Description {
-    /// The SPEs that programs may use, in order of their ids: the Cell and the physical number of
-    /// each.
+    /// The Cell and the physical number of each SPE that programs may use, in order of the ids.
     pub fn spes(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         let cells = (0..).zip(&self.cells);
         cells.flat_map(|(cell, Cell { spes, .. })| spes.iter().map(move |spe| (cell, *spe)))
     }
 }
 
-/// Clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down. At 3.2 GHz
-/// each cycle takes exactly 312,500 fs; at 14.318 MHz the first tick takes 69,842,156 fs, and 1,000
-/// ticks take 69,842,156,725 fs.
+/// The clocks. A number of cycles lasts `cycles * 10^15 / hz` femtoseconds, rounded down. At 3.2
+/// GHz each cycle takes exactly 312,500 fs. At 14.318 MHz the first tick takes 69,842,156 fs, and
+/// 1,000 ticks take 69,842,156,725 fs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
-    /// The SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
+    /// The clock of the SPUs and the PPE. "Cycles" elsewhere are cycles of this clock.
     pub spu_hz: Quantity,
-    /// The bus. "Bus cycles" elsewhere are cycles of this clock.
+    /// The clock of the bus. "Bus cycles" elsewhere are cycles of this clock.
     pub bus_hz: Quantity,
-    /// The decrementers.
+    /// The clock of the decrementers.
     pub timebase_hz: Quantity,
 }
 
@@ -145,8 +145,8 @@ pub struct Clock {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// The physical numbers of the SPEs that programs may use, in the order of their ids. SPEs of
-    /// Cell 0 get the first ids, those of Cell 1 the next.
+    /// The physical numbers of the SPEs that programs may use, in the order of their ids. The ids
+    /// of Cell 0 come first, then the ids of Cell 1.
     pub spes: Vec<u16>,
     /// The memory module that is nearest to the Cell.
     pub nearest_module: u16,
@@ -157,22 +157,22 @@ pub struct Cell {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryModule {
-    /// The number of the Cell whose interconnect the module is attached to.
+    /// The number of the Cell to which the module is attached.
     pub cell: u16,
-    /// The column and row of its tile on a mesh; elsewhere the key is left out.
+    /// The column and row of the module's tile on a mesh. Elsewhere the key is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<[u16; 2]>,
-    /// How much memory, in bytes.
+    /// The size of the module, in bytes.
     pub bytes: Quantity,
-    /// What its data pins carry, reads and writes together, in bytes a second.
+    /// The data rate of the module's pins, for reads and writes together, in bytes a second.
     pub bytes_per_s: Quantity,
-    /// From the command's arrival at the controller to the data at the bus, for a read of an idle
-    /// bank.
+    /// The time of a read of an idle bank: from the command's arrival at the controller until the
+    /// data is at the bus.
     pub access_ps: Quantity,
-    /// From the last byte of a write at the controller until the MFC has the answer that the write
-    /// is complete.
+    /// The time from the last byte of a write at the controller until the MFC has the answer that
+    /// the write is complete.
     pub accept_ps: Quantity,
-    /// Banks. Consecutive lines are in different banks.
+    /// The number of banks. Consecutive lines are in different banks.
     pub banks: Quantity,
     /// How long a bank is busy with a read.
     pub bank_read_ps: Quantity,
@@ -180,36 +180,37 @@ pub struct MemoryModule {
     pub bank_write_ps: Quantity,
     /// The time that the data pins lose when a read follows a write, or a write a read.
     pub turnaround_ps: Quantity,
-    /// Writes are collected up to this number, unless there is nothing else to do, to save
-    /// turnarounds.
+    /// The number of writes that the controller collects to save turnarounds. The controller begins
+    /// earlier if it has no read to do.
     pub write_batch_lines: Quantity,
-    /// Writes that the controller accepts before they are in a bank.
+    /// The number of writes that the controller accepts before they are in a bank.
     pub write_queue_lines: Quantity,
-    /// The shortest write that needs no read of its line before.
+    /// The size of the shortest write that needs no earlier read of its line.
     pub whole_write_bytes: Quantity,
-    /// How often the memory is refreshed.
+    /// The time between the starts of two refreshes.
     pub refresh_interval_ps: Quantity,
     /// How long the memory is not available during a refresh.
     pub refresh_ps: Quantity,
 }
 
-/// What carries data between the elements of a Cell.
+/// The interconnect that carries data between the elements of a Cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Interconnect {
-    /// Rings, as the Element Interconnect Bus has them.
+    /// Rings like those of the Element Interconnect Bus.
     Rings(Rings),
-    /// A mesh of tiles, routed first along the row and then along the column.
+    /// A mesh of tiles. Data is routed first along the row and then along the column.
     Mesh(Mesh),
-    /// Every element reaches every other in the same time.
+    /// Every element reaches every other element in the same time.
     Crossbar(Crossbar),
     /// A measured one-way time for each pair of SPEs.
     Matrix(Matrix),
 }
 
-/// Reads an interconnect. One of its keys is its kind. The code that serde derives would read all
-/// keys before it looks at the kind, and its errors could not name the place of a value.
+/// Reads an interconnect. Its key `kind` decides which other keys it has. The code that serde
+/// derives would read all keys before it looks at the kind, and its errors could not name the place
+/// of a value.
 fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
     struct Kinds;
 
@@ -247,39 +248,39 @@ fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::E
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rings {
-    /// The elements of a Cell in ring order: `PPE`, `SPE0`, `SPE1` and so on, any
-    /// number of them, `MIC`, `IOIF0`, `IOIF1`. The link to the other Cell is at `IOIF0`.
+    /// The elements of a Cell in ring order: `PPE`, any number of SPEs (`SPE0`, `SPE1` and so on),
+    /// `MIC`, `IOIF0`, `IOIF1`. The link to the other Cell is at `IOIF0`.
     pub elements: Vec<String>,
-    /// Where the order of the elements comes from.
+    /// The source of the order of the elements.
     pub elements_source: String,
-    /// Rings that run in the order of the elements.
+    /// The number of rings that run in the order of the elements.
     pub clockwise: Quantity,
-    /// Rings that run against the order of the elements.
+    /// The number of rings that run against the order of the elements.
     pub counterclockwise: Quantity,
-    /// How long a packet of up to 128 bytes holds a segment, and the ports at its ends.
+    /// How long a packet of up to 128 bytes occupies a segment, and the ports at its ends.
     pub packet_bus_cycles: Quantity,
     /// How long a packet takes from one element to the next.
     pub hop_bus_cycles: Quantity,
     /// The shortest time between the starts of two packets on one ring.
     pub start_interval_bus_cycles: Quantity,
-    /// The longest way that a packet may take.
+    /// The longest way that a packet may take, in hops.
     pub hops_max: Quantity,
 }
 
-/// A mesh of tiles, numbered along the rows. SPE number n is on tile n.
+/// A mesh of tiles, which are numbered along the rows. SPE number n is on tile n.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
-    /// Tiles in a row.
+    /// The number of tiles in a row.
     pub columns: Quantity,
-    /// Tiles in a column.
+    /// The number of tiles in a column.
     pub rows: Quantity,
-    /// The column and row of the PPE.
+    /// The column and row of the PPE's tile.
     pub ppe_tile: [u16; 2],
     /// How long the head of a packet takes from one tile to the next.
     pub hop_ps: Quantity,
-    /// What a link between two tiles carries, in bytes a second, each way.
+    /// The data rate of a link between two tiles, in bytes a second for each direction.
     pub link_bytes_per_s: Quantity,
 }
 
@@ -290,36 +291,36 @@ pub struct Mesh {
 pub struct Crossbar {
     /// How long the head of a packet takes from one element to any other.
     pub latency_ps: Quantity,
-    /// What the port of an element carries, in bytes a second, each way.
+    /// The data rate of an element's port, in bytes a second for each direction.
     pub port_bytes_per_s: Quantity,
 }
 
-/// Measured one-way times.
+/// Measured one-way times between SPEs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
-    /// The one-way time from SPE to SPE, in picoseconds: a row for each SPE that sends, with a
-    /// column for each that receives; on the diagonal, from its local store to itself.
+    /// The one-way times from SPE to SPE, in picoseconds. Each sending SPE has a row, with a column
+    /// for each receiving SPE. On the diagonal an SPE sends to its own local store.
     pub one_way_ps: Vec<Vec<u64>>,
-    /// Where the times come from.
+    /// The source of the times.
     pub one_way_source: String,
-    /// From an SPE to memory or the PPE, and the same back.
+    /// The one-way time between an SPE and the memory or the PPE.
     pub to_memory_ps: Quantity,
-    /// What the port of an element carries, in bytes a second, each way.
+    /// The data rate of an element's port, in bytes a second for each direction.
     pub port_bytes_per_s: Quantity,
 }
 
-/// What carries commands: every bus request is a command first.
+/// The bus that carries commands. Every bus request begins with a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandBus {
-    /// From a command to the combined response of all units that snoop, within one Cell.
+    /// The time from a command to the combined response of all units that snoop, within one Cell.
     pub phase_bus_cycles: Quantity,
     /// The shortest time between two commands in one Cell.
     pub interval_bus_cycles: Quantity,
-    /// The shortest time between two coherent commands where several Cells snoop them.
+    /// The shortest time between two coherent commands if several Cells snoop them.
     pub coherent_interval_bus_cycles: Quantity,
 }
 
@@ -328,11 +329,11 @@ pub struct CommandBus {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// From the interconnect of one Cell to that of the other.
+    /// The time from the interconnect of one Cell to the interconnect of the other Cell.
     pub latency_ps: Quantity,
-    /// What the link carries each way, in bytes a second.
+    /// The data rate of the link, in bytes a second for each direction.
     pub bytes_per_s: Quantity,
-    /// What the link carries with each packet of data, in bytes.
+    /// The size of the header of each data packet on the link, in bytes.
     pub packet_overhead_bytes: Quantity,
     /// The size of a command or a response on the link, in bytes.
     pub command_bytes: Quantity,
@@ -343,15 +344,16 @@ pub struct Link {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mfc {
-    /// The most bus requests that one MFC has under way.
+    /// The maximum number of bus requests that one MFC has under way.
     pub outstanding_requests: Quantity,
     /// The time of the channel writes on the SPU that issue a command.
     pub issue_cycles: Quantity,
-    /// From the last channel write to the first bus request: queue, translation, unrolling.
+    /// The time from the last channel write to the first bus request: queue, translation,
+    /// unrolling.
     pub start_cycles: Quantity,
     /// The shortest time between two bus requests of one MFC.
     pub request_interval_bus_cycles: Quantity,
-    /// Fetching and starting an element of a list.
+    /// The time to fetch and start an element of a list.
     pub list_element_cycles: Quantity,
 }
 
@@ -360,22 +362,23 @@ pub struct Mfc {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LocalStore {
-    /// Its size, in bytes.
+    /// The size of the local store, in bytes.
     pub bytes: Quantity,
-    /// From the request for a line to its first byte at the bus.
+    /// The time from the request for a line until its first byte is at the bus.
     pub read_cycles: Quantity,
-    /// From the last byte off the bus until the line is in the local store and the MFC knows it.
+    /// The time from the last byte on the bus until the MFC knows that the line is in the local
+    /// store.
     pub write_cycles: Quantity,
 }
 
-/// Registers that other processors reach.
+/// The registers that other processors can access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Registers {
-    /// From the request for a register to its word at the bus.
+    /// The time from the request for a register until its word is at the bus.
     pub read_cycles: Quantity,
-    /// From the word off the bus until the SPU can see it.
+    /// The time from the word on the bus until the SPU can see it.
     pub write_cycles: Quantity,
 }
 
@@ -384,9 +387,9 @@ pub struct Registers {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Atomic {
-    /// Lines in its cache.
+    /// The number of lines in the cache of the atomic unit.
     pub cache_lines: Quantity,
-    /// `getllar` or `putllc` on a line in its cache, without the channel writes.
+    /// The time of `getllar` or `putllc` on a line in the cache, without the channel writes.
     pub hit_cycles: Quantity,
 }
 
@@ -395,9 +398,9 @@ pub struct Atomic {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Spu {
-    /// Reading or writing a channel.
+    /// The time to read or write a channel.
     pub channel_cycles: Quantity,
-    /// Switching from one cooperative thread to another.
+    /// The time to switch from one cooperative thread to another.
     pub switch_cycles: Quantity,
 }
 
@@ -406,18 +409,18 @@ pub struct Spu {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ppe {
-    /// A store to a register of an SPE, without what the bus takes.
+    /// The time of a store to a register of an SPE, without the time of the bus.
     pub mmio_write_cycles: Quantity,
-    /// A load from a register of an SPE, without what the bus takes.
+    /// The time of a load from a register of an SPE, without the time of the bus.
     pub mmio_read_cycles: Quantity,
-    /// A library call that goes through the kernel, to write or read a mailbox.
+    /// The time of a library call through the kernel that writes or reads a mailbox.
     pub mailbox_call_ps: Quantity,
-    /// A library call that goes through the kernel, to send a signal.
+    /// The time of a library call through the kernel that sends a signal.
     pub signal_call_ps: Quantity,
-    /// Creating a context, loading a program and running it.
+    /// The time to create a context, load a program and start it.
     pub start_program_ps: Quantity,
-    /// Noticing that a program has ended.
+    /// The time to notice that a program has ended.
     pub end_program_ps: Quantity,
-    /// An atomic operation on a word in main memory.
+    /// The time of an atomic operation on a word in main memory.
     pub atomic_cycles: Quantity,
 }

@@ -1,15 +1,15 @@
-//! The name that a misspelt name most likely stands for.
+//! The known name that a misspelt name most likely stands for.
 
-/// The most similar of the known names, if it is so similar that `name` can be a slip.
+/// Returns the most similar known name, if it is so similar that `name` may be a misspelling of it.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A name with one wrong letter in three is above this, and so is a longer name with a letter or
-    // two swapped, dropped or doubled. Names that only have the same ending, such as `hit_cycles`
-    // and `read_cycles`, are below.
+    // A name with one wrong letter in three is more similar than this. So is a longer name in which
+    // one or two letters are swapped, dropped or doubled. Names that only have the same ending,
+    // such as `hit_cycles` and `read_cycles`, are less similar.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));
     let similar = all.filter(|(similarity, _)| *similarity >= SIMILAR);
-    // The first of equally similar names.
+    // If several names are equally similar, the first one is taken.
     let best = similar.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, known)| known)
 }

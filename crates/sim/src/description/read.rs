@@ -1,13 +1,12 @@
-//! From the text of a description to its values.
+//! Reads the values of a description from its text.
 //!
 //! ```text
 //!   text ─► File: toml's tree, with the place of every value ─► serde: Deserialize ─► Description
 //!             │                                                  each value as it is allowed     │
-//!             └────────────── place of a key ──► check: what must fit together ◄─────────────────┘
+//!             └────────── place of a key ──► check: whether the values fit together ◄────────────┘
 //! ```
 //!
-//! The derives of [`Description`] define which keys there are. [`allowed`] defines what their
-//! values may be.
+//! The derives of [`Description`] define the keys. [`allowed`] defines the values of each key.
 
 use std::{fmt, iter};
 
@@ -22,17 +21,17 @@ use super::nearest::nearest;
 use super::*;
 
 impl Description {
-    /// Reads a description from TOML, the text of a file that errors call `file`.
+    /// Reads a description from a text in TOML. Errors name the file of the text as `file`.
     ///
     /// A quantity is a table, `{ value = 8, source = "Krolak 2005", sure = "stated" }`, or only its
-    /// number, `8`: then its source is "not given" and it is uncertain.
+    /// number, `8`. A quantity that is only a number has the source "not given" and is uncertain.
     ///
     /// # Errors
     ///
-    /// All problems: no TOML, keys that are unknown or missing, values of a wrong type or out of
-    /// their range. If there are none of these, all values that do not fit together in one machine.
-    /// The message names the file, the line, the key, the value and what is allowed for each
-    /// problem.
+    /// All syntax errors of TOML, unknown or missing keys, values of a wrong type and values out of
+    /// range. If there are none of these, all values that do not fit together in one machine. For
+    /// each problem the message names the file, the line, the key, the value and the allowed
+    /// values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -41,8 +40,8 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        // Each problem is recorded, and a made-up value replaces the wrong one. Only a missing key
-        // makes serde give up; then reading begins again with a made-up value for that key.
+        // Each problem is recorded, and a made-up value replaces the wrong one. At a missing key,
+        // serde stops. Then the text is read again, with a made-up value for that key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,
@@ -62,7 +61,7 @@ impl Description {
     }
 }
 
-/// Why a value was refused. A message of serde about a table has no place until `locate` adds it.
+/// The reason why a value was refused. `locate` adds the place to a message of serde about a table.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("{0}")]
@@ -94,10 +93,10 @@ impl serde::de::Error for Refused {
 /// A value of the file.
 struct Entry<'f> {
     file: &'f File<'f>,
-    /// The path of the value, such as `memory[1]`; empty for the file as a whole.
+    /// The path of the value, such as `memory[1]`. The path of the whole file is empty.
     path: String,
     value: &'f Spanned<DeValue<'f>>,
-    /// The key whose value decides which other keys the table has, if there is such a key.
+    /// The key that decides by its value which other keys the table has, if there is such a key.
     tag: Option<&'static str>,
 }
 
@@ -109,7 +108,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// The value of a key or of an element.
+    /// The entry of a value inside this one, which belongs to a key or an element.
     fn inner(&self, path: String, value: &'f Spanned<DeValue<'f>>) -> Self {
         let (file, tag) = (self.file, None);
         Self {
@@ -120,7 +119,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Adds the place of this value to an error that has none yet.
+    /// Adds the place of this value to an error that has no place.
     fn locate(&self, refused: Refused) -> Refused {
         let here = self.value.span().start;
         match refused {
@@ -130,8 +129,8 @@ impl<'f> Entry<'f> {
                     Some(near) => {
                         let table = self.value.get_ref().as_table();
                         if !table.is_some_and(|table| table.contains_key(near)) {
-                            // The misspelt key explains why this one is missing, so it is not
-                            // reported a second time.
+                            // The misspelt key explains why the key `near` is missing, so the
+                            // missing key is not reported too.
                             self.file.make_up(&self.path_of(near));
                         }
                         format!("did you mean {near}? ")
@@ -190,7 +189,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// One of some words.
+    /// Reads a value that must be one of `words`.
     fn word(&self, words: &'static [&'static str]) -> &'f str {
         let text = self.value.get_ref().as_str();
         let text = text.filter(|text| words.contains(text));
@@ -200,7 +199,8 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// The elements of a list: `count` of them, or else one or more.
+    /// The elements of a list. The list must have `count` elements, or at least one if `count` is
+    /// `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -228,7 +228,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// The table for a quantity that is written as a number only.
+    /// Makes the table of a quantity that is written as a number only.
     fn plain_quantity(&self) -> Spanned<DeValue<'f>> {
         let span = self.value.span();
         let text = |text: &'static str| Spanned::new(span.clone(), DeValue::String(text.into()));
@@ -241,7 +241,7 @@ impl<'f> Entry<'f> {
         Spanned::new(span, DeValue::Table(table.into_iter().collect()))
     }
 
-    /// Checks that a quantity names what it was fitted to if it is fitted, and only then.
+    /// Checks that a quantity has `fitted_to` if it is fitted, and has no `fitted_to` otherwise.
     fn check_fitted(&self, quantity: &DeTable<'_>) {
         let sure = quantity
             .get("sure")
@@ -319,7 +319,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // By now all of the table was read.
+            // The keys of the table that replaces the number must not be reported as missing.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
@@ -359,7 +359,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// A table whose key `kind` decides which other keys it has.
+    /// Reads a table in which the key `kind` decides which other keys the table has.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -376,14 +376,14 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let kind = self.inner(path, kind);
         let word = kind.word(&allowed::KINDS);
         if kind.value.get_ref().as_str() != Some(word) {
-            // Without the kind, the keys of the table are not known.
+            // If the kind is wrong, it is unknown which keys the table may have.
             self.file.make_up(&self.path);
         }
         let entry = Entry {
             tag: Some(TAG),
             ..self.inner(self.path.clone(), self.value)
         };
-        // For serde, an enum is a map of one entry: its variant, and the variant's content.
+        // To serde, an enum is a map with one entry: the variant and its content.
         let variant = iter::once((word, entry));
         visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
     }

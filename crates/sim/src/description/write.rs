@@ -1,4 +1,4 @@
-//! From a description to the text of a file.
+//! Writes the text of a description.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use toml::{Table, Value};
 use super::*;
 
 impl Description {
-    /// The description as TOML that [`from_toml`](Self::from_toml) reads back, with a line for each
-    /// quantity.
+    /// The description as TOML with a line for each quantity. [`from_toml`](Self::from_toml) can
+    /// read it.
     ///
     /// # Panics
     ///
-    /// If a number is above 2^63 - 1; a description that was read has none.
+    /// If a number is above 2^63 - 1. A description that was read has no such number.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -37,10 +37,11 @@ impl Description {
         text
     }
 
-    /// The differences between this machine and another one: each key, such as `memory[0].banks`,
-    /// with its value here and its value there; `None` for a machine without such a key.
+    /// The differences between this machine and `other`. Each difference is a key, such as
+    /// `memory[0].banks`, with the value in this machine and the value in `other`. A value is
+    /// `None` if the machine has no such key.
     ///
-    /// Sources of numbers are not compared.
+    /// The sources of numbers are not compared.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -53,7 +54,7 @@ impl Description {
     ///
     /// # Panics
     ///
-    /// If a number is above 2^63 - 1; a description that was read has none.
+    /// If a number is above 2^63 - 1. A description that was read has no such number.
     pub fn differences(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
         let leaves = |machine: &Self| {
             let root = Table::try_from(machine).expect("TOML can hold every description");
@@ -80,7 +81,7 @@ impl Description {
     }
 }
 
-/// The values of a machine by their keys. The value of a quantity is its number.
+/// Collects the values of a machine, with their paths. The value of a quantity is its number.
 fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => match table.get("value") {
@@ -112,7 +113,7 @@ fn section(heading: &str, table: &Table) -> String {
 
 fn line(key: &str, value: &Value) -> String {
     match value {
-        // A matrix is read by its rows.
+        // A matrix has a line for each row, so that people can read it.
         Value::Array(rows) if rows.iter().all(Value::is_array) => {
             let rows = rows.iter().map(|row| format!("  {row},\n"));
             format!("{key} = [\n{}]\n", rows.collect::<String>())

@@ -9,14 +9,14 @@ use crate::time::Moment;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Why the engine cancelled the programs, if it did.
+    /// Takes the reason why the engine cancelled the programs, if it cancelled them.
     pub fn take_failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }
 
-    /// To be called before a deadlock is reported. If an MFC found an error that its program has
-    /// not seen yet, that may be the cause of the deadlock. Then a thread of the program goes on
-    /// with a panic. Returns whether there is such a thread.
+    /// Lets a thread panic on each processor that has a late error: an error of an MFC that no
+    /// program has seen yet. Such an error may be the cause of a deadlock, so this is called before
+    /// a deadlock is reported. Returns whether there was a late error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -44,13 +44,13 @@ impl World {
         has_told
     }
 
-    /// Unwinds all threads, because none can go on or the time of the run is over.
+    /// Unwinds all threads, because no thread can go on or the run has reached its limit.
     pub(super) fn cancel(&self) {
         self.record_deadlock();
         self.cancel_all();
     }
 
-    /// No event is left. If nothing else has ended the run, all programs wait for each other.
+    /// Records a deadlock, because no event is left. An earlier failure of the run is kept instead.
     pub(super) fn record_deadlock(&self) {
         if self.failure.borrow().is_none() {
             let waits = self.waits();
@@ -68,7 +68,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(&self) -> io::Result<Counters> {
         // After a deadlock, the last event may be earlier than the end of a program's last
         // computation.

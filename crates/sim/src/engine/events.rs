@@ -1,4 +1,4 @@
-//! The event loop. Each thread that has to wait runs it.
+//! The event loop, which each waiting thread runs.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::threads::OWNER;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Runs the event loop until this thread may go on. Other threads may run meanwhile.
+    /// Runs the event loop until this thread may go on. Other threads may run in the meantime.
     #[inline(always)]
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // If another thread runs the event loop when this one may go on, that thread switches
-            // to this one.
+            // Another thread may run the event loop when it is this thread's turn. Then that thread
+            // switches to this one.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -30,8 +30,8 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread, because all threads were cancelled. Returns if the thread
-    /// unwinds already.
+    /// Unwinds the calling thread, because all threads were cancelled. In a thread that already
+    /// unwinds, this returns.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
@@ -45,13 +45,13 @@ impl World {
         handle
     }
 
-    /// Waits, as a thread that was just started, until the event loop continues it.
+    /// Waits, in a thread that was just started, until the event loop lets the thread go on.
     pub fn first_turn(&self, me: ThreadIndex) {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until the calling thread is to run, however often it is woken before. Returns at once
-    /// in a thread that unwinds because the run was cancelled.
+    /// Waits until the calling thread `me` has its turn, even if `me` is woken before. If the run
+    /// was cancelled and `me` unwinds, this returns at once.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {
@@ -59,10 +59,11 @@ impl World {
         }
     }
 
-    /// Handles events until a thread may go on. `None` if no thread ever may.
+    /// Handles events until a thread may go on, and returns that thread, or `None` if no thread
+    /// ever may.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // The condition would run again within itself.
+        // If a condition handled events, the condition would be checked within itself.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"
@@ -91,7 +92,7 @@ impl World {
     }
 
     /// Handles an event. Returns the thread that goes on at once, if there is one.
-    // A function by itself, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -107,7 +108,7 @@ impl World {
         }
     }
 
-    // A function by itself, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);
@@ -136,7 +137,7 @@ impl World {
     }
 }
 
-/// Called when a thread has ended and no other is ready: runs the event loop.
+/// The thread library calls `idle` when a thread has ended and no other thread is ready.
 impl Idle for World {
     fn idle(&self) -> Verdict {
         if threads::is_cancelled() {

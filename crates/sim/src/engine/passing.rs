@@ -1,8 +1,8 @@
 //! How time passes on a processor.
 //!
-//! The time of a processor runs ahead of the clock: the costs of what a program does add up to a
-//! *lag*. The processor pays the lag, which lets that time pass, before its next interaction with
-//! others.
+//! The time of a processor runs ahead of the clock: the costs of a program's calls add up to a
+//! *lag*. Before its next interaction with another processor, the processor pays the lag: it lets
+//! that time pass.
 
 use cellworks_threads as threads;
 
@@ -14,12 +14,12 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A lag of this number of cycles is paid at once, so that a program that only computes reaches the
-/// limit of the run.
+/// A lag of this number of cycles is paid at once, so that a loop that only computes reaches the
+/// limit.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds to the lag of a processor. Time beyond the limit of the run is not counted, so that
+    /// Adds to the lag of a processor. The lag does not grow beyond the limit of the run, so that
     /// times do not overflow.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
@@ -28,7 +28,7 @@ impl World {
         processor.lag.set(lag.min(beyond_limit));
     }
 
-    /// Lets a program compute. A long time is paid at once.
+    /// Lets a program compute. If the lag becomes long, the processor pays the lag at once.
     pub fn compute(&self, processor: &SimProcessor, cycles: u64) {
         self.add_lag(processor, self.costs.cycle.saturating_mul(cycles));
         let lag = processor.lag.get();
@@ -38,8 +38,8 @@ impl World {
         }
     }
 
-    /// Lets time pass on a processor, its lag included, while its running thread keeps the
-    /// processor. In a condition, the time is only added to the lag.
+    /// Lets the lag of a processor and then `span` pass. The running thread keeps the processor. In
+    /// a condition, `span` is only added to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {
@@ -64,8 +64,8 @@ impl World {
         }
     }
 
-    /// Waits until a transaction that begins after `start` is complete. The thread keeps its
-    /// processor.
+    /// Begins a transaction after `start`, and waits until the transaction is complete. The running
+    /// thread keeps the processor.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -1,8 +1,8 @@
-//! Which thread of a processor runs. The others are ready, or wait.
+//! Switches between the threads of a processor. One thread runs, and the others are ready, or wait.
 
-// Rejected: a ready queue of the machine, beside the events. Which thread goes on first at an
-// instant is a tie, too. Every wake-up is an event, or part of the event that causes it, so the
-// seed permutes it.
+// Rejected: a queue of ready threads for the whole machine, beside the events. A seed must permute
+// the order of threads that may go on at the same instant, like the order of events. So every
+// wake-up is an event, or part of the event that causes it.
 
 use cellworks_threads as threads;
 
@@ -14,8 +14,8 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Makes the calling cooperative thread a thread of a processor. Number 0 is the program
-    /// itself.
+    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
+    /// 0.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
@@ -30,14 +30,14 @@ impl World {
         processor.loaded.set(Some(thread));
     }
 
-    /// Makes a thread ready that has just been adopted and sleeps.
+    /// Makes a thread ready that was just adopted and sleeps.
     pub fn make_ready(&self, thread: ThreadIndex) {
         let processor = self.processor(self.threads.processor_of(thread));
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets every other ready thread of an SPE run once. In a condition, which must not wait, it
-    /// lets none run.
+    /// Lets every other ready thread of an SPE run once. A condition must not wait, so in a
+    /// condition this lets no thread run.
     pub fn yield_now(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         if self.threads.is_in_condition() || threads::is_cancelled() {
@@ -45,7 +45,7 @@ impl World {
         }
         let me = processor.running().thread;
         if !processor.has_ready() {
-            // The thread library saves and restores the registers even of a thread that switches to
+            // The thread library saves and restores the registers even if a thread switches to
             // itself. A program that started no threads is not linked with that library.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
@@ -55,7 +55,8 @@ impl World {
         self.go_behind_others(processor, me);
     }
 
-    /// As [`yield_now`](Self::yield_now), but without a switch if no other thread is ready.
+    /// Does the same as [`yield_now`](Self::yield_now), but without a switch if no other thread is
+    /// ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         let has_others = processor.has_ready();
@@ -64,8 +65,8 @@ impl World {
         }
     }
 
-    /// Gives an SPE to the next ready thread, which must exist. The running thread goes on after
-    /// the threads that are ready now.
+    /// Gives an SPE to its next ready thread, which must exist. The running thread goes on after
+    /// all threads that are ready now.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -75,7 +76,7 @@ impl World {
         self.suspend(me);
     }
 
-    /// The running thread of a processor begins an activity with this name.
+    /// Records that the running thread of a processor begins an activity with this name.
     pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -84,7 +85,7 @@ impl World {
         }
     }
 
-    /// The activity that the running thread of a processor began last ends.
+    /// Records that the running thread's last activity ends.
     pub fn activity_ends(&self, processor: &SimProcessor) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -93,7 +94,7 @@ impl World {
         }
     }
 
-    /// The running thread of a processor ends: the next one gets the processor.
+    /// Ends the running thread of a processor. The next thread gets the processor.
     pub fn end_thread(&self, processor: &SimProcessor) {
         let ProcessorThread { thread: me, number } = processor.running();
         let now = self.clock.now();
@@ -109,7 +110,7 @@ impl World {
         }
     }
 
-    /// The program of a processor has ended for good.
+    /// Frees a processor after its last program has ended.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
         // After a deadlock, the last event may be earlier than the end of the program's last
@@ -121,8 +122,8 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if it goes on at once,
-    /// without the time of a switch.
+    /// Gives a free processor to its next ready thread. Returns the thread if the switch to it
+    /// takes no time.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -133,8 +134,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if it goes on at once, without the
-    /// time of a switch.
+    /// Gives a free processor to a thread. Returns the thread if the switch to it takes no time.
+    /// Otherwise plans an event for the end of the switch.
     #[inline(always)]
     pub(super) fn give(
         &self,
@@ -154,14 +155,14 @@ impl World {
         None
     }
 
-    // A function by itself, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {
         self.clock.plan(time, Event::resume(thread));
     }
 
-    /// Lets a thread go on, by an event at the present time.
+    /// Plans an event at the present time that lets a thread go on.
     pub fn resume_now(&self, thread: Option<ThreadIndex>) {
         if let Some(thread) = thread {
             self.clock.plan_now(Event::resume(thread));

@@ -1,5 +1,5 @@
-//! How threads wait, and where their conditions are checked: when an event is handled, on the stack
-//! of the thread that runs the event loop.
+//! How threads wait. The conditions of waiting threads are checked when an event is handled, on the
+//! stack of the thread that runs the event loop.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::queue::{Event, Kind};
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A thread waits as long as this lives.
+/// The entry of a waiting thread in the list of its processor. Dropping this removes the entry.
 struct Waits<'a> {
     threads: &'a RefCell<ProcessorThreads>,
     thread: ThreadIndex,
@@ -23,7 +23,7 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        // Only if the thread was cancelled: otherwise `check` has removed the entry.
+        // Only the entry of a cancelled thread is still in the list: `check` removes all others.
         self.threads
             .borrow_mut()
             .waiting
@@ -79,12 +79,12 @@ impl World {
         came_true
     }
 
-    /// Waits for something that is not there now and that only an event of its own processor
-    /// brings: a word, or the end of a command. Like [`wait_until`](Self::wait_until), but the lag
-    /// passes while the thread waits.
-    // Inlined down to the switch of stacks, because each message takes this path. A frame costs
-    // some twenty instructions. It also costs a return that the real processor predicts wrong,
-    // because its stack of returns is that of another thread.
+    /// Waits for a word or for the end of a command, which has not come yet. Only an event of this
+    /// processor can bring it. Unlike in [`wait_until`](Self::wait_until), the lag passes while the
+    /// thread waits.
+    // This is inlined down to the switch of stacks, because each message takes this path. A call
+    // costs some twenty instructions. Its return is also mispredicted, because the return-address
+    // stack of the CPU holds the returns of another thread.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -95,14 +95,14 @@ impl World {
         ready: &mut dyn FnMut() -> bool,
     ) {
         if self.threads.is_in_condition() || processor.has_ready() {
-            // Another thread gets the processor, so the time of that must be known now.
+            // Another thread would get the processor now, so the lag must have passed before.
             self.wait_until(processor, cause, why, location, ready);
             return;
         }
         self.wait(processor, cause, why, location, ready, false);
     }
 
-    /// Waits on a processor that runs no program, for which no deadlock is reported.
+    /// Waits on a processor that runs no program. Such a wait is not part of a deadlock.
     pub fn wait_without_program(
         &self,
         processor: &SimProcessor,
@@ -141,10 +141,10 @@ impl World {
         let ProcessorThread { thread: me, number } = who;
         let since = self.clock.now().saturating_add(processor.lag.take());
         processor.busy_until.set(since);
-        // SAFETY: only the lifetimes change. The pointers are used by `check` and `waits` alone,
-        // and only before this call returns or unwinds: `check` and `raise_late_errors` remove the
-        // waiter before they make the thread ready, and nothing else continues the thread. If the
-        // call unwinds, `Waits`, which lives in its frame, removes the waiter.
+        // SAFETY: only the lifetimes change. Only `check` and `waits` use the pointers, and they
+        // use them only before this call returns or unwinds: `check` and `raise_late_errors` remove
+        // the waiter before they make the thread ready, and nothing else continues the thread. If
+        // the call unwinds, `Waits`, which lives in its frame, removes the waiter.
         let (why, condition) = unsafe {
             (
                 std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
@@ -153,8 +153,8 @@ impl World {
                 ),
             )
         };
-        // From here on `Waits` removes the entry whenever this call unwinds: a trace may be written
-        // by code that panics.
+        // From here on `Waits` removes the entry if this call unwinds, as when a trace's writer
+        // panics.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -183,13 +183,13 @@ impl World {
         }
         self.suspend(me);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. A wait in one of its destructors must not hold
-            // it up.
+            // Only a thread that unwinds gets here. If one of its destructors waits, that wait must
+            // return at once.
             drop(waits);
             return self.threads.check(ready);
         }
-        // A thread gets the processor only after its entry was removed, and only then may the
-        // borrows of the entry end.
+        // A thread gets the processor only after its entry was removed. The borrows that the entry
+        // holds may end only after the removal.
         assert!(
             processor.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",
@@ -200,8 +200,8 @@ impl World {
         true
     }
 
-    /// A condition must not wait: it may be checked on the stack of any thread, and that thread
-    /// would wait instead.
+    /// Asserts that the calling code may wait. A condition may not, because it may be checked on
+    /// the stack of any thread, which would then wait.
     ///
     /// # Panics
     ///
@@ -214,10 +214,9 @@ impl World {
         );
     }
 
-    /// The calling thread, as a handle with which others wake it.
+    /// The calling thread, as a handle with which other threads wake it.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // A thread that unwinds after the run was cancelled has no processor, and no other thread
-        // wakes it.
+        // A thread that unwinds after the run was cancelled has no processor, and is never woken.
         let thread = processor
             .running
             .get()
@@ -226,13 +225,13 @@ impl World {
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
     }
 
-    /// The threads of all processors that wait, and what each waits for.
+    /// The waiting threads of all processors, with a description of what each thread waits for.
     #[cold]
     pub(super) fn waits(&self) -> Vec<Waiting> {
-        // The code that prints a description must not wait, nor let time pass.
+        // The code that prints such a description must not wait, and must not let time pass.
         let _in_condition = self.threads.begin_condition();
         let mut waits = Vec::new();
-        // The PPE is last, because it usually waits for the others.
+        // The PPE comes last, because it usually waits for the SPEs.
         for processor in self.processors[PPE + 1..]
             .iter()
             .chain([&self.processors[PPE]])
@@ -240,7 +239,7 @@ impl World {
             let mut waiting = processor.threads.borrow().waiting.clone();
             waiting.sort_by_key(|waiter| waiter.who.thread);
             for waiter in waiting.iter().filter(|waiter| !waiter.is_idle) {
-                // SAFETY: the thread waits, so its call of `wait` still borrows this.
+                // SAFETY: the thread waits, so its call of `wait` still borrows `why`.
                 let why = unsafe { &*waiter.why };
                 let what = catch_unwind(AssertUnwindSafe(|| why.to_string()));
                 waits.push(Waiting {
@@ -283,7 +282,7 @@ impl World {
         self.check_waiters(processor)
     }
 
-    /// [`check`](Self::check), for the event loop.
+    /// Does the same as [`check`](Self::check), but inlined, for the event loop.
     #[inline(always)]
     pub(super) fn check_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.busy_until.get() > self.clock.now() {
@@ -298,13 +297,13 @@ impl World {
             };
             let lag = processor.lag.get();
             // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows
-            // the condition. The thread itself does not run meanwhile, and no condition checks
-            // another one.
+            // the condition. The thread itself does not run during the check, and no condition
+            // checks another condition.
             let ready = unsafe { &mut *ready };
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // The thread waits anyway, so the checks meanwhile take no time of its
+                    // The thread waits anyway, so a check that fails takes no time of the
                     // processor.
                     processor.lag.set(lag);
                     place += 1;
@@ -317,7 +316,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // Most SPEs have one thread, which does not queue behind others.
+            // Most SPEs have only one thread, which needs no place in the queue of ready threads.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

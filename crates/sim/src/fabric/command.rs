@@ -1,28 +1,28 @@
-//! The command bus of each Cell, and the order of coherent commands over all of them.
+//! The command bus of each Cell, and the order of coherent commands over all Cells.
 //!
 //! Every request on the bus begins with a command. The bus takes one command at a time, shows it to
-//! every unit of the Cell, and combines the answers of the units. Where several Cells keep one
-//! memory coherent, a single point puts the coherent commands of all of them in order. It takes
-//! fewer commands in the same time than the bus of one Cell.
+//! every unit of the Cell, and combines the answers of the units. If several Cells keep one memory
+//! coherent, a single ordering point puts the coherent commands of all Cells in order. The ordering
+//! point takes fewer commands per second than the bus of one Cell.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
 
-/// The command bus of each Cell, and the time at which it takes its next command.
+/// The command buses of all Cells, and the times at which they take their next commands.
 #[derive(Debug)]
 pub(super) struct CommandBus {
-    /// From a command's slot to the combined response of the units of one Cell.
+    /// The time from a command's slot to the combined response of the units of one Cell.
     pub phase: Femtoseconds,
     interval: Femtoseconds,
-    /// `None` where only one Cell snoops: then a coherent command is like any other.
+    /// `None` if only one Cell snoops. A coherent command is then like any other command.
     coherent_interval: Option<Femtoseconds>,
-    /// By Cell.
+    /// The time at which the bus of each Cell takes its next command.
     free_at: Vec<Moment>,
     coherent_free_at: Moment,
 }
 
 impl CommandBus {
-    /// Idle command buses.
+    /// Makes idle command buses.
     pub fn new(description: &Description) -> Self {
         let command = &description.command;
         let bus = |cycles: &Quantity| cycles.cycles_of(&description.clock.bus_hz);
@@ -44,8 +44,9 @@ impl CommandBus {
         slot
     }
 
-    /// The same for a command that every Cell snoops. While it waits for its turn among the
-    /// coherent commands of all Cells, other commands of its Cell keep their slots.
+    /// Takes a slot for a command that every Cell snoops, and returns the time of the command's
+    /// turn among the coherent commands of all Cells. Until then, other commands of its Cell keep
+    /// their slots.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

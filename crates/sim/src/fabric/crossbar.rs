@@ -1,5 +1,4 @@
-//! A crossbar: every element reaches every other in the same time, and packets meet only at the
-//! ports.
+//! A crossbar. All elements are the same time apart, and packets meet only at the ports.
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
@@ -14,7 +13,7 @@ pub(super) struct Crossbar {
 }
 
 impl Crossbar {
-    /// An idle crossbar between elements with these names.
+    /// Makes an idle crossbar between elements with these names.
     pub fn new(parameters: &Parameters, elements: Vec<String>) -> Self {
         Self {
             latency: parameters.latency_ps.picoseconds(),
@@ -27,17 +26,16 @@ impl Crossbar {
         self.latency
     }
 
-    /// The time at which the last byte of a packet arrives, for a packet that is ready at
-    /// `ready_at`, by the indices of the elements.
+    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
+    /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of the times at which
-    /// they are ready.
+    /// Packets are served in the order of the calls, which must be the order of their ready times.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// What each port has carried.
+    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -50,7 +48,7 @@ mod tests {
     use super::*;
     use crate::description::Quantity;
 
-    /// Four elements, 10 ns apart. Their ports take 1 ns for 16 bytes.
+    /// A crossbar with four elements and a latency of 10 ns. Ports take 1 ns for 16 bytes.
     fn crossbar() -> Crossbar {
         let parameters = Parameters {
             latency_ps: Quantity::plain(10_000),
@@ -63,8 +61,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at a time; both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,
@@ -101,7 +98,7 @@ mod tests {
         let mut crossbar = crossbar();
         assert_eq!(arrival(&mut crossbar, NOW, 0, 2, 128), 18 * NS);
         assert_eq!(arrival(&mut crossbar, NOW, 1, 2, 128), 26 * NS);
-        // The second packet waited at its target: its source was free after 8 ns.
+        // The second packet waited at its target. Its source was free after 8 ns.
         assert_eq!(arrival(&mut crossbar, 8 * NS, 1, 3, 128), 26 * NS);
     }
 

@@ -1,8 +1,8 @@
-//! The link between two Cells: one direction each way. A direction carries one message at a time.
+//! The link between two Cells. It has two directions, each of which carries one message at a time.
 //!
-//! Commands, responses and packets of data use it in the order in which they come. Its latency is
-//! counted from the start of a message. What follows a command or a response can begin with its
-//! first beat; a packet of data is of use only when its last byte has arrived.
+//! Commands, responses and packets of data use a direction in the order in which they come. The
+//! latency is counted from the start of a message. A command or a response takes effect when its
+//! first beat has arrived, and a packet of data when its last byte has arrived.
 
 use super::usage::Usage;
 use crate::description::Description;
@@ -16,7 +16,7 @@ pub(super) struct Link {
     command: Femtoseconds,
     overhead_bytes: u64,
     bytes_per_s: u64,
-    /// By the Cell that sends.
+    /// The direction from Cell 0, and the direction from Cell 1.
     directions: [Direction; 2],
 }
 
@@ -27,7 +27,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Takes the direction for `span`, as soon as it is free, and returns the time of that.
+    /// Occupies the direction for `span` as soon as it is free. Returns the start of that time.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;
@@ -37,11 +37,11 @@ impl Direction {
 }
 
 impl Link {
-    /// The idle link of a machine of two Cells.
+    /// Makes the idle link of a machine of two Cells. Returns `None` for a machine of one Cell.
     ///
     /// # Panics
     ///
-    /// If a machine of several Cells has not exactly two of them and a link.
+    /// If the machine has more than two Cells, or two Cells without a link.
     pub fn new(description: &Description) -> Option<Self> {
         if description.cells.len() == 1 {
             return None;
@@ -63,7 +63,7 @@ impl Link {
         self.directions[from_cell].take(now, self.command) + self.latency
     }
 
-    /// Sends a packet of data, and returns the time at which all of it has arrived.
+    /// Sends a packet of data, and returns the time at which its last byte has arrived.
     pub fn data_at(&mut self, now: Moment, from_cell: usize, bytes: u32) -> Moment {
         let whole = u64::from(bytes) + self.overhead_bytes;
         let span = Femtoseconds::of_transfer(whole, self.bytes_per_s);
@@ -73,8 +73,8 @@ impl Link {
         direction.take(now, span) + span + self.latency
     }
 
-    /// The packets and bytes of data that each direction carried, and how long it was busy.
-    /// Commands and responses count only in the busy time.
+    /// The counters of each direction: packets and bytes of data, and the busy time. Commands and
+    /// responses count only in the busy time.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         (0..2).map(|from| {
             let name = format!("link from Cell {from} to Cell {}", 1 - from);

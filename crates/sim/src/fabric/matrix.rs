@@ -1,10 +1,9 @@
-//! Measured one-way times: between two SPEs the head of a packet takes the measured time, and
-//! packets meet only at the ports.
+//! An interconnect from measured one-way times. The head of a packet between two SPEs takes the
+//! measured time, and packets meet only at the ports.
 //!
-//! The measured time is that of an exchange of a line between two caches, with everything that such
-//! an exchange takes. So the way of a line between caches takes the measured time less what the
-//! machine takes for the rest. Then the same exchange on the simulated machine takes the measured
-//! time.
+//! The measured time is the time of an exchange of a line between two caches, with all parts of the
+//! exchange. A line between caches therefore takes the measured time less the machine's time for
+//! the other parts. So the same exchange on the simulated machine takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
@@ -14,17 +13,16 @@ use crate::time::{Femtoseconds, Moment};
 /// An interconnect from measured one-way times.
 #[derive(Debug)]
 pub(super) struct Matrix {
-    /// By the SPE that sends and the one that receives.
+    /// The one-way times by sending SPE, and then by receiving SPE.
     one_way: Vec<Vec<Femtoseconds>>,
     to_memory: Femtoseconds,
-    /// The time of a measured exchange of a line between caches beyond the way of the line.
+    /// The time of a measured exchange of a line between caches, without the way of the line.
     beside: Femtoseconds,
     ports: Ports,
 }
 
 impl Matrix {
-    /// An idle interconnect between elements with these names: first the SPEs in the order of their
-    /// ids, then the others.
+    /// Makes an idle interconnect between elements with these names: first the SPEs, by their ids.
     pub fn new(parameters: &Parameters, beside: Femtoseconds, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
@@ -38,17 +36,16 @@ impl Matrix {
         }
     }
 
-    /// How long the head of a packet takes, by the indices of the elements.
+    /// How long the head of a packet takes. `from` and `to` are indices of elements.
     pub fn latency(&self, from: usize, to: usize) -> Femtoseconds {
         let measured = self.one_way.get(from).and_then(|row| row.get(to));
         measured.copied().unwrap_or(self.to_memory)
     }
 
-    /// The time at which the last byte of a packet arrives, for a packet that is ready at
-    /// `ready_at`, by the indices of its source and its target.
+    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
+    /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of the times at which
-    /// they are ready.
+    /// Packets are served in the order of the calls, which must be the order of their ready times.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -63,7 +60,7 @@ impl Matrix {
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// What each port has carried.
+    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -76,7 +73,7 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// Two SPEs and a module. Their ports take 1 ns for 16 bytes.
+    /// An interconnect of two SPEs and a module. Their ports take 1 ns for 16 bytes.
     fn matrix() -> Matrix {
         let parameters = Parameters {
             one_way_ps: vec![vec![1_000, 40_000], vec![60_000, 0]],
@@ -93,8 +90,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at a time; both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,
@@ -110,7 +106,7 @@ mod tests {
         let line =
             |from, to| matrix().arrival(Moment::START, [from, to], 128, true) - Moment::START;
         assert_eq!(line(0, 1), 39 * NS);
-        // Never less than the body of the packet takes.
+        // A line takes at least the time of the packet's body.
         assert_eq!(line(0, 0), 8 * NS);
     }
 

@@ -1,39 +1,43 @@
-//! A memory controller and the banks behind it.
+//! A memory controller and its banks.
 //!
 //! ```text
 //!   reads  ──────────────► bank 0: reads, writes ─┐
-//!                          bank 1: reads, writes ─┼─► data pins: one line at a time, one direction at a time
-//!   writes ─► write queue ►  ...                 ─┘
+//!                          bank 1: reads, writes ─┼─► data pins: one line at a time,
+//!   writes ─► write queue ►  ...                 ─┘   in one direction at a time
 //!            (accepted)
 //! ```
 //!
-//! The number of a line decides its bank: see `bank_of`. Of the requests to free banks the oldest
-//! goes first, so that a busy bank does not hold up the others. The pins lose time when their
-//! direction changes. Therefore writes are collected and go in batches. After a batch, the same
-//! number of reads goes before the next batch, so that neither kind starves. A request shorter than
-//! a line takes the time of a whole line on the pins; a short write first reads its line, like any
-//! other read.
+//! The number of a line decides its bank: see `bank_of`. Among the requests to free banks, the
+//! oldest goes first, so that a busy bank does not hold up other banks. The pins lose time when
+//! their direction changes. Therefore writes are collected and go in batches. After a batch, the
+//! same number of reads goes before the next batch, so that neither reads nor writes starve. A
+//! request shorter than a line takes the time of a whole line on the pins. A short write first
+//! reads its line.
 //!
-//! A write may begin where an earlier write ends that waits for its bank, in the same line. Then
-//! the two are gathered into one, as write buffers do, so the parts that a list puts to a line use
-//! its bank once. Writes of the same bytes are not gathered, because CellStats finds that the time
-//! of puts of many SPEs to one line grows with the number of SPEs (section 4.4).
+//! If a write begins where a waiting write to the same line ends, the two are gathered into one, as
+//! in write buffers. So the parts that a list puts to a line use the bank of the line once. Writes
+//! of the same bytes are not gathered, because CellStats finds that the time of puts of many SPEs
+//! to one line grows with the number of SPEs (section 4.4).
 //!
-//! A write is complete for its sender when there is room for it in the write queue. A read of a
-//! line to which a write waits takes as long as a read from the bank.
+//! A write is complete for its sender when the write queue has room for it. A read of a line to
+//! which a write waits takes as long as a read from the bank.
 //!
-//! At every multiple of an interval the memory is refreshed, and starts nothing for a while. That
-//! time is found by arithmetic and not by an event, so that an idle memory leaves the queue of
+//! At every multiple of an interval the memory is refreshed, and starts nothing during the refresh.
+//! The times of refreshes are computed and need no events, so an idle memory leaves the queue of
 //! events empty.
 
-// Rejected: open rows. A shared line would not take longer with more SPEs, although CellStats
-// finds that it does, for GETs and for PUTs.
-// Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128
-// bytes equally fast, alone and under stress. A description chooses it by `whole_write_bytes`.
+// Rejected: open rows. With them the time of a shared line would not grow with the number of SPEs.
+// CellStats finds that it grows, for GETs and for PUTs.
+//
+// Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128 bytes
+// equally fast, alone and under stress. In a description `whole_write_bytes` decides this.
+//
 // Rejected: two channels of half the rate with 8 banks each. Lists of 1,024 elements of 16 bytes
-// take 16 SPEs as long (82.5 us; published: 140), because SPEs spread over the channels.
-// Rejected: a queue of 64 reads, with the others waiting outside. The same lists take 84.5 us, and
-// with 32 reads 89 to 94 us; no source supports fewer.
+// take 16 SPEs as long as with one channel (82.5 us; published: 140), because SPEs spread over the
+// channels.
+//
+// Rejected: a queue of 64 reads, with further reads waiting outside. The same lists take 84.5 us,
+// and with a queue of 32 reads 89 to 94 us. No source supports a shorter queue.
 
 use std::collections::VecDeque;
 
@@ -42,14 +46,13 @@ use crate::description::MemoryModule;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// The bytes that are stored in one bank before the next line goes to the next bank: a line of the
-/// bus.
+/// The size of a line of the bus. Each line is stored in one bank.
 const LINE_BYTES: u64 = 128;
 
-/// What a request has reached.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The data of a read will be at the bus.
+    /// The data of a read will be at the bus at this time.
     Data { transaction: u32, time: Moment },
     /// A write is in the write queue.
     Accepted { transaction: u32 },
@@ -71,14 +74,14 @@ pub(super) struct Memory {
     write_room: usize,
 
     banks: Vec<Bank>,
-    /// Requests in the banks' queues.
+    /// The numbers of reads and of writes in the queues of the banks.
     reads: usize,
     writes: usize,
-    /// Writes that have been accepted and not yet started.
+    /// The number of writes that were accepted and have not started.
     accepted: usize,
-    /// Writes for which there is no room yet.
+    /// Writes for which the write queue has no room yet.
     outside: VecDeque<Write>,
-    /// What the pins did last, and for how many lines in a row.
+    /// The last direction of the pins, and the number of lines since it last changed.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -112,14 +115,15 @@ impl Bank {
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// Of two requests the one with the smaller number is the older one.
+    /// The age of the request: an older request has a smaller number.
     order: u64,
-    /// The earliest time at which it can start: a short write must wait for the data of its read.
+    /// The earliest time at which the request can start. A short write must wait for the data of
+    /// its read.
     not_before: Moment,
     /// The address of the first byte.
     address: u64,
     bytes: u32,
-    /// The transaction that gets the data of a read; `None` for the read that a short write needs.
+    /// The transaction that gets the data of a read. `None` for the read of a short write.
     reader: Option<u32>,
 }
 
@@ -137,7 +141,7 @@ enum Direction {
 }
 
 impl Memory {
-    /// An idle module.
+    /// Makes an idle module.
     pub fn new(module: &MemoryModule) -> Self {
         let banks = module.banks.value as usize;
         let write_room = module.write_queue_lines.value as usize;
@@ -168,12 +172,12 @@ impl Memory {
         }
     }
 
-    /// A command to read arrives. [`proceed`](Self::proceed) must follow.
+    /// Adds a read when its command arrives. [`proceed`](Self::proceed) must be called next.
     pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
         self.enqueue(Direction::Read, address, now, bytes, Some(transaction));
     }
 
-    /// Data to write arrives. [`proceed`](Self::proceed) must follow.
+    /// Adds a write when its data arrives. [`proceed`](Self::proceed) must be called next.
     pub fn write(
         &mut self,
         now: Moment,
@@ -194,8 +198,8 @@ impl Memory {
         self.accept(now, outcomes);
     }
 
-    /// Starts what can start now. Returns when to call [`wake`](Self::wake), unless an earlier call
-    /// has returned that time already.
+    /// Starts the requests that can start now. Returns the time at which to call
+    /// [`wake`](Self::wake), unless an earlier call has returned that time.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             let (start, bank) = self.next_start(now, direction);
@@ -210,8 +214,8 @@ impl Memory {
         None
     }
 
-    /// Like [`proceed`](Self::proceed), at a time that a call has returned. Does nothing if a later
-    /// call has returned another time.
+    /// Does the same as [`proceed`](Self::proceed), at a time that an earlier call has returned. If
+    /// a later call has replaced that time, this does nothing.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -219,17 +223,18 @@ impl Memory {
         self.proceed(now, outcomes)
     }
 
-    /// From the last byte of a write that is accepted until its Cell has the answer.
+    /// The time from the last byte of an accepted write until the module's Cell has the answer.
     pub fn accept_time(&self) -> Femtoseconds {
         self.accept
     }
 
-    /// What the pins carried. A short write counts as two lines, because its line is read before.
+    /// The counters of the pins. A short write counts as two lines, because its line is read
+    /// before.
     pub fn resources(&self, number: usize) -> ResourceCounters {
         self.usage.counters(format!("memory module {number}"))
     }
 
-    /// Accepts writes while there is room.
+    /// Accepts waiting writes while the write queue has room.
     fn accept(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) {
         while self.accepted < self.write_room
             && let Some(write) = self.outside.pop_front()
@@ -247,7 +252,8 @@ impl Memory {
         }
     }
 
-    /// Adds a write to one that waits for its bank, if the new one continues it within the line.
+    /// If a write continues a waiting write within its line, joins the two. Returns whether it
+    /// does.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -257,12 +263,12 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// The sum of the digits of the line's number, written in base of the number of banks. So each
-    /// group of consecutive lines as large as the number of banks uses each bank once, and begins
-    /// with another bank than the group before.
+    /// The bank of a line: the sum of the digits of the line's number, in base `banks`. If
+    /// consecutive lines are divided into groups of `banks` lines, each group uses each bank once.
+    /// Each group begins with another bank than the group before.
     ///
-    /// Only the low 32 bits of the address count: when a machine is used again, its regions have
-    /// the same low bits and other high bits.
+    /// Only the low 32 bits of the address count: when a machine is used again, the low bits of its
+    /// regions are the same, but not the high bits.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -298,7 +304,7 @@ impl Memory {
         });
     }
 
-    /// The next direction of the pins, if there is anything to do.
+    /// The next direction of the pins. `None` if no request waits.
     fn next_direction(&self) -> Option<Direction> {
         use Direction::{Read, Write};
         match (self.reads, self.writes) {
@@ -308,7 +314,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // A batch goes on. A few writes that went because no reads waited are not a
+                    // A batch goes on. Writes that started only because no reads waited are not a
                     // batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
@@ -411,14 +417,14 @@ mod tests {
         module
     }
 
-    /// A module, and a test that makes its requests, with times in nanoseconds. Line `n` has the
-    /// address 128 n.
+    /// A module with a test that makes its requests. Times are in nanoseconds. Line n has address
+    /// 128 n.
     struct Driver {
         memory: Memory,
         wakes: Vec<Moment>,
         requests: u32,
         starts: Vec<u64>,
-        /// Transaction and time.
+        /// The transaction and the time of each read.
         data: Vec<(u32, u64)>,
         accepted: Vec<(u32, u64)>,
     }
@@ -455,7 +461,7 @@ mod tests {
             });
         }
 
-        /// Handles the wake-ups before a time.
+        /// Handles the wake-ups before `end`.
         fn run_until(&mut self, end: u64) {
             while let Some(next) = self.wakes.iter().copied().min()
                 && next < ns(end)
@@ -465,7 +471,7 @@ mod tests {
             }
         }
 
-        /// Runs until there is nothing to do, and returns the starts.
+        /// Handles all wake-ups, and returns the starts.
         fn starts(mut self) -> Vec<u64> {
             self.run_until(u64::MAX);
             self.starts
@@ -549,8 +555,8 @@ mod tests {
                 memory.proceed(ns(at), outcomes)
             });
         };
-        // The first write starts at once; the next three become one write of 48 bytes. A write of
-        // the same bytes again is separate, and so is a write that begins a line.
+        // The first write starts at once. The next three writes become one of 48 bytes. A second
+        // write of the same bytes stays separate, and so does a write that begins a line.
         for (at, address) in [
             (100, 0),
             (101, 16),
@@ -567,7 +573,7 @@ mod tests {
     #[test]
     fn the_oldest_request_whose_bank_is_free_goes_first() {
         let mut driver = Driver::new(&module());
-        // When bank 0 is free again after 60 ns, the pins are busy for 5 ns more.
+        // Bank 0 is free after 60 ns, but the pins are busy for 5 ns more.
         driver.read(100, 0);
         driver.read(158, 1);
         driver.read(159, 31);
@@ -584,7 +590,7 @@ mod tests {
         driver.read(100, 0);
         driver.write(100, 1, 128);
         driver.read(111, 2);
-        // 5 ns for a line and 5 for the turnaround.
+        // A line takes 5 ns, and a turnaround takes 5 ns.
         assert_eq!(driver.starts(), [100, 110, 120]);
     }
 
@@ -621,7 +627,7 @@ mod tests {
         let mut driver = Driver::new(&module);
         (0..6).for_each(|line| driver.read(100, line));
         (8..12).for_each(|line| driver.write(100, line, 128));
-        // Two reads, turnaround, two writes, turnaround and so on.
+        // Two reads start, the pins turn around, two writes start, and so on.
         let starts = [100, 105, 115, 120, 130, 135, 145, 150, 160, 165];
         assert_eq!(driver.starts(), starts);
     }
@@ -662,7 +668,7 @@ mod tests {
     #[test]
     fn nothing_starts_during_refresh() {
         let mut driver = Driver::new(&module());
-        // Refresh is from 1,000 to 1,030 ns and from 2,000 to 2,030.
+        // The memory is refreshed from 1,000 to 1,030 ns and from 2,000 to 2,030 ns.
         for (now, line) in [(10, 0), (999, 1), (1_000, 2), (1_029, 3), (2_010, 4)] {
             driver.read(now, line);
         }
@@ -674,7 +680,7 @@ mod tests {
         let mut driver = Driver::new(&module());
         (0..2_000).for_each(|line| driver.read(1_030, line));
         let starts = driver.starts();
-        // 194 lines of 5 ns in each 1,000 ns: 24.8 GB/s.
+        // In each 1,000 ns the pins carry 194 lines of 5 ns: 24.8 GB/s.
         assert_eq!(starts[194 * 10] - starts[0], 10 * 1_000);
     }
 

@@ -1,15 +1,15 @@
 //! A mesh of tiles. A packet first goes along the row and then along the column (XY routing), which
 //! cannot deadlock.
 //!
-//! Routers have no room for a packet (wormhole routing): the head goes from link to link, and the
-//! body follows. Where the head waits, the whole packet waits, and the body keeps its links.
+//! Routers cannot store a packet (wormhole routing). The head of a packet goes from link to link,
+//! and the body follows. If the head waits, the whole packet waits, and the body keeps its links.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
 //!   link 1        │▓▓▓▓▓▓▓▓▓▓▓▓▓│           to the last byte, one hop after the link before
 //!   link 2          │▓▓▓▓▓▓▓▓▓▓▓▓▓│
-//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it: so do
-//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes on link 2, link 1 and in the port out
+//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it, and
+//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes behind the head keep their places
 //! ```
 
 use super::ports::Lane;
@@ -17,12 +17,12 @@ use crate::description::Mesh as Parameters;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An element and where it is attached.
+/// An element, and the tile that it is attached to.
 #[derive(Clone, Debug)]
 pub(super) struct Attached {
-    /// Such as `SPE 3`.
+    /// The name of the element, such as `SPE 3`.
     pub name: String,
-    /// The column and row of its tile.
+    /// The column and row of the tile.
     pub tile: [u16; 2],
 }
 
@@ -33,13 +33,13 @@ pub(super) struct Mesh {
     hop: Femtoseconds,
     link_bytes_per_s: u64,
     elements: Vec<Attached>,
-    /// By element.
+    /// The port out of each element, and then the port in.
     out: Vec<Lane>,
     into: Vec<Lane>,
-    /// By tile, numbered along the rows, and [`Direction`].
+    /// The links of each tile, by [`Direction`]. Tiles are numbered along the rows.
     links: Vec<[Lane; 4]>,
-    /// The links of the present packet, from its source to its target. The list is kept so that a
-    /// packet needs no allocation.
+    /// The links of the present packet, from its source to its target. The vector is kept so that
+    /// no packet needs an allocation.
     way: Vec<(usize, Direction)>,
 }
 
@@ -57,7 +57,8 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// The tile next to a tile, both as column and row; `None` before the first column or row.
+    /// The next tile in this direction. Tiles are given as column and row. Returns `None` before
+    /// the first column or row.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],
@@ -68,14 +69,14 @@ impl Direction {
     }
 }
 
-/// The name of the link from a tile to the next one, both as column and row.
+/// The name of the link from a tile to the next one. Tiles are given as column and row.
 fn link_name(from: [usize; 2], to: [usize; 2]) -> String {
     let [[column, row], [to_column, to_row]] = [from, to];
     format!("link from tile {column},{row} to {to_column},{to_row}")
 }
 
 impl Mesh {
-    /// An idle mesh with these elements.
+    /// Makes an idle mesh with these elements.
     ///
     /// # Panics
     ///
@@ -99,11 +100,11 @@ impl Mesh {
         }
     }
 
-    /// The time at which the last byte of a packet arrives, for a packet that is ready at
-    /// `ready_at`, by the indices of the elements.
+    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
+    /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of the times at which
-    /// they are ready. The ports of an element carry as much as a link.
+    /// Packets are served in the order of the calls, which must be the order of their ready times.
+    /// The ports of an element have the data rate of a link.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
@@ -117,8 +118,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // The whole packet waits where its head waits, so its last byte never waits by itself: it
-        // is at each link one hop before it is at the next.
+        // If the head waits, the whole packet waits. So the last byte never waits separately: it
+        // leaves each link one hop before it leaves the next link.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -133,7 +134,7 @@ impl Mesh {
         arrival_of_head + body
     }
 
-    /// The links from tile to tile: along the row, then along the column.
+    /// Finds the links from tile to tile: along the row, then along the column.
     fn find_way(&mut self, from: [u16; 2], to: [u16; 2]) {
         self.way.clear();
         let [mut column, mut row] = from.map(usize::from);
@@ -157,7 +158,7 @@ impl Mesh {
         }
     }
 
-    /// The names of the links that a packet takes, by the indices of the elements.
+    /// The names of the links that a packet takes. `from` and `to` are indices of elements.
     pub fn links_passed(&mut self, from: usize, to: usize) -> Vec<String> {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let columns = self.columns;
@@ -169,8 +170,7 @@ impl Mesh {
         self.way.iter().map(name).collect()
     }
 
-    /// What each link from tile to tile has carried. A link is busy while a packet holds it, even
-    /// while that packet waits.
+    /// The counters of each link between tiles. A packet that waits keeps its links busy.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -197,8 +197,8 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// An element on each of 4 x 3 tiles, and a second one on the first. A hop takes 2 ns, a line 8
-    /// ns.
+    /// A mesh with an element on each of 4 x 3 tiles, and a second element on the first tile. A hop
+    /// takes 2 ns, and a line takes 8 ns.
     fn mesh() -> Mesh {
         let parameters = Parameters {
             columns: Quantity::plain(4),
@@ -225,8 +225,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet that is ready at a time; both times are counted from the start of
-    /// the run.
+    /// The arrival of a packet. Both times are counted from the start of the run.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -263,15 +262,16 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // The head of the packet is at the link from tile 1 to 2 at once, while the other packet is
-        // on that link from 2 to 10 ns.
+        // This packet reaches the link from tile 1 to 2 at once. The first packet is on that link
+        // from 2 to 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
     #[test]
     fn packets_with_no_link_and_no_end_in_common_do_not_meet() {
         let mut mesh = mesh();
-        // The second packet goes the other way; the fourth crosses the way of the third at tile 5.
+        // The second packet goes in the opposite direction. The fourth packet crosses the way of
+        // the third at tile 5.
         for (from, to) in [(0, 2), (2, 0), (4, 6), (1, 9), (12, 4), (3, 7)] {
             let hops = tiles(from, to).len() as u64;
             let arrival = arrival(&mut mesh, NOW, from, to, 128);
@@ -287,12 +287,12 @@ mod tests {
         // The head of this packet waits for that link, so its body holds the link from tile 1 to 2
         // until the end.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
-        // The link from tile 1 to 2 is free one hop before the one that follows it.
+        // The link from tile 1 to 2 is free one hop before the link that follows it.
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
         );
-        // That packet holds the link from tile 0 to 1 and the port of its own source, but no other
+        // The third packet holds the port of its source and the link from tile 0 to 1, but no other
         // port.
         assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
@@ -323,7 +323,7 @@ mod tests {
             bytes,
             busy: Span::from_nanoseconds(ns),
         };
-        // The second packet waits for the first at the link from tile 1 to 5, before it is on it.
+        // The second packet waits for the first packet before it enters the link from tile 1 to 5.
         assert_eq!(
             used,
             [link("0,0 to 1,0", 1, 128, 8), link("1,0 to 1,1", 2, 144, 9)]

@@ -1,35 +1,36 @@
-//! The fabric carries commands and data between the elements of a machine, and has the memory at
-//! its ends. The fabric has no programs and moves no bytes: it computes when each transaction is
-//! complete.
+//! The fabric carries commands and data between the elements of a machine, and contains the memory.
+//! The fabric has no programs and moves no bytes: it computes when each transaction is complete.
 //!
 //! ```text
-//!   begin(transaction) ─► command bus ─► snoop, link ─► source has the data ─► interconnect ─► sink ─► Token
-//!                                                       (memory: banks;         (rings, mesh,
-//!                                                        local store, register)  crossbar, matrix)
+//!   begin(transaction) ─► command bus ─► snoop, link ─► source ─► interconnect ─► sink ─► Token
+//!                                                       memory,   rings, mesh,
+//!                                                       local     crossbar,
+//!                                                       store,    matrix
+//!                                                       register
 //! ```
 //!
 //! # Commands
 //!
 //! A transaction begins with a command, which waits for a slot of its Cell's command bus. One
-//! *phase* later every unit of the Cell has seen the command, and the combined response of the
-//! units is known. When the target has seen the command, the target starts, and does not wait for
-//! the response.
+//! *phase* later every unit of the Cell has seen the command (has *snooped* it), and the combined
+//! response of the units is known. When the target has seen the command, the target starts without
+//! waiting for the response.
 //!
 //! Commands to main memory are coherent. If there are two Cells, the units of both Cells snoop
-//! every coherent command. Then data for the requester waits for the responses of both Cells, even
+//! every coherent command. Data for the requester then waits for the responses of both Cells, even
 //! if the data comes from the requester's own Cell:
 //!
 //! ```text
-//!   requester's Cell   slot ──phase──┬─► target starts                         ┌─► combined response:
-//!                                    └──link──┐                                │   data goes on
-//!   other Cell                                ├─► target starts ──► data ...   │
-//!                                             └──phase──► its response ──link──┘
+//!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:
+//!                                    └──link──┐                             │   data goes on
+//!   other Cell                                ├─► target starts ─► data ... │
+//!                                             └──phase──► response ──link───┘
 //! ```
 //!
-//! When the requester's own Cell has seen the command, data that is written to the memory of the
-//! other Cell leaves. The command goes to the other Cell over the link, and brings the response of
-//! the requester's Cell with it. So the other Cell has both responses before the requester's Cell
-//! has both. The answer of the memory controller comes back over the link.
+//! When the requester's Cell has seen the command of a write to the other Cell's memory, the data
+//! leaves. The command goes over the link too, and carries the response of the requester's Cell. So
+//! the other Cell knows both responses earlier than the requester's Cell does. The answer of the
+//! memory controller comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
@@ -38,24 +39,26 @@
 //! command one way and data the other way. A write takes a request, a response, and then the data:
 //!
 //! ```text
-//!   requester's Cell   slot ──phase──► source ──rings──► interface keeps the data
-//!                                                            │  command and data        ▲
-//!                                                            └──link──┐   response ──link┘ acknowledged
-//!   target's Cell                                                     └─► slot ──phase──┘   ──► rings ──► sink
+//!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
+//!                                                        │ command and data       ▲
+//!                                                        └──link──┐ response ─link┘ acknowledged
+//!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
 //! The near interface takes the data off its own interconnect at once, so that nothing on this
-//! interconnect waits for the other Cell. The near interface keeps a copy of the data until the far
-//! interface has placed the command on its bus and has answered that the command was not refused.
-//! This answer is the response. Then the near interface acknowledges the response, and only then
-//! may the far interface pass the data on. The two interfaces exchange the response and the
-//! acknowledgement without the interconnects behind them. The response and the acknowledgement
-//! together take as long over the link as any other message takes in one direction. So between two
-//! Cells a read and a write take longer than within a Cell by the same time. This time is 217 ns on
-//! the QS20, and has three parts: the link is crossed twice, a second Cell takes a phase to see the
-//! command, and the data goes over a second interconnect. No source describes this protocol. This
-//! protocol is the simplest one that agrees with the measurements: 216 ns (mailbox) and 230 ns
-//! (signal) a message, and 220 ns for each access of the PPE (CellStats, tables 1 and 2).
+//! interconnect waits for the other Cell. It keeps a copy of the data until the far interface has
+//! placed the command on its bus, and has answered that the command was not refused. This answer is
+//! the response. Then the near interface acknowledges the response, and only then may the far
+//! interface pass the data on. The two interfaces exchange the response and the acknowledgement
+//! without the interconnects behind them. Together these two take as long over the link as any
+//! other message takes in one direction.
+//!
+//! So between two Cells a read and a write take longer than within a Cell by the same time. This
+//! time is 217 ns on the QS20, and has three parts: the link is crossed twice, a second Cell takes
+//! a phase to see the command, and the data goes over a second interconnect. No source describes
+//! this protocol. It is the simplest protocol that agrees with the measurements: 216 ns (mailbox)
+//! and 230 ns (signal) for a message, and 220 ns for each access of the PPE (CellStats, tables 1
+//! and 2).
 //!
 //! # Data
 //!
@@ -92,21 +95,20 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction or of a unit. The number of the step is the upper part of an event's
-/// index.
+/// A step of a transaction or of a unit. Its number is the upper part of an event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// The arbiter of a Cell's rings may have something to grant. The index is that of the Cell.
+    /// The arbiter of a Cell's rings may have a packet to grant. The index is that of the Cell.
     /// This step and [`Step::Schedule`] wake a unit. The other steps belong to a transaction.
     Arbitrate,
-    /// A memory module may have something to start. The index is that of the module.
+    /// A memory module may have a request to start. The index is that of the module.
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
     /// The command arrives in the other Cell.
     Crossed,
-    /// The combined response of the other Cell alone is known in that Cell.
+    /// The response of the units of the other Cell is known in that Cell.
     Snooped,
     /// The combined response arrives in the requester's Cell.
     Responded,
@@ -116,7 +118,7 @@ enum Step {
     AtLink,
     /// Data arrives from the link in its sink's Cell.
     OffLink,
-    /// Data arrives at the memory controller that is to write it.
+    /// Data to write arrives at the memory controller.
     AtMemory,
     /// The transaction is complete.
     Complete,
@@ -136,9 +138,9 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The bits of an event's index that hold the number of the transaction. The index has 19 bits
-    /// in all, and the step takes the others. With this number of bits, there are more numbers than
-    /// the MFCs of a thousand SPEs have transactions under way.
+    /// The number of bits of an event's index that hold the number of the transaction. The index
+    /// has 19 bits, and the step takes the others. The MFCs of a thousand SPEs have fewer
+    /// transactions under way than these bits can number.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -154,7 +156,7 @@ impl Step {
     }
 }
 
-/// Where an element is: its Cell, and its number in this Cell.
+/// The place of an element: its Cell, and its number in this Cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Port {
     cell: u16,
@@ -167,17 +169,16 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction: whether the combined response is known at the place where data
-    /// waits for this response.
+    /// For a coherent transaction, whether the combined response is known at the data's place.
     responded: bool,
-    /// For a coherent transaction: the time at which data began to wait for the combined response.
+    /// For a coherent transaction, the time at which the data began to wait for the response.
     data_at: Option<Moment>,
-    /// The packet of [`Step::Ready`].
+    /// The packet that enters the interconnect at [`Step::Ready`].
     packet: Packet,
 }
 
 impl UnderWay {
-    /// Returns where data comes from, and where it goes.
+    /// Returns the source and the sink of the data.
     fn ends(&self) -> (Port, Port) {
         match self.transaction.access {
             Access::Write => (self.requester, self.target),
@@ -190,7 +191,7 @@ impl UnderWay {
     }
 }
 
-/// How long the ends of a transaction take.
+/// How long the source and the sink of a transaction take.
 #[derive(Debug)]
 struct Ends {
     local_store_read: Femtoseconds,
@@ -210,8 +211,8 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data to its first byte at the bus. For memory the
-    /// controller computes this time.
+    /// Returns the time from the request for data until its first byte is at the bus. For memory,
+    /// the controller computes this time.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -221,7 +222,7 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the last byte off the bus until the transaction is complete.
+    /// Returns the time from the last byte on the bus until the transaction is complete.
     fn sink(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, Place::Memory { .. }, _) => Femtoseconds::ZERO,
@@ -242,7 +243,7 @@ pub(crate) struct Fabric {
     modules: Vec<Memory>,
     ends: Ends,
     /// The ports of all elements. PPEs and the interfaces of the link are in the order of the
-    /// Cells, SPEs are in the order of their ids, and modules in the order of their numbers.
+    /// Cells. SPEs are in the order of their ids, and modules in the order of their numbers.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -250,7 +251,7 @@ pub(crate) struct Fabric {
     under_way: Vec<UnderWay>,
     /// Unused entries of `under_way`.
     unused: Vec<u32>,
-    /// The list is kept so that it need not be allocated again.
+    /// An empty buffer, kept so that it need not be allocated again.
     outcomes: Vec<Outcome>,
 }
 
@@ -276,7 +277,7 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
-        // There is room for as many transactions as the MFCs have under way, so that a long run
+        // There is room for all transactions that the MFCs may have under way, so that a long run
         // seldom has to allocate.
         let spe_count = description.spes().count();
         let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
@@ -303,9 +304,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. When [`handle`](Self::handle) returns the token of the transaction,
-    /// the transaction is complete. Then data that is read has arrived, and data that is written is
-    /// in its place.
+    /// Begins a transaction. When it is complete, [`handle`](Self::handle) returns its token: data
+    /// that is read has arrived, or data that is written is in its place.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -320,8 +320,7 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // From here on the way of the data needs no more commands, so the time of this way is
-            // computed ahead.
+            // From here on the data needs no more commands, so its way is computed ahead.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -388,8 +387,8 @@ impl Fabric {
     }
 
     /// Returns how long a word takes from its command at one node to a register of another node. On
-    /// a crossbar and a measured matrix, words meet no other packets, so this time is known. Where
-    /// a word takes a transaction, returns `None`.
+    /// a crossbar and a measured matrix this time is known, because words meet no other packets. On
+    /// other interconnects a word needs a transaction, and this returns `None`.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -398,7 +397,7 @@ impl Fabric {
         Some(self.command.phase + network + ends)
     }
 
-    /// Returns what the rings, memory modules and links have carried so far.
+    /// Returns the counters of the rings, memory modules and links.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         let networks = self.networks.iter().enumerate();
         let modules = self.modules.iter().enumerate();
@@ -443,7 +442,7 @@ impl Fabric {
         self.link.as_mut().expect("two Cells have a link")
     }
 
-    /// Returns the Cell that is not the requester's.
+    /// Returns the Cell that is not the requester's Cell.
     fn other_cell(&self, id: usize) -> usize {
         1 - usize::from(self.under_way[id].requester.cell)
     }
@@ -478,8 +477,7 @@ impl Fabric {
         }
     }
 
-    /// Called when the command of a read arrives in the target's Cell, which is not the
-    /// requester's.
+    /// Called when the command of a read arrives in the target's Cell, if that is the other Cell.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
@@ -511,7 +509,7 @@ impl Fabric {
         }
     }
 
-    /// Continues the transactions for which a memory module has done something.
+    /// Continues the transactions for which a memory module has outcomes.
     fn after_memory(
         &mut self,
         now: Moment,
@@ -542,9 +540,9 @@ impl Fabric {
         }
     }
 
-    /// Called when the time is known at which the source of a coherent read will have the data,
-    /// which is `ready_at`. If the source is in the requester's Cell, the data leaves only after
-    /// the combined response. If the source is in the other Cell, the data leaves at once.
+    /// Called when it is known that the source of a coherent read will have the data at `ready_at`.
+    /// If the source is in the requester's Cell, the data leaves only after the combined response.
+    /// If the source is in the other Cell, the data leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -554,8 +552,8 @@ impl Fabric {
         }
     }
 
-    /// Called when the combined response is known in the requester's Cell, or, for a write to the
-    /// memory of the other Cell, in the other Cell.
+    /// Called when the combined response is known in the requester's Cell. For a write to the
+    /// memory of the other Cell, called when the response is known in the other Cell.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -584,8 +582,8 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // This is the acknowledgement. Its time is part of the time of the response: see
-                // the drawing above.
+                // This command is the acknowledgement. Its time is part of the time of the
+                // response, as the module's documentation says.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -11,11 +11,11 @@ use crate::description::{Description, Interconnect, Quantity};
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// What is attached to the interconnect of a Cell.
+/// An element that is attached to the interconnect of a Cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Element {
     Ppe,
-    /// The SPE with this physical number, at this place in the list of the Cell's SPEs.
+    /// The SPE with this physical number. `index` is its index in the list of the Cell's SPEs.
     Spe {
         number: u16,
         index: usize,
@@ -31,17 +31,17 @@ pub(super) enum Element {
 /// The interconnect of one Cell.
 #[derive(Debug)]
 pub(super) enum Network {
-    /// An arbiter decides when a packet starts, so the rings have events.
+    /// Rings, on which an arbiter decides by events when a packet starts.
     Rings(Rings),
-    /// In this kind and the next ones, the way of a packet follows by arithmetic from the packets
-    /// that were ready before.
+    /// A mesh, a crossbar or a matrix needs no events: the times of a packet are computed from
+    /// those of the earlier packets.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
 }
 
 impl Network {
-    /// The idle interconnect of a Cell.
+    /// Makes the idle interconnect of a Cell.
     pub fn new(description: &Description, cell: usize) -> Self {
         let names = || -> Vec<String> {
             let numbers = 0..description.cells[cell].spes.len();
@@ -61,7 +61,7 @@ impl Network {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
                 let tiles = spes.map(|number| [number % columns, number / columns]);
-                // A mesh has no link to another Cell. The place of the link is that of the PPE.
+                // A mesh has no link to another Cell, so any tile will do for the link.
                 let tiles = tiles.chain([mesh.ppe_tile; 2]);
                 let modules = description.modules.iter();
                 let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
@@ -97,8 +97,8 @@ impl Network {
         port as u16
     }
 
-    /// The time at which the last byte of a packet arrives that is ready now; `None` if an arbiter
-    /// decides that.
+    /// Sends a packet that is ready now, and returns the time at which its last byte arrives.
+    /// Returns `None` on rings, where the arbiter decides when the packet starts.
     pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// How long a word takes from SPE to SPE where words meet no other packets.
+    /// How long a word takes from SPE to SPE. `None` if words may meet other packets.
     pub fn word(&self, from: u16, to: u16) -> Option<Femtoseconds> {
         match self {
             Self::Rings(_) | Self::Mesh(_) => None,
@@ -120,7 +120,7 @@ impl Network {
         }
     }
 
-    /// What its parts carried: rings, links between tiles, ports.
+    /// The counters of the interconnect's parts: rings, links between tiles, or ports.
     pub fn resources(&self, cell: usize) -> Vec<ResourceCounters> {
         match self {
             Self::Rings(rings) => rings.resources(cell).collect(),
@@ -131,9 +131,10 @@ impl Network {
     }
 }
 
-/// What an exchange by compare-and-swap takes each way beside the way of the line itself: the
-/// request for the line, the cache that gives it, its body, the cache that takes it, and the
-/// request to claim it. Measurements by such exchanges contain all of this.
+/// How long each direction of an exchange by compare-and-swap takes, without the way of the line.
+/// Its parts are the request for the line, the cache that supplies the line, the body of the
+/// packet, the cache that receives the line, and the claim of the line. Measurements by such
+/// exchanges contain all of these.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -154,8 +155,8 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // The processor looks again and again into its own cache. The line changes during such a look,
-    // which is then half done on average.
+    // A waiting processor checks the line in its own cache again and again. On average the line
+    // changes when such a check is half done.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

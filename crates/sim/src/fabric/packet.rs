@@ -5,15 +5,15 @@ use crate::time::{Femtoseconds, Moment};
 /// A packet of data on its way over the interconnect of one Cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// The time at which its source has it.
+    /// The time at which the packet's source has the data.
     pub ready_at: Moment,
-    /// How long its sink takes after the last byte.
+    /// How long the packet's sink takes after the last byte has arrived.
     pub sink: Femtoseconds,
-    /// What happens after that: the index of an event of the fabric.
+    /// The index of the fabric's event that follows after the time of the sink.
     pub then: u32,
     pub bytes: u32,
     pub from: u16,
     pub to: u16,
-    /// Whether it is a line that one SPE takes from the cache of another.
+    /// Whether the packet is a line that one SPE takes from the cache of another SPE.
     pub between_caches: bool,
 }

@@ -1,4 +1,4 @@
-//! The ports of elements: where packets meet in an interconnect that has no other bottleneck.
+//! The ports of elements, at which packets meet in an interconnect that has no other bottleneck.
 //!
 //! ```text
 //!                 ready   start             start + latency
@@ -11,7 +11,7 @@ use super::usage::Usage;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// Something that carries one packet at a time: a port or a link.
+/// A port or a link, which carries one packet at a time.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// The time at which the last byte of the last packet leaves the lane.
@@ -20,8 +20,8 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Holds the lane for a packet, from the time at which its head is there to the time at which
-    /// its last byte is gone.
+    /// Occupies the lane for a packet, from the time at which the head enters it to the time at
+    /// which the last byte leaves it.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;
@@ -34,7 +34,7 @@ impl Lane {
     }
 }
 
-/// The two ports of each element: one out and one in.
+/// The two ports of each element: a port out and a port in.
 #[derive(Debug)]
 pub(super) struct Ports {
     bytes_per_s: u64,
@@ -44,7 +44,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// Idle ports of elements with these names, such as `SPE 3`.
+    /// Makes idle ports of elements with these names, such as `SPE 3`.
     pub fn new(names: Vec<String>, bytes_per_s: u64) -> Self {
         let lanes = || names.iter().map(|_| Lane::default()).collect();
         Self {
@@ -55,8 +55,8 @@ impl Ports {
         }
     }
 
-    /// The time at which the last byte of a packet arrives. The head of the packet takes `latency`
-    /// from port to port.
+    /// Sends a packet, and returns the time at which its last byte arrives. The head of the packet
+    /// takes `latency` from port to port.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -74,7 +74,7 @@ impl Ports {
         head + body
     }
 
-    /// What each port has carried.
+    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let ports = self.names.iter().zip(self.out.iter().zip(&self.into));
         ports.flat_map(|(name, (out, into))| {

@@ -14,24 +14,24 @@
 //! the other ring of the direction. Each segment of each ring has one number, the time from which
 //! it is free. So no event has to release a segment.
 //!
-//! The arbiter grants a packet if three conditions hold. The way of the packet is free. The
-//! out-port of its source and the in-port of its sink will be free when the packet passes these
-//! ports. The ring of the packet has not just started another packet. The memory controller goes
-//! first. Of all other elements, the element that sent least recently goes first. A packet goes the
-//! shorter way round. Of two ways of equal length, and of the rings of a direction, the packet
-//! takes the first on which it can start. Elements send their packets in the order in which the
-//! packets are ready.
+//! The arbiter grants a packet if three conditions hold: the way of the packet is free, the
+//! out-port of its source and the in-port of its sink will be free when the packet passes them, and
+//! the ring of the packet has not just started another packet. The memory controller goes first. Of
+//! all other elements, the element that sent least recently goes first. A packet goes the shorter
+//! way round. Of two ways of equal length, and of the rings of a direction, the packet takes the
+//! first on which it can start. Elements send their packets in the order in which the packets are
+//! ready.
 //!
-//! By these rules alone, two kinds of packets would starve. A packet from far reaches a port later
-//! than a packet from a neighbour that starts at the same time. So the far packet can always start
-//! sooner after the packet before, and the packets of neighbours would starve. A packet that goes
-//! far needs more free segments at once than a packet that goes a short way. So packets that go far
-//! would starve, too. Therefore a packet may have to let other packets go before it: the first
-//! packet of the memory controller, and the first packet of the other element whose turn it is. If
-//! such a packet is ready and only waits for its way, no sender may start that would delay it.
+//! With these rules alone, two kinds of packets would starve. A packet needs the in-port of its
+//! sink only when its head arrives there. So after each packet, a packet from far away can start
+//! before a packet from a neighbour, and the packets of neighbours would starve. On the other hand,
+//! a packet that goes far needs more free segments at once, and would starve behind packets that go
+//! short ways. Therefore two packets may hold others up: the first packet of the memory controller,
+//! and the first packet of the other element that has its turn. If such a packet is ready and only
+//! waits for its way, no sender may start a packet that would delay it.
 //!
-//! At most one wake-up of the arbiter is planned, for the earliest time at which the arbiter can
-//! grant a packet.
+//! At most one wake-up of the arbiter is planned: for the earliest time at which a packet can
+//! start.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
@@ -39,15 +39,16 @@
 //! the turns of the other elements. Two facts are not published: how the arbiter keeps these
 //! elements from starving, and which of the rings of a direction the arbiter takes.
 
-// Rejected: a segment that is free when a packet has left it. Then every pairing of eight SPEs
-// reaches the limit of its ports, so the best pairing is 1.0 to 1.1 times as fast as the worst. The
-// published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, one reader then
-// uses one ring, where the console's counters show two.
+// Rejected: a segment that is free when a packet has left it. With this rule every pairing of eight
+// SPEs reaches the limit of its ports, so the best pairing is 1.0 to 1.1 times as fast as the
+// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, one
+// reader then uses one ring, where the console's counters show two.
+//
 // Rejected: the rings of a direction in turn, with each segment free when a packet has left it. All
 // packets start 8 cycles apart, so taking turns changes nothing.
-// Rejected: round robin among the elements alone. With skewed occupancy, round robin starves the
-// elements that are far from a contended port: two of eight streams got half of what the others
-// had.
+//
+// Rejected: only round robin among the elements. With skewed occupancy, it starves the elements
+// that are far from a contended port: two of eight streams got half of what the others had.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -64,18 +65,18 @@ pub(super) struct Rings {
     packet: Femtoseconds,
     hop: Femtoseconds,
     start_interval: Femtoseconds,
-    /// The rings, of which the clockwise ones come first.
+    /// The rings. The clockwise rings come first.
     rings: Vec<Ring>,
     clockwise: usize,
-    /// The allowed ways from a source to a sink, at the index `source * elements + sink`. The
-    /// shorter way comes first.
+    /// For each source and sink, at the index `source * elements + sink`, the ways that are
+    /// allowed. The shorter way comes first.
     ways: Vec<[Option<Way>; 2]>,
     /// The elements in ring order.
     elements: Vec<Element>,
-    /// For each element, a time at or before the earliest time at which the element's first packet
-    /// could be granted. If the element has no packet, this is [`Moment::NEVER`].
+    /// For each element, a time at or before the first possible grant of its first packet. If the
+    /// element has no packet, this is [`Moment::NEVER`].
     next: Vec<Moment>,
-    /// For each element, the number of its latest grant, counted over all elements. For the memory
+    /// For each element, the number of its last grant, counted over all elements. For the memory
     /// controller this is always 0.
     granted: Vec<u64>,
     grants: u64,
@@ -119,7 +120,7 @@ impl Rings {
     ///
     /// # Panics
     ///
-    /// If an element is missing, or there is no ring or no way from one element to another.
+    /// If an element is missing, if there is no ring, or if an element cannot reach another one.
     pub fn new(description: &Parameters, bus_hz: &Quantity) -> Self {
         let bus = |cycles: &Quantity| cycles.cycles_of(bus_hz);
         let count = description.elements.len();
@@ -173,8 +174,9 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that will be ready now or later. Returns when the arbiter must be woken. If
-    /// an earlier call has already returned a time that is early enough, returns `None`.
+    /// Takes a packet that is ready now or will be ready later. Returns the time at which the
+    /// arbiter must be woken, or `None` if an earlier call has returned a time that is early
+    /// enough.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -194,9 +196,9 @@ impl Rings {
         })
     }
 
-    /// Grants what can be granted now. For each granted packet, calls `arrive` with the packet and
-    /// the time at which its last byte arrives. If there is more to do, returns when the arbiter
-    /// must be woken again. If an earlier wake-up has replaced this wake-up, the call does nothing.
+    /// Grants all packets that can start now, and calls `arrive` with each packet and its time of
+    /// arrival. Returns the time at which the arbiter must be woken again, if packets are left. If
+    /// an earlier wake-up has replaced this one, the call does nothing.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -229,13 +231,13 @@ impl Rings {
         })
     }
 
-    /// Returns what each ring has carried.
+    /// Returns the counters of each ring.
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
     }
 
-    /// Returns which of the elements that may send now has its turn.
+    /// Returns the element that has its turn, among the elements that may send now.
     #[inline]
     fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
@@ -248,9 +250,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can be granted. Because of other grants, times
-    /// in `next` may have become too early. A time that is too early is put right here if it
-    /// matters for the result.
+    /// Returns the earliest time at which a packet can be granted. Other grants may have made times
+    /// in `next` too early. Such times are corrected here if they matter for the result.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -271,14 +272,14 @@ impl Rings {
         }
     }
 
-    /// Returns when the first packet of an element can start if no other packet starts.
+    /// Returns the time at which an element's first packet can start if no other packet starts.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// Returns how the first packet of an element can start now, or else when to try again.
+    /// Returns the start of an element's first packet now, or the time at which to try again.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -298,16 +299,15 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The other element may itself have to let a third element go before it.
+                // The element that is waited for may itself have to let a third element go first.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Returns the elements that come before this element and whose packets are ready and wait for
-    /// their way. The first one is the memory controller, and the second one is the first of the
-    /// other elements.
+    /// Returns the elements that come before this element, and have packets that are ready and wait
+    /// for their way: the memory controller, and the first of the other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -328,12 +328,12 @@ impl Rings {
         first
     }
 
-    /// Returns whether a start makes another start impossible. The other start is not earlier.
+    /// Returns whether a start makes another start impossible. The other start must not be earlier.
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
         // Returns how much later than this packet the head of the other packet passes a place.
-        // `hops` and `other_hops` are the hops that each packet makes to that place.
+        // `hops` and `other_hops` are the numbers of hops that the packets make to that place.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -354,9 +354,9 @@ impl Rings {
                 })
     }
 
-    /// Returns the first start of an element's first packet from a time on. If several starts are
-    /// at the same time, the start on the first ring is returned. The search is written out because
-    /// an arbiter spends most of its time here.
+    /// Returns the first start of an element's first packet, from a time on. If several starts are
+    /// at the same time, this is the start on the first ring. The search does not use `starts`,
+    /// because an arbiter spends most of its time here.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -380,7 +380,7 @@ impl Rings {
         first.expect("a way from each element to each other")
     }
 
-    /// Returns the first start of an element's first packet from a time on, for each ring that the
+    /// Returns the first start of an element's first packet, from a time on, on each ring that the
     /// packet may use.
     #[inline]
     fn starts(&self, now: Moment, from: usize) -> impl Iterator<Item = Start> {
@@ -400,9 +400,8 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element out of its queue. Takes all segments and ports on the
-    /// packet's way for the time in which the packet passes. Returns when the last byte of the
-    /// packet arrives.
+    /// Takes the first packet of an element out of its queue, and occupies all segments and ports
+    /// on the packet's way while it passes them. Returns the time at which its last byte arrives.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -463,7 +462,7 @@ pub(super) fn element(description: &Parameters, name: &str) -> usize {
     found.unwrap_or_else(|| panic!("the rings have no element {name}"))
 }
 
-/// Returns the segments of a way, from the source on.
+/// Returns the segments of a way, from the source to the sink.
 #[inline]
 fn segments(from: usize, way: Way, count: usize) -> impl Iterator<Item = usize> {
     let mut element = from;
@@ -486,7 +485,7 @@ mod tests {
 
     const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
-    // These are places in ring order.
+    // The places of these elements in ring order.
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
@@ -562,8 +561,8 @@ mod tests {
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
         // In both cases the two packets go over segment 2, and the packet that starts first holds
-        // this segment until that packet has arrived. In the first case, segment 2 is the last one
-        // that this packet passes. In the second case, segment 2 is the first one.
+        // this segment until it has arrived. In the first case, segment 2 is the last segment of
+        // this packet. In the second case, segment 2 is its first segment.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -602,7 +601,7 @@ mod tests {
         // The seventh packet has its turn before the packet of element 2, with which it shares
         // segment 2. The seventh packet waits for segment 1 until cycle 10, and the packet of
         // element 2 waits for the seventh packet. The other packets do not delay the seventh
-        // packet, and start meanwhile.
+        // packet, so they need not wait for it.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -621,8 +620,7 @@ mod tests {
 
     #[test]
     fn one_port_takes_one_packet_at_a_time() {
-        // Two packets go into element 3, one from each side. The in-port is taken from cycle 1 to
-        // 9.
+        // Two packets go into element 3, one from each side. The in-port is taken in cycles 1 to 9.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
             [9, 8 + 9]
@@ -636,13 +634,13 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The ways of five hops clockwise share segments. The ways of seven hops against the clock
-        // are too long.
+        // The clockwise ways of five hops share segments. The other ways, of seven hops, are too
+        // long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
         );
-        // There are six hops either way.
+        // Both ways have six hops.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 6), (0, 1, 7)]),
             [14, 14]
@@ -655,8 +653,7 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // The memory controller goes first each time, and the packet that has waited longer comes
-        // after it.
+        // The memory controller goes first each time, and then the packet that has waited longer.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -666,8 +663,8 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // Element 3 gets five packets each from an element two hops away, from one that is one hop
-        // away, and from one on the other side.
+        // Element 3 gets five packets each from an element two hops away, from an element one hop
+        // away, and from an element on the other side.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);
@@ -678,8 +675,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both packets go over segment 2. The packet from element 1 reaches this segment after one
-        // hop.
+        // Both packets go over segment 2, which the packet from element 1 reaches after one hop.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");
@@ -687,7 +683,7 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each element sends against the order to its neighbour, which is one hop or three hops
+        // Each element sends counterclockwise to its neighbour, which is one hop or three hops
         // away. The rings cannot start all packets as often as the ports could send them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);

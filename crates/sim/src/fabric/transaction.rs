@@ -1,53 +1,53 @@
-//! The transactions that the fabric carries out, and their ends.
+//! The transactions that the fabric carries out, and the nodes at their ends.
 
 use crate::index::{PPE, ProcessorIndex};
 
-/// Bytes of a word.
+/// The size of a word, in bytes.
 pub(crate) const WORD_BYTES: u32 = 4;
 
-/// An end of a transaction.
+/// One of the two ends of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// The PPE of a Cell; programs run on that of Cell 0.
+    /// The PPE of a Cell. Only the PPE of Cell 0 runs programs.
     Ppe { cell: u16 },
-    /// An SPE, by its id.
+    /// The SPE with this id.
     Spe(u16),
-    /// A memory module.
+    /// The memory module with this number.
     Module(u16),
 }
 
-/// Which part of the target a transaction is for.
+/// The part of the target that a transaction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The local store of the target: no other Cell snoops.
+    /// The local store of the target, which no other Cell snoops.
     LocalStore,
-    /// The mailboxes and signals of the target: no other Cell snoops.
+    /// The mailboxes and signals of the target, which no other Cell snoops.
     Register,
-    /// A line of main memory: coherent, so that every Cell snoops.
+    /// A line of main memory. It is coherent, so every Cell snoops.
     Memory {
-        /// The address in the module of the first byte.
+        /// The address of the first byte in the module.
         address: u64,
     },
-    /// A line of main memory that the target, an SPE, has changed in the cache of its atomic unit:
-    /// coherent.
+    /// A line of main memory in the cache of the target's atomic unit. The target is an SPE. The
+    /// line is coherent, so every Cell snoops.
     AtomicCache,
 }
 
 impl Place {
-    /// Whether every Cell snoops.
+    /// Whether every Cell snoops the command.
     pub(super) fn is_coherent(self) -> bool {
         matches!(self, Self::Memory { .. } | Self::AtomicCache)
     }
 }
 
-/// Which way data goes.
+/// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Data goes from the target to the requester.
     Read,
     /// Data goes from the requester to the target.
     Write,
-    /// No data goes: only the command phase, which claims a line for the requester.
+    /// No data is moved. The command claims a line for the requester.
     Claim,
 }
 
@@ -58,18 +58,18 @@ pub(crate) struct Transaction {
     pub target: Node,
     pub place: Place,
     pub access: Access,
-    /// 1 to 128; 0 for a claim.
+    /// The number of bytes: 1 to 128, or 0 for a claim.
     pub bytes: u32,
-    /// Returned when the transaction is complete.
+    /// The token that is returned when the transaction is complete.
     pub token: Token,
 }
 
-/// The name that the sender of a transaction gives it.
+/// The name of a transaction, which its sender chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 
 impl Node {
-    /// A processor. Programs of the PPE run on that of Cell 0.
+    /// The node of a processor. Only the PPE of Cell 0 runs programs.
     pub fn of(processor: ProcessorIndex) -> Self {
         match processor {
             PPE => Self::Ppe { cell: 0 },
@@ -79,7 +79,7 @@ impl Node {
 }
 
 impl Transaction {
-    /// A write of a word to a register.
+    /// Makes a write of a word to a register.
     pub fn register_write(requester: Node, target: Node, token: Token) -> Self {
         Self {
             requester,

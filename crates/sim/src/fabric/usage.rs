@@ -1,9 +1,9 @@
-//! The counts of a resource.
+//! The usage of a resource: a ring, a port, a link or a memory module.
 
 use crate::observe::ResourceCounters;
 use crate::time::Femtoseconds;
 
-/// What a resource has carried so far.
+/// The packets and bytes that a resource has carried, and the time in which it was busy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub packets: u64,
@@ -12,7 +12,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The counts under a name.
+    /// The counters of the resource with this name.
     pub fn counters(&self, name: String) -> ResourceCounters {
         ResourceCounters {
             name,

@@ -1,10 +1,10 @@
-//! Counts the pieces in flight in each block of memory, so that few pieces have to be compared.
+//! Counts the pieces in flight in each block of memory, so that few pieces must be compared.
 
 use super::transfer::Piece;
 
 /// The number of pieces in flight in each block of 1 KB. Blocks share 4,096 counts. Two pieces that
-/// have bytes in common have a count in common, so nearly every transfer needs no comparison with
-/// all others (measured: 0.2 us with 64 in flight).
+/// have bytes in common have a count in common. A new transfer is compared with others only if one
+/// of its counts is not 0, which is seldom (measured: 0.2 us with 64 in flight).
 #[derive(Debug)]
 pub(super) struct Blocks {
     counts: Box<[u32]>,
@@ -14,14 +14,14 @@ impl Blocks {
     const BLOCK_BITS: u32 = 10;
     const COUNT_BITS: u32 = 12;
 
-    /// Nothing is in flight.
+    /// Makes counts of 0: nothing is in flight.
     pub fn new() -> Self {
         Self {
             counts: vec![0; 1 << Self::COUNT_BITS].into(),
         }
     }
 
-    /// Adds a piece, and returns whether it may have bytes in common with one that is there.
+    /// Adds a piece. Returns whether the piece may have bytes in common with an earlier one.
     #[inline]
     pub fn add(&mut self, piece: Piece) -> bool {
         let mut shared = 0;

@@ -1,4 +1,4 @@
-//! A hazard before it is put into words, and after.
+//! A hazard before it has a text, and after.
 
 use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{Processor, SpeId};
@@ -6,7 +6,7 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard of a program. Its text has the processor, the time, the addresses, and what to do.
+/// A hazard of a program. Its text has the processor, the time, the addresses, and some advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);
@@ -40,7 +40,7 @@ pub(super) enum Found<'a> {
     },
 }
 
-/// What is done to local store while a transfer is in flight there.
+/// An action on local store that comes while a transfer is in flight there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -49,8 +49,8 @@ pub(super) enum Use {
     Release,
 }
 
-/// The kind of a hazard: what happened, and which SPEs and commands took part. Of each kind, one
-/// hazard is reported.
+/// The kind of a hazard: what happened, and which SPEs and commands took part. Only one hazard of
+/// each kind is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Overlap([(SpeId, Issuer, &'static str); 2]),

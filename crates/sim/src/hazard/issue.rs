@@ -1,20 +1,20 @@
-//! The order in which commands were issued, and which of them the architecture orders.
+//! The order in which commands were issued, and which commands the architecture orders.
 
 use cellworks_machine::mfc::{Order, Tag};
 
 use crate::issuer::Issuer;
 
-/// When a command was issued, and what it comes after.
+/// When a command was issued, and which earlier commands it comes after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Issue {
     pub issuer: Issuer,
     pub tag: Option<Tag>,
-    /// Counted from 1 among the commands of its queue.
+    /// The number of the command among the commands of its queue, from 1.
     pub number: u64,
-    /// Whether the command comes after everything before it in its tag group.
+    /// Whether the command comes after all earlier commands of its tag group.
     pub comes_after_group: bool,
-    /// The numbers of the last barriers before it: of its tag group and of the whole queue. 0 if
-    /// there is none.
+    /// The numbers of the last barriers before the command, of its tag group and of the whole
+    /// queue. A number is 0 if there was no such barrier.
     group_barrier: u64,
     queue_barrier: u64,
 }
@@ -48,7 +48,7 @@ pub(super) struct Issued {
 }
 
 impl Issued {
-    /// Records that a command that transfers is issued, with its tag; a typed transfer has none.
+    /// Records that a command with a transfer is issued, with its tag. A typed transfer has no tag.
     #[inline]
     pub fn issue(&mut self, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.commands += 1;
@@ -70,13 +70,14 @@ impl Issued {
         issue
     }
 
-    /// Records that `barrier` is issued: all later commands come after all earlier ones.
+    /// Records that `barrier` is issued: all later commands come after all earlier commands.
     pub fn order_all(&mut self) {
         self.commands += 1;
         self.queue_barrier = self.commands;
     }
 
-    /// Records a command after which all later commands of a tag group come after all earlier ones.
+    /// Records a command that orders a tag group: all later commands of the group come after all
+    /// earlier commands of the group.
     pub fn order_group(&mut self, tag: Tag) {
         self.commands += 1;
         self.group_barriers[tag.number() as usize] = self.commands;

@@ -1,5 +1,4 @@
-//! Watches for what the raw level allows but a program cannot mean, because the result depends on
-//! how fast things are.
+//! Watches for hazards: uses of the raw level with a result that depends on the machine's speed.
 //!
 //! ```text
 //!   local store of SPE 0                      main memory
@@ -11,20 +10,22 @@
 //! ```
 //!
 //! A transfer touches bytes in two places: in the local store of its SPE and at its effective
-//! address. Local stores have effective addresses too, so both are compared by those. Two transfers
-//! in flight at once are a hazard if they have bytes in common in any of the places, at least one
-//! of them writes there, and nothing orders them.
+//! address. Local stores have effective addresses too, so the watch compares effective addresses.
+//! Two transfers are a hazard if they are in flight at once, have bytes in common in any of their
+//! places, at least one of them writes the common bytes, and nothing orders them.
 //!
-//! Commands of one queue are ordered as the architecture defines it (CBEA section 7.9). The watch
-//! follows that order by itself: [`Hazards::issue`] gets the tag and the
-//! [`Order`](cellworks_machine::mfc::Order) of each command when it is issued, and returns an
-//! [`Issue`] for all transfers of the command. The `Issue` holds the command's number in the order
-//! of issue and the numbers of the last barriers before it. A command comes after another command
-//! if one of these barriers is that command or was issued after it. It also comes after all earlier
-//! commands with its tag if it has a fence or a barrier. The transfers may begin when their command
-//! is issued, or later, as the elements of a list do. Commands of different SPEs are never ordered.
-//! Nor are those of an SPE's program and those of the PPE in the proxy queue of that SPE: a program
-//! has to see that one is complete before it lets the other begin.
+//! The architecture defines the order of the commands of one queue (CBEA section 7.9). The watch
+//! follows that order by itself. When a command is issued, [`Hazards::issue`] gets its tag and its
+//! [`Order`](cellworks_machine::mfc::Order), and returns an [`Issue`] for all transfers of the
+//! command. The `Issue` holds the command's number in the order of issue, and the numbers of the
+//! last barriers before the command. A command comes after an earlier command if one of these
+//! barriers is the earlier command or was issued after it. A command with a fence or a barrier also
+//! comes after all earlier commands with its tag. The transfers of a command may begin when the
+//! command is issued, or later, as the elements of a list do.
+//!
+//! Commands of different SPEs are never ordered. The commands of an SPE's program and the commands
+//! of the PPE in the proxy queue of that SPE are not ordered either: a program has to see that one
+//! command is complete before it lets the other begin.
 //!
 //! The watch keeps the commands in flight, and at most [`MAX_HAZARDS`] messages.
 

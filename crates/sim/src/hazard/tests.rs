@@ -1,4 +1,4 @@
-//! What is a hazard and what is not, and the texts of hazards.
+//! Which transfers are a hazard, and the texts of hazards.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
@@ -13,7 +13,7 @@ const TAG_4: Option<Tag> = Tag::new(4);
 /// Main memory, away from all local stores.
 const MEMORY: u64 = 0x10_0000_0000;
 
-/// Local stores of four SPEs, one after the other.
+/// A watch over four SPEs. Their local stores follow each other.
 fn watch(watch: HazardWatch) -> Hazards {
     let store = |spe: u64| spe * STORE_BYTES..(spe + 1) * STORE_BYTES;
     Hazards::new(watch, (1..=4).map(store).collect())
@@ -28,7 +28,7 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// A command that is one transfer, as a program issues it.
+/// A command with one transfer, as a program issues it.
 #[derive(Clone, Copy)]
 struct Command {
     name: &'static str,
@@ -81,8 +81,8 @@ impl Hazards {
     }
 }
 
-/// The hazard that these transfers of SPEs cause, if there is one. They are issued a microsecond
-/// apart.
+/// The hazard of these transfers of SPEs, if any. Each is issued a microsecond after the one
+/// before.
 fn hazard_of(transfers: &[(u16, Command)]) -> Option<String> {
     let mut hazards = watch(HazardWatch::Error);
     let mut text = None;
@@ -177,7 +177,7 @@ fn a_typed_transfer_is_waited_for_by_its_view() {
 #[test]
 fn what_only_reads_or_touches_other_bytes_is_none() {
     let none = [
-        // Two SPEs, and two commands of one SPE, get the same bytes.
+        // Two SPEs get the same bytes, and so do two commands of one SPE.
         vec![(0, get(0, MEMORY, 128)), (1, get(0, MEMORY, 128))],
         vec![(0, get(0, MEMORY, 128)), (0, get(128, MEMORY, 128))],
         // One buffer in local store is put to two places.
@@ -213,8 +213,8 @@ fn fences_and_barriers_order_a_tag_group() {
     assert!(hazard_of(&[(0, old), (0, plain)]).is_some());
     assert_eq!(hazard_of(&[(0, old), (0, fenced)]), None);
     assert_eq!(hazard_of(&[(0, old), (0, barred)]), None);
-    // A barrier also comes before the commands issued after it, whichever bytes it touches itself;
-    // a fence does not.
+    // A barrier also comes before all commands that are issued after it, even if they touch other
+    // bytes. A fence does not.
     let elsewhere = get(0x800, MEMORY + 0x2000, 16);
     let barrier = Command {
         order: Order::Barrier,
@@ -337,7 +337,7 @@ fn ordering_commands_order_their_group_or_all() {
 fn what_is_complete_is_none() {
     let mut hazards = watch(HazardWatch::Error);
     for round in 0..1000 {
-        // The same ids name other commands on another SPE.
+        // Another SPE has other commands with the same ids.
         assert_eq!(
             hazards.transfer(us(1), spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
             None
@@ -387,7 +387,7 @@ fn a_program_touches_local_store_in_flight() {
         text.contains("SPE 1 wrote to local store 0x80 to 0x83 while its put"),
         "{text}"
     );
-    // The program reads what is put, and touches other bytes.
+    // A program reads the bytes that are put, and touches other bytes.
     assert_eq!(access(put(0x80, MEMORY, 128), false, 0x80), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x7c), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x100), None);
@@ -404,7 +404,7 @@ fn a_buffer_is_given_back_or_handed_out_in_flight() {
          128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is \
          in flight over it: wait for tag group 3 before the buffer is given back"
     );
-    // A put only reads its bytes, and yet their buffer must not be given to another owner.
+    // A put only reads its bytes, but its buffer must not be given to another owner.
     let text = hazard_during(put(0x80, MEMORY, 128), |hazards| {
         hazards.buffer_reserved(us(2), spe(1), LsAddr(0x80), 16)
     });
@@ -471,8 +471,8 @@ fn warnings_are_collected_once_for_each_kind_and_place() {
         hazards.end(spe(1), 1);
     }
     let (messages, seen) = hazards.finish();
-    // Two mailboxes; a put against a get; a putf of another SPE against the get and against the
-    // put.
+    // The kinds are two full mailboxes, a put against a get, and a putf of another SPE against the
+    // get and against the put.
     assert_eq!((messages.len(), seen), (5, 50));
     assert!(
         messages

@@ -1,4 +1,4 @@
-//! Hazards in words: which processor did what when, with which addresses, and what to do.
+//! The texts of hazards: the processor, its action, the time, the addresses, and some advice.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,14 +9,15 @@ use super::found::{Found, Use};
 use super::transfer::{InFlight, Transfer};
 use crate::issuer::Issuer;
 
-/// A hazard in words.
+/// The text of a hazard.
 pub(super) struct Text<'a> {
     found: Found<'a>,
     local_stores: &'a [Range<u64>],
 }
 
 impl<'a> Text<'a> {
-    /// The text of a hazard in a machine whose local stores have these effective addresses, by SPE.
+    /// Makes the text of a hazard. `local_stores` are the effective addresses of the local stores,
+    /// by SPE.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,
@@ -24,7 +25,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Where bytes with these effective addresses are.
+    /// The name of the place of bytes with these effective addresses.
     fn place(&self, start: u64, end: u64) -> String {
         let mut stores = self.local_stores.iter().enumerate();
         match stores.find(|(_, store)| store.contains(&start)) {
@@ -41,7 +42,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// How another processor lets this one go on.
+/// The means by which another processor tells `processor` to go on.
 fn may_begin_by(processor: Processor) -> &'static str {
     match processor {
         Processor::Ppe => "a mailbox",
@@ -50,7 +51,7 @@ fn may_begin_by(processor: Processor) -> &'static str {
 }
 
 impl InFlight {
-    /// How the issuer waits for the transfer.
+    /// How the issuer of the transfer waits for it.
     fn wait(&self) -> String {
         match (self.transfer.issue.tag, self.issuer()) {
             (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
@@ -140,7 +141,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The owner of something, in a sentence about another processor or about the owner itself.
+/// The owner in the possessive form, or `own` if the owner is the subject of the sentence.
 fn whose(owner: Processor, subject: Processor, own: &str) -> String {
     match owner == subject {
         true => own.to_owned(),
@@ -148,7 +149,7 @@ fn whose(owner: Processor, subject: Processor, own: &str) -> String {
     }
 }
 
-/// How to order two transfers.
+/// The advice how to order two transfers.
 fn order(new: &InFlight, old: &InFlight) -> String {
     let (by, other) = (new.processor(), old.processor());
     let wait = old.wait();
@@ -179,7 +180,7 @@ fn order(new: &InFlight, old: &InFlight) -> String {
     }
 }
 
-/// What to wait for before local store is used.
+/// The advice what to wait for before local store is used.
 fn wait_before(what: Use, spe: SpeId, old: &InFlight) -> String {
     let (other, wait) = (old.processor(), old.wait());
     match what {

@@ -9,20 +9,20 @@ use super::issue::Issue;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// A transfer, or an element of a list.
+/// A transfer of a command, or of an element of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// The name of its command, such as `getf`.
+    /// The name of the transfer's command, such as `getf`.
     pub name: &'static str,
     pub direction: Direction,
     pub lsa: LsAddr,
     pub ea: EffectiveAddress,
     pub bytes: u32,
-    /// The issue of its command.
+    /// The issue of the transfer's command.
     pub issue: Issue,
 }
 
-/// A transfer with all that is needed to compare it.
+/// A transfer, with all data that a comparison needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub spe: SpeId,
@@ -33,7 +33,7 @@ pub(super) struct InFlight {
     pub remote: Piece,
 }
 
-/// Bytes that are read or written.
+/// A range of bytes that a transfer reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub start: u64,
@@ -42,7 +42,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The bytes in common, if at least one of the two writes.
+    /// The bytes that two pieces have in common, if at least one of the pieces writes.
     #[inline]
     pub fn conflict(self, other: Self) -> Option<Range<u64>> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
@@ -51,17 +51,17 @@ impl Piece {
 }
 
 impl InFlight {
-    /// The processor that fills the queue of the command.
+    /// The issuer of the transfer's command.
     pub fn issuer(&self) -> Issuer {
         self.transfer.issue.issuer
     }
 
-    /// The processor that has issued it.
+    /// The processor that issued the transfer's command.
     pub fn processor(&self) -> Processor {
         self.issuer().processor(self.spe)
     }
 
-    /// The bytes over which a new transfer and one that was in flight before are a hazard.
+    /// The bytes in which this new transfer and an older one, which is in flight, are a hazard.
     pub fn conflict(&self, old: &Self) -> Option<Range<u64>> {
         let common = self
             .local

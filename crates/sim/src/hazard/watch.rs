@@ -13,24 +13,25 @@ use super::transfer::{InFlight, Piece, Transfer};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The most different hazards that a run with [`HazardWatch::Warn`] reports.
+/// The maximum number of different hazards that a run with [`HazardWatch::Warn`] reports.
 pub const MAX_HAZARDS: usize = 100;
 
-/// What a simulated machine does about hazards. A hazard is one of these: transfers in flight
-/// overlap, at least one of them writes, and there is no fence or barrier; local store is used,
-/// given back or handed out while a transfer to or from it is in flight; a message is written to a
-/// full mailbox.
+/// What a simulated machine does when it finds a hazard. There are three sorts of hazards:
 ///
-/// Watching takes no simulated time and changes no result.
+/// - Transfers in flight overlap, at least one of them writes, and no fence or barrier orders them.
+/// - Local store is used, freed or handed out while a transfer to or from it is in flight.
+/// - A message is written to a full mailbox.
+///
+/// The watch for hazards takes no simulated time and changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HazardWatch {
-    /// Nothing.
+    /// Does not look for hazards.
     Off,
-    /// Collects them in [`Counters::hazards`](crate::Counters::hazards): the first of each kind and
-    /// place, which is a pair of SPEs and the names of their commands.
+    /// Collects hazards in [`Counters::hazards`](crate::Counters::hazards): the first hazard of
+    /// each kind. Hazards are of one kind if the same SPEs and the same commands take part.
     #[default]
     Warn,
-    /// Ends the run with the first one as its error.
+    /// Ends the run at the first hazard, with the hazard as its error.
     Error,
 }
 
@@ -38,12 +39,12 @@ pub enum HazardWatch {
 #[derive(Debug)]
 pub(crate) struct Hazards {
     watch: HazardWatch,
-    /// By SPE: the effective addresses of its local store.
+    /// The effective addresses of each SPE's local store.
     local_stores: Vec<Range<u64>>,
-    /// By SPE.
+    /// The transfers in flight of each SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
-    /// By SPE: what its program has issued, and what the PPE has issued in its proxy queue.
+    /// For each SPE, the commands of its program, and the commands of the PPE in its proxy queue.
     issued: Vec<[Issued; 2]>,
     /// The kinds of the hazards in `messages`.
     kinds: Vec<Kind>,
@@ -52,7 +53,8 @@ pub(crate) struct Hazards {
 }
 
 impl Hazards {
-    /// The watch of a machine whose local stores have these effective addresses, by SPE.
+    /// Makes the watch of a machine. `local_stores` are the effective addresses of the local
+    /// stores.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
         Self {
             watch,
@@ -66,30 +68,32 @@ impl Hazards {
         }
     }
 
-    /// Records that a command that transfers is issued to the MFC of an SPE, with its tag. A typed
-    /// transfer has no tag: its program waits for its view.
+    /// Records that a command with a transfer is issued to the MFC of an SPE. A typed transfer has
+    /// no tag, because its program waits for its view.
     #[inline]
     pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// Records that `barrier` is issued to the MFC of an SPE: all later commands of that queue come
-    /// after all earlier ones.
+    /// Records that `barrier` is issued to the MFC of an SPE: all later commands of the same queue
+    /// come after all earlier commands of the queue.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
     /// Records that `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of
-    /// an SPE: all later commands of the same tag group in that queue come after all earlier ones.
+    /// an SPE. All later commands of the same queue and tag group come after all earlier ones.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// A transfer or an element of a list begins; `id` names it among those of its SPE until
-    /// [`end`](Self::end). A transfer begins when its command is issued, so that the watch sees
-    /// every order that the architecture allows, and not only the one that this machine chose. A
-    /// write to a register of an SPE only reads local store. Atomic commands must not be reported
-    /// here: they are made to meet.
+    /// Records that a transfer, or an element of a list, begins. `id` names the transfer among the
+    /// transfers of its SPE until [`end`](Self::end).
+    ///
+    /// A transfer begins when its command is issued. So the watch sees every order that the
+    /// architecture allows, and not only the order that this machine chose. A write to a register
+    /// of an SPE only reads local store. Atomic commands must not be reported here, because
+    /// programs may let them race.
     ///
     /// Like the methods below, this returns a hazard only if hazards are errors.
     #[must_use = "a hazard ends the run"]
@@ -134,7 +138,7 @@ impl Hazards {
         error
     }
 
-    /// The transfer is complete.
+    /// Records that a transfer is complete.
     pub fn end(&mut self, spe: SpeId, id: u64) {
         if self.watch == HazardWatch::Off {
             return;
@@ -146,7 +150,7 @@ impl Hazards {
         self.blocks.remove(ended.remote);
     }
 
-    /// The program of an SPE reads or writes its local store.
+    /// Records that the program of an SPE reads or writes its local store.
     #[must_use = "a hazard ends the run"]
     pub fn local_access(
         &mut self,
@@ -160,7 +164,7 @@ impl Hazards {
         self.local(now, what, spe, lsa, bytes)
     }
 
-    /// A buffer in local store was handed out.
+    /// Records that a buffer in local store was handed out.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_reserved(
         &mut self,
@@ -172,7 +176,7 @@ impl Hazards {
         self.local(now, Use::Reserve, spe, lsa, bytes)
     }
 
-    /// A buffer in local store was given back.
+    /// Records that a buffer in local store was freed.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_released(
         &mut self,
@@ -184,10 +188,10 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// A word is written to the inbound mailbox of an SPE, which is full. This is called once for
-    /// each put and for each element of a list, however often the MFC tries. On the hardware the
-    /// word replaces the newest word there (IBM's programming tutorial, "Mailboxes"); `machine`
-    /// makes the writer wait.
+    /// Records that a word is written to the inbound mailbox of an SPE, which is full. The MFC
+    /// calls this once for each put and for each element of a list, although it may try several
+    /// times. On the hardware the word replaces the newest word in the mailbox (IBM's programming
+    /// tutorial, "Mailboxes"). The interface in the crate `machine` makes the writer wait instead.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {
@@ -198,8 +202,8 @@ impl Hazards {
         }
     }
 
-    /// The hazards that were collected: for [`Counters::hazards`](crate::Counters::hazards) and
-    /// [`Counters::hazards_seen`](crate::Counters::hazards_seen).
+    /// The collected hazards, for [`Counters::hazards`](crate::Counters::hazards), and their
+    /// number, for [`Counters::hazards_seen`](crate::Counters::hazards_seen).
     pub fn finish(self) -> (Vec<String>, u64) {
         (self.messages, self.seen)
     }
@@ -229,7 +233,7 @@ impl Hazards {
 
     fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
-        // Registers take every word that is written to them.
+        // Two writes to a register do not conflict: the register takes both words.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
             Some(_) => 0,
             None => u64::from(transfer.bytes),

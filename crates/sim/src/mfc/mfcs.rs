@@ -1,8 +1,7 @@
-//! The part of the world that holds the MFCs: one for each SPE, and the caches of their atomic
-//! units.
+//! The part of the world that holds the MFC of each SPE, and the caches of the atomic units.
 
-// Rejected: real addresses in typed transfers. The bank would depend on the allocator, and the
-// result with it.
+// Rejected: typed transfers with the addresses of this computer's memory. The banks, and so the
+// result, would depend on the allocator.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,17 +13,16 @@ use crate::atomic::AtomicCaches;
 /// The MFCs of a machine.
 pub(crate) struct Mfcs {
     states: Vec<RefCell<MfcState>>,
-    /// By SPE: a command has ended, and the conditions of the SPE's threads have not been checked
-    /// since.
+    /// For each SPE, whether a command has ended since the last check of its threads' conditions.
     finished: Vec<Cell<bool>>,
     /// The caches of the atomic units.
     pub caches: RefCell<AtomicCaches>,
-    /// The place in main memory that the next typed transfer is counted for.
+    /// The address in main memory that the next typed transfer gets.
     typed_address: Cell<u64>,
 }
 
 impl Mfcs {
-    /// Idle MFCs, by SPE.
+    /// Makes the MFCs from their initial states, by SPE.
     pub fn new(states: Vec<RefCell<MfcState>>, caches: AtomicCaches) -> Self {
         Self {
             finished: vec![Cell::new(false); states.len()],
@@ -45,21 +43,21 @@ impl Mfcs {
         &self.states
     }
 
-    /// A command of an MFC has ended, so the conditions of its SPE's threads have to be checked.
+    /// Records that a command of an MFC has ended, which the threads of its SPE may wait for.
     #[inline]
     pub fn set_finished(&self, spe: SpeId) {
         self.finished[spe.index()].set(true);
     }
 
-    /// Whether a command has ended since the last call.
+    /// Whether a command has ended since the last call of this method.
     #[inline]
     pub fn take_finished(&self, spe: SpeId) -> bool {
         self.finished[spe.index()].replace(false)
     }
 
-    /// The place in main memory that a typed transfer is counted for. The real addresses of
-    /// ordinary memory differ from run to run, so each transfer gets the next addresses, and the
-    /// banks are used in turn.
+    /// The address in main memory that a typed transfer gets. The real addresses of ordinary memory
+    /// differ from run to run. Therefore each transfer gets the next free addresses, and uses the
+    /// banks in turn.
     pub fn next_typed_address(&self, bytes: u64) -> u64 {
         let address = self.typed_address.get();
         self.typed_address

@@ -1,20 +1,22 @@
-//! The Memory Flow Controllers. They turn each command into bus requests of at most a line, and
-//! complete the command when the requests are complete.
+//! The Memory Flow Controllers. An MFC turns each command into bus requests of at most a line. The
+//! command is complete when its requests are complete.
 //!
 //! ```text
 //!   try_issue ─► CommandQueue ─ may start ─► work, oldest first ─ a line at a time ─► fabric
 //!                (what each waits for)       (how far it has come)                       │
 //!                     ▲                            ▲  outstanding requests are limited   │
 //!                     └── complete, stall ─────────┴──── bytes move when the line ◄──────┘
+//!                                                        has arrived
 //! ```
 //!
-//! There are two queues: that of the SPU, with 16 entries, and the proxy queue of the PPE, with 8.
-//! Each queue has its tag groups and its order. Commands of both that may start share everything
-//! after that, from the work on.
+//! An MFC has two queues: the queue of the SPU with 16 entries, and the proxy queue of the PPE with
+//! 8. Each queue has its own tag groups and its own order of commands. When commands of the two
+//! queues have started, they share everything else: the work list, the bus requests and the limit
+//! of requests.
 //!
-//! A command of 16 KB is one piece of work with some lines under way, never 128 events. Bytes of
-//! the raw level move when their line arrives, so that races show. The bytes of a typed transfer
-//! have moved before, and the transfer only takes its time.
+//! A started command is one piece of work. A raw command, which a program issues with addresses,
+//! moves the bytes of a line when the line arrives, so that races show. A typed transfer belongs to
+//! a view. Its bytes have moved before it begins, and it only takes time.
 
 // Rejected: one event for each packet of a DMA command. A command of 16 KB is one piece of work
 // with some lines under way, so the queue holds tens of events and not thousands.

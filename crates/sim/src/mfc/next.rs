@@ -1,4 +1,4 @@
-//! Which request a piece of work sends next: a function for each kind of work.
+//! Finds the next request of a piece of work, with a function for each kind of work.
 
 use std::mem;
 
@@ -18,20 +18,19 @@ type Request = (Transaction, Effect);
 /// The next step of a piece of work.
 #[derive(Default)]
 struct Next {
-    /// The request that it sends now.
+    /// The request that the work sends now.
     request: Option<Request>,
-    /// Nothing is left to send.
+    /// Whether the work has nothing left to send.
     is_sent: bool,
     /// The work puts a word to a mailbox that is full.
     is_blocked: bool,
-    /// The time before which the request after this one may not leave, if the work does not have it
-    /// yet.
+    /// The earliest time of the following request. `None` if that time stays as it is.
     not_before: Option<Moment>,
 }
 
 impl World {
-    /// The next request of a piece of work; `None` if it has none now, because all is sent or the
-    /// work is blocked.
+    /// The next request of a piece of work. Returns `None` if the work has none now, because
+    /// everything is sent or the work is blocked.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -81,7 +80,7 @@ impl World {
         Ok(next.request)
     }
 
-    /// The next line of a typed transfer: its bytes have moved already.
+    /// The next line of a typed transfer. Its bytes have moved already.
     #[inline]
     fn next_of_typed(
         &self,
@@ -128,8 +127,9 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list. The element leaves once it has been fetched. Several
-    /// elements are fetched at a time, so that only the first of a list has to wait for that.
+    /// Fetches the next element of a list. The element leaves when it has been fetched. The MFC
+    /// fetches several elements at a time, so only the first element of a list has to wait for its
+    /// fetch.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -166,7 +166,7 @@ impl World {
         })
     }
 
-    /// The next line of the element of a list that has been fetched.
+    /// The next line of the fetched element of a list.
     fn next_of_list(
         &self,
         mfc: &mut MfcState,
@@ -248,8 +248,8 @@ impl World {
         })
     }
 
-    /// Reports to the watch for hazards that a word met a full mailbox. This happens once for each
-    /// word, although the MFC tries again whenever there is room: another sender may take the room
+    /// Reports to the watch for hazards that a word has met a full mailbox. This is reported once
+    /// for each word. The MFC may try several times, because another sender may take a free place
     /// first.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {

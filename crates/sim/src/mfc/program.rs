@@ -1,4 +1,4 @@
-//! The MFC as the programs of its SPE use it, and its atomic commands.
+//! The MFC as the programs of its SPE use it, and the atomic commands of an MFC.
 
 use std::fmt;
 use std::panic::{Location, resume_unwind};
@@ -45,22 +45,21 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics with an error that no call could return, because the call that found it did not cause
-    /// it.
+    /// Panics if the MFC has a late error. No call returns such an error, because the error is
+    /// found after the call that caused it.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
         {
-            // Like a panic, but without the place in the code: the machine found the error, not
-            // this line.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(error);
         }
     }
 
-    /// Checks an atomic command, at the cost of a cycle, so that a loop that tries it until it is
-    /// legal comes to an end.
+    /// Checks an atomic command. The check takes a cycle, so that a loop that tries until a command
+    /// is legal reaches the limit of the run.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -72,9 +71,10 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Takes the time of getting a line into the atomic unit. `read` is called when the command has
-    /// its place in the order of all commands to the line. A later store is not seen, and takes a
-    /// reservation away even if the line is still on its way.
+    /// Spends the time of getting a line into the atomic unit. `read` is called at the point at
+    /// which the command has its place in the order of all commands to the line. The command does
+    /// not see later stores. A later store takes the reservation away, even if it comes before the
+    /// line has arrived.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -83,14 +83,14 @@ impl SimMfc {
         if is_held() || world.is_in_condition() {
             world.pass(self.processor(), world.costs.atomic_hit);
         }
-        // The line is fetched even if another processor has stored to it meanwhile.
+        // The line is fetched even if another processor has stored to it since.
         let is_fetched = !is_held() && !world.is_in_condition();
         if is_fetched {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // The SPE that supplies the line sees the request long before the requester has the line,
-        // and shares it from then on.
+        // The SPE that supplies the line sees the request long before the requester has the line.
+        // From then on both SPEs share the line.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -101,7 +101,7 @@ impl SimMfc {
         found
     }
 
-    /// Takes the time of getting a line from the cache that supplies it, or from memory.
+    /// Spends the time of getting a line from the cache that supplies it, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -113,7 +113,7 @@ impl SimMfc {
         self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
-    /// Takes the time of claiming a line for this SPE.
+    /// Spends the time of claiming a line for this SPE.
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -123,7 +123,7 @@ impl SimMfc {
             world.pass(self.processor(), world.costs.atomic_hit);
         } else {
             self.try_until_not_refused(ea, LineCommand::Claim);
-            // The SPE that was first has taken the reservation of the others.
+            // If another SPE has claimed the line first, this SPE has lost its reservation.
             if self.state().has_reservation() {
                 self.refusing_others(ea, LineCommand::Claim, || self.command_alone(ea));
             }
@@ -131,9 +131,9 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Tries a command to a line again as long as it is refused because another atomic unit has a
-    /// command to that line under way. When the hardware tries again is not published; here it
-    /// tries when the units of its own Cell have answered.
+    /// Repeats a command to a line while it is refused because another atomic unit has a command to
+    /// the line under way. No source says when the hardware repeats a command. Here the command is
+    /// repeated when the units of its own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -141,7 +141,7 @@ impl SimMfc {
         }
     }
 
-    /// A command begins and ends in `act`; commands of others to the line are refused meanwhile.
+    /// Runs `act` as a command to a line. Commands of other SPEs to the line are refused meanwhile.
     fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
         let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
         caches.borrow_mut().begin(spe, ea.0 / LINE, command);
@@ -149,7 +149,7 @@ impl SimMfc {
         caches.borrow_mut().end(spe);
     }
 
-    /// A command to a line of main memory without data.
+    /// Spends the time of a command without data to a line of main memory.
     fn command_alone(&self, ea: EffectiveAddress) {
         let module = self.world.module_of(&self.state(), ea);
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
@@ -173,7 +173,7 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits for what is there already comes to an end.
+        // A loop of waits with conditions that are true already must reach the limit of the run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)
@@ -200,8 +200,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // A list in local store that has to wait may still be changed by the command that it waits
-        // for.
+        // If a list command has to wait for another command, that command may still change the list
+        // in local store. So the addresses are checked now only if the list need not wait.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
@@ -319,7 +319,8 @@ impl World {
         is_memory == Some(true)
     }
 
-    /// Reads a line of main memory and reserves it for an SPE. `None` if there is no such line.
+    /// Reads a line of main memory and reserves it for an SPE. Returns `None` if the line does not
+    /// exist.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let mut line = [0; LINE_BYTES];
@@ -333,8 +334,8 @@ impl World {
         Some(line)
     }
 
-    /// Stores a line if the SPE still has it reserved, and returns whether it did. `None` if there
-    /// is no such line.
+    /// Stores a line if the SPE still has the line reserved. Returns whether the line was stored,
+    /// or `None` if the line does not exist.
     pub fn store_reserved_line(
         &self,
         spe: SpeId,

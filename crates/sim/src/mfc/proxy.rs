@@ -1,4 +1,4 @@
-//! The proxy queue. The PPE fills it with commands for an MFC, without a program on the SPE.
+//! The proxy queue, through which the PPE gives commands to an MFC without a program on the SPE.
 
 use std::panic::resume_unwind;
 
@@ -17,7 +17,7 @@ impl World {
         command.check_proxy(mfc.local_store.bytes() as u32)
     }
 
-    /// Puts a command that was checked into the proxy queue of an MFC. Takes no time.
+    /// Puts a checked command into the proxy queue of an MFC. This takes no simulated time.
     pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.check_addresses(command, self.spe_count())?;
@@ -39,19 +39,18 @@ impl World {
         self.mfcs.of(spe).borrow().proxy.queue.free_entries() > 0
     }
 
-    /// The tag groups with commands in the proxy queue of an MFC.
+    /// The tag groups that have commands in the proxy queue of an MFC.
     pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Panics in the PPE with an error that no call could return, because the call that found it
-    /// did not cause it.
+    /// Panics in the PPE if an MFC has a late error of a proxy command. No call returns such an
+    /// error, because the error is found after the call that caused it.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))
         {
-            // Like a panic, but without the place in the code: the machine found the error, not
-            // this line.
+            // A panic would print the location of this line, which did not make the error.
             resume_unwind(error);
         }
     }

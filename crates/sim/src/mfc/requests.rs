@@ -1,4 +1,4 @@
-//! How commands become requests on the bus, and what requests do when they are complete.
+//! How commands become requests on the bus, and the effects of completed requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,13 +16,13 @@ use crate::queue::{Event, Kind};
 use crate::time::Moment;
 use crate::world::World;
 
-/// The result of a search for something to send.
+/// The result of a search for a request to send.
 enum Sent {
-    /// A request has left, or a command needed none.
+    /// A request has left, or a command needed no request.
     Something,
     /// Nothing can leave before this time.
     NotBefore(Moment),
-    /// Nothing is left to send, or nothing may leave until something comes back.
+    /// Nothing is left to send, or no request may leave before another one is complete.
     Nothing,
 }
 
@@ -39,8 +39,8 @@ impl World {
         proxy.start(Issuer::Ppe, not_before, work);
     }
 
-    /// Ends what a program has left in its MFC: requests on the bus come to their end, the rest
-    /// does not begin. Commands of the PPE go on.
+    /// Drops the commands that a program has left in its MFC. Requests on the bus complete, and no
+    /// further request leaves. Commands of the PPE go on.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
@@ -65,15 +65,16 @@ impl World {
         }
     }
 
-    /// The program of an SPE has ended: an error that its MFC still holds is not for the next
-    /// program. Returns that error, with which the program would have panicked at its next call.
+    /// Takes a late error out of the MFC of an SPE after the end of its program. The program would
+    /// have panicked with the error at its next call, and the next program must not get it.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes the late error of the queue that a processor fills. The PPE fills a queue of each MFC.
+    /// Takes the late error of a queue that this processor fills. The PPE fills the proxy queues of
+    /// all MFCs.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
             Processor::Ppe => {
@@ -84,7 +85,8 @@ impl World {
         }
     }
 
-    /// An event of an MFC: it looks for something to send.
+    /// Handles an event of an MFC: sends the requests that may leave now. Returns the thread that
+    /// goes on at once, if there is one.
     #[inline(never)]
     pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -94,7 +96,7 @@ impl World {
         self.check_if_finished(spe)
     }
 
-    /// An MFC that was blocked by a full mailbox looks again.
+    /// Lets an MFC that was blocked by a full mailbox try again.
     pub fn wake_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
@@ -113,7 +115,7 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Sends what may be sent now, and plans the event that sends the rest.
+    /// Sends the requests that may leave now, and plans the event that sends the next ones.
     pub(super) fn pump(&self, mfc: &mut MfcState) {
         loop {
             match self.send_one(mfc) {
@@ -181,7 +183,7 @@ impl World {
         Sent::Something
     }
 
-    /// The memory module of a line that was checked.
+    /// The memory module of a line with an address that was checked.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation
@@ -189,7 +191,7 @@ impl World {
         Node::Module(home.map_or(0, |home| home.index() as u16))
     }
 
-    /// A request of an MFC is complete. Returns the thread that goes on at once, if there is one.
+    /// Completes a request of an MFC. Returns the thread that goes on at once, if there is one.
     pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let Line {
@@ -257,15 +259,13 @@ impl World {
         }
     }
 
-    /// Checks the conditions of the SPE's threads if a command has ended since they were last
-    /// checked.
+    /// Checks the conditions of the SPE's threads if a command has ended since the last check.
     fn check_if_finished(&self, spe: SpeId) -> Option<ThreadIndex> {
         let finished = self.mfcs.take_finished(spe);
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Plans a check of the conditions of the SPE's threads if a command has ended since the last
-    /// one.
+    /// Plans a check of the SPE's threads' conditions if a command has ended since the last check.
     pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
@@ -305,7 +305,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Removes a piece of work that has nothing to send and nothing under way.
+    /// Removes a piece of work that has nothing left to send and nothing under way.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -345,9 +345,9 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // This comes after the watch has removed the transfer. If the watch finds another transfer
-        // in the buffer, it panics. The panic is caught, because it must not unwind through the
-        // event loop, which may run on the stack of any thread.
+        // The buffers are dropped after the watch has removed the transfer. If the watch finds
+        // another transfer in a buffer, it panics. The panic is caught here, because it must not
+        // unwind through the event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
@@ -361,7 +361,7 @@ impl World {
     }
 }
 
-/// A request of an MFC. It gets its token when it is sent.
+/// Makes a request of an MFC. The request gets its token when it is sent.
 pub(super) fn request(
     of: SpeId,
     target: Node,

@@ -1,4 +1,4 @@
-//! One MFC: its queues, its requests on the bus, and what is left to send.
+//! One MFC: its queues, its requests on the bus, and the requests that it has still to send.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// Where local stores appear in main memory: above all regions, below the problem-state areas.
+/// Where local stores appear in main memory: above all regions and below the problem-state areas.
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// From the start of one local store to that of the next. Lists cannot cross 4 GiB, so a local
-/// store must not cross them either.
+/// The distance from the start of one local store to the start of the next. A list command cannot
+/// cross a multiple of 4 GiB, so no local store may cross one either.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// The effective addresses that the watch for hazards uses for ordinary memory; every transfer gets
-/// different ones.
+/// In the watch for hazards, typed transfers have effective addresses from here on. Each transfer
+/// has its own.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
 
-/// A queue, and those of its commands that have not started.
+/// A queue, and the commands in the queue that have not started.
 #[derive(Default)]
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
-    /// The commands that have not started: their ids and what the watch for hazards needs of them.
+    /// The commands that have not started: the entry, id and issue of each.
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// An error that was found after the call that caused it had returned. The next thread that
-    /// uses the queue panics with it. Either a command that waited was found to be illegal, or the
-    /// watch for hazards found something.
+    /// An error that was found after the call that caused it had returned: a waiting command was
+    /// illegal, or the watch for hazards found a hazard. The next thread that uses the queue panics
+    /// with this error.
     pub late: Option<Payload>,
 }
 
@@ -59,13 +59,13 @@ impl<const ENTRIES: usize> Issued<ENTRIES> {
         }
     }
 
-    /// Commands that are not complete.
+    /// The number of commands that are not complete.
     pub fn depth(&self) -> usize {
         ENTRIES - self.queue.free_entries()
     }
 }
 
-/// One MFC: its queues and what is under way.
+/// One MFC: its queues, and its commands and requests under way.
 pub(crate) struct MfcState {
     pub(super) spe: SpeId,
     pub(super) local_store: LocalStore,
@@ -75,48 +75,48 @@ pub(crate) struct MfcState {
     pub(super) work: Vec<Work>,
     pub(super) lines: Vec<Line>,
     pub(super) free_lines: Vec<u32>,
-    /// The time at which it may send its next request.
+    /// The time at which the MFC may send its next request.
     pub(super) next_request_at: Moment,
-    /// The planned event at which it looks for something to send.
+    /// The time of the planned event at which the MFC looks for a request to send.
     pub(super) wake_up_at: Option<Moment>,
-    /// The last number that was given to a command or a typed transfer as its name.
+    /// The last id that a command or a typed transfer got.
     pub(super) serial: u64,
-    /// Typed transfers that are not complete.
+    /// The ids and directions of the typed transfers that are not complete.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// Buffers that are kept although their views are gone, because their transfers are not
-    /// complete.
+    /// The buffers of views that were dropped before their transfers were complete, and the ids of
+    /// these transfers.
     pub(super) held: Vec<(u64, LocalBuffer)>,
-    /// Lists that have stopped at an element with stall-and-notify.
+    /// Lists that have stopped after an element with stall-and-notify.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
-    /// Whether its program has ended: then none of the program's commands begins.
+    /// Whether the SPE's program has ended. If so, none of the program's waiting commands starts.
     pub(super) is_closed: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
-/// A command that was started, or a typed transfer.
+/// A piece of work: a command that was started, or a typed transfer.
 pub(super) struct Work {
     pub id: u64,
     pub issuer: Issuer,
-    /// `None` for a typed transfer.
+    /// The command's entry in its queue. `None` for a typed transfer.
     pub entry: Option<EntryId>,
     pub task: Task,
-    /// The time at which its next request may leave.
+    /// The time at which the next request of this work may leave.
     pub not_before: Moment,
-    /// Lines under way.
+    /// The number of lines under way.
     pub in_flight: u32,
-    /// Whether nothing is left to send.
+    /// Whether the work has nothing left to send.
     pub is_sent: bool,
-    /// Whether it puts a word to a mailbox that is full.
+    /// Whether the work puts a word to a mailbox that is full.
     pub is_blocked: bool,
-    /// Whether the watch for hazards has it under its id.
+    /// Whether the watch for hazards has this work under the work's own id.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that the watch has; the one that is being sent is the last.
+    /// The elements of a list that the watch for hazards has. The last one is being sent.
     pub watched: Vec<Watched>,
 }
 
 impl Work {
-    /// Work of which nothing was sent yet: a typed transfer, or a command.
+    /// Makes a piece of work that has sent nothing, such as a typed transfer.
     pub fn new(id: u64, issuer: Issuer, issue: Issue, task: Task, not_before: Moment) -> Self {
         Self {
             id,
@@ -134,37 +134,37 @@ impl Work {
     }
 }
 
-/// Whether the watch for hazards has a command under the command's own id, and not under those of
-/// its elements.
+/// Whether the watch for hazards has a command under the command's own id. The watch has a list
+/// under the ids of the list's elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
 
-/// An element of a list under the watch for hazards.
+/// An element of a list that is under the watch for hazards.
 pub(super) struct Watched {
     pub id: u64,
-    /// Lines under way.
+    /// The number of lines under way.
     pub in_flight: u32,
     pub is_sent: bool,
 }
 
-/// A list that has stopped.
+/// A list that has stopped after an element with stall-and-notify.
 pub(super) struct Stalled {
     pub entry: EntryId,
     pub id: u64,
     pub issue: Issue,
 }
 
-/// What is left to send.
+/// The data that a piece of work has still to send.
 pub(super) enum Task {
     Move(Move),
     List {
         cursor: ListCursor,
         element: Option<Move>,
-        /// Whether the element under way stalls the list when it is complete.
+        /// Whether the list stalls when the element under way is complete.
         stalls: bool,
-        /// The time at which the first command of the element under way is answered: the next
-        /// element does not leave before. `None` before that element has left.
+        /// The earliest time at which the next element may leave: when the first command of the
+        /// element under way is answered. `None` before the element under way has left.
         next_at: Option<Moment>,
     },
     Typed {
@@ -172,7 +172,7 @@ pub(super) enum Task {
         address: u64,
         left: u64,
     },
-    /// A put of a whole line, whatever reservation is on it.
+    /// A put of a whole line, which is stored even if other SPEs have reserved the line.
     LinePut {
         lsa: LsAddr,
         ea: EffectiveAddress,
@@ -181,7 +181,7 @@ pub(super) enum Task {
         ea: u64,
         lines: u64,
     },
-    /// A command without data, of which only the order counts.
+    /// A command without data, which only orders other commands.
     Nothing,
 }
 
@@ -192,7 +192,7 @@ pub(super) struct Move {
     pub lsa: u32,
     pub ea: u64,
     pub left: u32,
-    /// The word came to a full mailbox, and the watch for hazards has a record of that.
+    /// Whether the word has met a full mailbox, which the watch for hazards has recorded.
     pub met_full_mailbox: bool,
 }
 
@@ -200,12 +200,12 @@ pub(super) struct Move {
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub work: u64,
-    /// The element that it belongs to, for the watch for hazards.
+    /// The id of the list element that the request belongs to, for the watch for hazards.
     pub element: Option<u64>,
     pub effect: Effect,
 }
 
-/// The effect of a request when it is complete.
+/// The effect that a request has when it is complete.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Nothing,
@@ -230,7 +230,7 @@ pub(super) enum Effect {
     },
 }
 
-/// Where the bytes at an effective address are.
+/// The place of the bytes at an effective address.
 pub(super) enum Site {
     Memory(Node),
     LocalStore(Node),
@@ -279,24 +279,25 @@ impl MfcState {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Forgets what a program has left behind. None of its requests may be on the bus.
+    /// Forgets everything that a program has left in the MFC, which must have no request on the
+    /// bus.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
         self.is_closed = false;
-        // An event that was planned for the old program finds nothing to send.
+        // An event that was planned for the old program will find nothing to send.
         self.wake_up_at = None;
         self.typed.clear();
         self.held.clear();
         self.reservation = None;
     }
 
-    /// Free entries of the SPU's queue. A typed transfer takes one.
+    /// The number of free entries of the SPU's queue. A typed transfer takes one entry.
     pub(super) fn free_entries(&self) -> usize {
         let free = self.spu.queue.free_entries();
         free.saturating_sub(self.typed.len())
     }
 
-    /// Taken entries of a queue.
+    /// The number of taken entries of a queue.
     pub(super) fn depth(&self, issuer: Issuer) -> usize {
         match issuer {
             Issuer::Spu => SPU_QUEUE_ENTRIES - self.free_entries(),
@@ -304,7 +305,7 @@ impl MfcState {
         }
     }
 
-    /// The late error of a queue: its next user panics with it.
+    /// The error with which the next user of a queue panics, if there is one.
     pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
         match issuer {
             Issuer::Spu => &mut self.spu.late,
@@ -312,7 +313,7 @@ impl MfcState {
         }
     }
 
-    /// Records a fault that no call returns: the next user of the queue panics with it.
+    /// Records a fault that no call returns. The next user of the queue panics with the fault.
     pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
         let queue = match issuer {
             Issuer::Spu => "queue",
@@ -325,7 +326,7 @@ impl MfcState {
         self.late(issuer).get_or_insert_with(|| Box::new(text));
     }
 
-    /// Like [`fail`](Self::fail), for a hazard that the watch found.
+    /// Records a hazard that the watch found. The next user of the queue panics with the hazard.
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
             self.late(issuer)
@@ -438,7 +439,7 @@ impl MfcState {
         still.unwrap_or(false)
     }
 
-    /// Whether a line of main memory exists.
+    /// Checks that a line of main memory exists.
     pub(super) fn check_line(
         &self,
         operation: Operation,
@@ -456,7 +457,7 @@ impl MfcState {
 }
 
 impl Task {
-    /// The work of a command.
+    /// The data that a command has to send.
     fn of(command: &Command) -> Self {
         match command {
             Command::Transfer(transfer) => Self::Move(Move {
@@ -489,13 +490,13 @@ impl Task {
                 let (ea, lines) = lines_of(control.ea(), control.bytes());
                 Self::Zero { ea, lines }
             }
-            // The other storage control commands act on caches, which are coherent.
+            // The other commands of storage control act on caches, which are coherent here.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Self::Nothing,
         }
     }
 }
 
-/// The lines of a range: the first line and their number.
+/// The lines of a range: the address of the first line, and the number of lines.
 fn lines_of(ea: EffectiveAddress, bytes: u32) -> (u64, u64) {
     let first = ea.lock_line().0;
     let lines = match u64::from(bytes).checked_sub(1) {

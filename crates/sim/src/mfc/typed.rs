@@ -1,4 +1,4 @@
-//! Typed transfers. Their bytes have moved already, so they only take their time.
+//! Typed transfers. Their bytes have moved before they begin, so the transfers only take time.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
@@ -9,7 +9,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Begins a transfer whose bytes have moved already.
+    /// Begins a transfer after its bytes have moved. Returns the id of the transfer.
     pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let id = mfc.next_serial();
@@ -63,19 +63,19 @@ impl World {
         mfc.typed.iter().all(|(other, _)| *other != id)
     }
 
-    /// Keeps the buffer of a view that is gone until the last transfer of the buffer is complete.
+    /// Keeps the buffer of a dropped view until a transfer of the buffer is complete.
     pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
         if !self.typed_is_complete(spe, transfer) {
             self.mfcs.of(spe).borrow_mut().held.push((transfer, buffer));
         }
     }
 
-    /// Whether buffers are kept although their views are gone.
+    /// Whether the MFC keeps buffers of dropped views.
     pub fn holds_buffers(&self, spe: SpeId) -> bool {
         !self.mfcs.of(spe).borrow().held.is_empty()
     }
 
-    /// Whether all typed puts are complete.
+    /// Whether all typed puts of an SPE are complete.
     pub fn typed_puts_are_complete(&self, spe: SpeId) -> bool {
         let mfc = self.mfcs.of(spe).borrow();
         mfc.typed

@@ -1,19 +1,19 @@
-//! What a processor does, and why a program waits.
+//! The activities of a processor, and the causes for which a program waits.
 
 use std::fmt;
 
-/// Why a program waits.
+/// The cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// For its own transfers: a tag group, a free entry in the queue, a view to arrive.
+    /// The program waits for its own transfers: a tag group, a free entry in the queue, or a view.
     Dma,
-    /// For a word in a mailbox, or room for one.
+    /// The program waits for a word in a mailbox, or for room in one.
     Mailbox,
-    /// For a signal.
+    /// The program waits for a signal.
     Signal,
-    /// For a reservation, a line that other SPEs have, or an atomic operation.
+    /// The program waits for a reservation, a line that other SPEs have, or an atomic operation.
     Lock,
-    /// For something else, such as the end of another program or the condition of a `wait_until`.
+    /// The program waits for something else, such as another program or a `wait_until`.
     Other,
 }
 
@@ -37,19 +37,19 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What a processor does.
+/// What a processor does at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// The processor has no program.
     Idle,
     /// A program runs.
     Computing,
-    /// All threads of its program wait. The cause is that of the thread that began to wait last.
+    /// All threads of the program wait. The cause is that of the thread that began to wait last.
     Waiting(Cause),
 }
 
 impl Activity {
-    /// How many activities there are.
+    /// The number of activities.
     pub(super) const COUNT: usize = 7;
 
     /// The number of the activity, less than [`COUNT`](Self::COUNT).

@@ -1,4 +1,4 @@
-//! What an SPE did with its time, and how much everything was used.
+//! How each SPE spent its time, and how much each resource was used.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use cellworks_machine::Span;
 use super::activity::{Activity, Cause};
 use crate::time::{Femtoseconds, Moment};
 
-/// What an SPE did with its time.
+/// How an SPE spent its time, and what its MFC moved.
 ///
 /// The spans add up to [`Counters::elapsed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeCounters {
-    /// The time in which it ran a program.
+    /// The time in which the SPE ran a program.
     pub computing: Span,
-    /// The time in which all threads waited, the last one for a transfer.
+    /// The time in which all threads of the SPE waited, and the last of them waited for a transfer.
     pub waiting_for_dma: Span,
-    /// The same for a mailbox.
+    /// The time in which all threads waited, and the last of them waited for a mailbox.
     pub waiting_for_mailbox: Span,
-    /// The same for a signal.
+    /// The time in which all threads waited, and the last of them waited for a signal.
     pub waiting_for_signal: Span,
-    /// The same for a reservation or an atomic operation.
+    /// The time in which all threads waited, the last one for a reservation or an atomic operation.
     pub waiting_for_lock: Span,
-    /// The same for something else.
+    /// The time in which all threads waited, and the last of them waited for something else.
     pub waiting_for_other: Span,
-    /// The time without a program.
+    /// The time in which the SPE had no program.
     pub idle: Span,
-    /// MFC commands that were completed, including typed transfers and the commands of the PPE in
-    /// the proxy queue.
+    /// The number of completed MFC commands, including typed transfers and the commands of the PPE
+    /// in the proxy queue.
     pub commands: u64,
-    /// Bytes that these commands moved.
+    /// The number of bytes that these commands moved.
     pub bytes: u64,
 }
 
@@ -38,37 +38,37 @@ pub struct SpeCounters {
 pub struct ResourceCounters {
     /// The name, such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
     pub name: String,
-    /// Packets, or lines.
+    /// The number of packets, or of lines in a memory module.
     pub packets: u64,
-    /// Bytes of data.
+    /// The number of bytes of data.
     pub bytes: u64,
-    /// How long at least one packet was on it.
+    /// The time in which at least one packet was on the resource.
     pub busy: Span,
 }
 
 /// The counters of a run.
 ///
-/// Printed with `{}`, it is a table of what the SPEs did with their time, in per cent of the run,
-/// and a table of what the rings, memory modules and links carried.
+/// With `{}` they are printed as two tables. The first shows how the SPEs spent their time, in per
+/// cent of the run. The second shows what the rings, memory modules and links carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// How long the run took, in simulated time.
     pub elapsed: Span,
-    /// By SPE.
+    /// The counters of each SPE.
     pub spes: Vec<SpeCounters>,
-    /// Rings, memory modules and links.
+    /// The counters of the rings, memory modules and links.
     pub resources: Vec<ResourceCounters>,
-    /// Events that were handled.
+    /// The number of events that were handled.
     pub events: u64,
-    /// A hash of everything that was observed, in its order and with its time. Equal runs have
-    /// equal hashes: on every computer, in every build profile, with a trace and without.
+    /// A hash of all observed calls, in their order and with their times. Equal runs have equal
+    /// hashes on every computer and in every build profile, with a trace and without.
     pub trace_hash: u64,
-    /// Hazards that were seen: the first of each kind and place, and at most
-    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS) of them; see
-    /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). Their addresses are those of this process,
-    /// and may differ from run to run.
+    /// The hazards that were found: the first of each kind, and at most
+    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS). See [`HazardWatch::Warn`](crate::HazardWatch::Warn).
+    /// The addresses in their texts are addresses of this process, which may differ from run to
+    /// run.
     pub hazards: Vec<String>,
-    /// How often a hazard was seen, including those that `hazards` does not repeat.
+    /// The number of hazards that were found, including the hazards that `hazards` leaves out.
     pub hazards_seen: u64,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for Counters {
     }
 }
 
-/// A part of a whole in per cent, such as `12.5 %`; an empty text if the whole is zero.
+/// A part of a whole in per cent, such as `12.5 %`.
 fn share(part: Span, whole: Span) -> String {
     let (part, whole) = (part.as_femtoseconds(), whole.as_femtoseconds());
     let per_cent = if whole == 0 {
@@ -134,8 +134,8 @@ fn share(part: Span, whole: Span) -> String {
     format!("{per_cent:.1} %")
 }
 
-/// Writes an empty line and a table, or nothing if the table has no rows. The first column holds
-/// names and is aligned to the left.
+/// Writes an empty line and a table, or nothing if the table has no rows. The first column has
+/// names, which are aligned to the left.
 fn table<const COLUMNS: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; COLUMNS],
@@ -162,20 +162,19 @@ fn table<const COLUMNS: usize>(
 /// The counters of one SPE while the run goes on.
 #[derive(Debug)]
 pub(super) struct SpeCount {
-    /// What it does, as [`Activity::index`].
+    /// The present activity of the SPE, as [`Activity::index`].
     activity: usize,
     since: Moment,
-    /// Time spent, by [`Activity::index`].
+    /// The time spent in each activity, by [`Activity::index`].
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// The commands that are not complete, with their ids and bytes. There are at most as many as
-    /// the queues have entries.
+    /// The ids and bytes of the incomplete commands. The queues limit the number of commands.
     in_flight: Vec<(u64, u64)>,
 }
 
 impl SpeCount {
-    /// An SPE that is idle from time 0 on.
+    /// Makes the counters of an SPE that is idle from time 0 on.
     pub fn new() -> Self {
         Self {
             activity: Activity::Idle.index(),

@@ -1,8 +1,8 @@
-//! A hash of everything that is observed, so that two runs can be compared by one number.
+//! A hash of all observed calls, so that two runs can be compared by one number.
 
 /// FNV-1a over words of 64 bits instead of bytes, so that a word takes one multiplication. A
-/// multiplication moves bits only up; the shift brings the upper bits of a word to the lower bits
-/// of the state.
+/// multiplication moves bits only up. Therefore the state is also shifted, which brings the upper
+/// bits of a word to the lower bits of the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u64);
 
@@ -17,8 +17,8 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// A text, seven bytes in a word. The eighth byte is their number, which is less than seven at
-    /// the end of the text.
+    /// Adds a text, seven bytes in a word. The eighth byte of a word is the number of text bytes in
+    /// the word, which is less than seven at the end of the text.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

@@ -1,7 +1,6 @@
-//! What can be seen of a simulation: always counters and a hash, and a trace if the caller wants
-//! one.
+//! Observes a simulation. Every run has counters and a hash, and a trace if the caller wants one.
 //!
-//! The simulation reports here what happened and when; nothing here changes what happens.
+//! The simulation reports here what happens and when. The observer does not change what happens.
 //!
 //! ```text
 //!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end
@@ -9,9 +8,9 @@
 //!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
 //! ```
 //!
-//! Calls about one processor come in the order of their times, and so do those about one MFC. Calls
-//! about different processors or MFCs may come in another order. Ids and numbers must follow from
-//! the program and the seed alone, because they go into the hash.
+//! The calls about one processor come in the order of their times, and so do the calls about one
+//! MFC. Calls about different processors or MFCs may come in another order. Ids and numbers must
+//! depend only on the program and the seed, because they go into the hash.
 
 mod activity;
 mod counters;

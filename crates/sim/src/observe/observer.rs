@@ -1,4 +1,4 @@
-//! The observer: everything that happens in a run is reported to it.
+//! The observer, to which all events of a run are reported.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::trace::Tracer;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// A kind of call, as a number for the hash.
+/// A kind of call of the observer, as a number for the hash.
 #[derive(Clone, Copy)]
 enum Call {
     ProgramBegan,
@@ -28,7 +28,7 @@ enum Call {
     ProxyQueueDepth,
 }
 
-/// Records what happens in a run.
+/// Records the events of a run.
 pub(crate) struct Observer {
     spes: Vec<SpeCount>,
     hash: Hash,
@@ -36,8 +36,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// An observer of a machine of that name with a number of SPEs. A trace is written to `trace`
-    /// while the run goes on, in pieces of tens of kilobytes.
+    /// Makes an observer of a machine with this name and number of SPEs. If `trace` is given, the
+    /// trace is written to it during the run, in blocks of tens of kilobytes.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),
@@ -46,13 +46,13 @@ impl Observer {
         }
     }
 
-    /// Whether a trace is written. If not, what only a trace needs can be left out.
+    /// Whether a trace is written. Without a trace, callers can omit calls that only a trace needs.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracer.is_some()
     }
 
-    /// A program began on an SPE. The SPE computes from now on.
+    /// A program begins on an SPE, which computes from now on.
     pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         self.record(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
@@ -62,7 +62,7 @@ impl Observer {
         }
     }
 
-    /// The program of an SPE ended. The SPE is idle from now on.
+    /// The program of an SPE ends, and the SPE is idle from now on.
     pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
         self.record(Call::ProgramEnded, now, Processor::Spe(spe), 0);
         self.spes[spe.index()].activity(now, Activity::Idle);
@@ -81,8 +81,8 @@ impl Observer {
         }
     }
 
-    /// All threads of a processor wait. The last of them has this number; 0 is the program itself.
-    /// If others are ready, [`goes_on`](Self::goes_on) follows.
+    /// The running thread of a processor begins to wait. Number 0 is the program itself. If another
+    /// thread is ready, a call of [`goes_on`](Self::goes_on) follows.
     #[inline(always)]
     pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
@@ -93,7 +93,7 @@ impl Observer {
         }
     }
 
-    // A function by itself, like those below, so that runs without a trace stay fast.
+    // This and `trace_going_on` are separate functions, so that runs without a trace stay fast.
     #[inline(never)]
     fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
@@ -120,7 +120,7 @@ impl Observer {
         }
     }
 
-    /// A cooperative thread ended.
+    /// A cooperative thread ends.
     pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::ThreadEnded, now, of, thread);
         if let Some(tracer) = &mut self.tracer {
@@ -128,22 +128,22 @@ impl Observer {
         }
     }
 
-    /// A thread begins an activity that the program has named. Neither this nor the end of the
-    /// activity counts for the hash, which is about what the machine does.
+    /// A thread begins an activity that the program has named. Named activities do not go into the
+    /// hash, because the hash covers only what the machine does.
     pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_begins(now, of, thread, name);
         }
     }
 
-    /// The activity that a thread began last ends.
+    /// The last activity that a thread began ends.
     pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_ends(now, of, thread);
         }
     }
 
-    /// A command was issued to the MFC of an SPE; `id` names it until it is complete.
+    /// A command is issued to the MFC of an SPE. `id` names the command until it is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
@@ -171,7 +171,7 @@ impl Observer {
     ///
     /// # Panics
     ///
-    /// If no such command was issued, or it was complete before.
+    /// If no command with this id was issued, or if the command was complete before.
     #[inline]
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         self.record(Call::CommandComplete, now, Processor::Spe(spe), 0);
@@ -182,7 +182,7 @@ impl Observer {
         }
     }
 
-    /// The number of taken entries of an MFC's queue.
+    /// An MFC's queue has this number of taken entries.
     #[inline]
     pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
@@ -196,21 +196,21 @@ impl Observer {
         }
     }
 
-    /// What the resources have done so far: always the same resources in the same order. To be
-    /// called now and then while a trace is written. It does not count for the hash, which is the
-    /// same without a trace.
+    /// The counters of the resources up to now, always of the same resources in the same order.
+    /// This is called now and then while a trace is written. It does not go into the hash, so the
+    /// hash is the same without a trace.
     pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.resources(now, resources);
         }
     }
 
-    /// Ends the observation, no earlier than the last event that was observed. The counters have no
-    /// hazards yet: [`Hazards::finish`](crate::hazard::Hazards::finish) returns those.
+    /// Ends the observation, at or after the last observed event. The returned counters have no
+    /// hazards: [`Hazards::finish`](crate::hazard::Hazards::finish) returns those.
     ///
     /// # Errors
     ///
-    /// The error that kept the trace from being written.
+    /// The error of writing the trace.
     pub fn finish(
         mut self,
         now: Moment,

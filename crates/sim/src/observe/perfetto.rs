@@ -1,15 +1,14 @@
-//! The messages of a Perfetto trace that are written here: a small part of the format, in which
-//! every other field is optional.
+//! The messages of Perfetto's trace format that a trace uses. These are a small part of the format.
+//! All its other fields are optional.
 //!
-//! Names and numbers are those of the public definitions: `protos/perfetto/trace/trace.proto`,
-//! `trace_packet.proto`, `interned_data/interned_data.proto` and, in `track_event/`,
-//! `track_event.proto`, `track_descriptor.proto`, `process_descriptor.proto` and
-//! `counter_descriptor.proto` of <https://github.com/google/perfetto>.
+//! The names and numbers are those of the public definitions in
+//! <https://github.com/google/perfetto>: `protos/perfetto/trace/trace.proto`, `trace_packet.proto`,
+//! `interned_data/interned_data.proto` and, in `track_event/`, `track_event.proto`,
+//! `track_descriptor.proto`, `process_descriptor.proto` and `counter_descriptor.proto`.
 
 use prost::Message;
 
-/// A file: packets one after the other. Files can be appended to each other, so that a trace can be
-/// written piece by piece.
+/// A file: a sequence of packets. Files can be appended, so a trace can be written in parts.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -19,11 +18,11 @@ pub(crate) struct Trace {
 /// An event, or the description of a track.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
-    /// In nanoseconds. Without a `timestamp_clock_id` it is in Perfetto's default clock, which
-    /// begins at 0 here.
+    /// The time in nanoseconds. Without a `timestamp_clock_id` the time is in Perfetto's default
+    /// clock, which begins at 0 here.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// The number of the writer of the packet; interned names are valid within one sequence.
+    /// The number of the packet's writer. Interned names are valid for one writer.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
@@ -36,7 +35,7 @@ pub(crate) struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: interned names begin anew; on the first packet.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`, on the first packet: the numbers of names begin anew.
 pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
@@ -120,7 +119,7 @@ pub(crate) struct ProcessDescriptor {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct CounterDescriptor {
-    /// What is counted, such as `%`.
+    /// The unit of the counted value, such as `%`.
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! Reads a trace back, for tests of programs: whether two transfers overlapped, and which thread
-//! waited for what.
+//! Reads a trace, for tests of programs: did two transfers overlap, and what did a thread wait for?
 
 use std::collections::BTreeMap;
 
@@ -7,21 +6,22 @@ use prost::Message;
 
 use super::perfetto::{EventType, Trace, TrackDescriptor};
 
-/// Something that took time in a traced run: a program, a wait, a command of an MFC.
+/// A span of time in a traced run: a program, a wait, or a command of an MFC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The track and those above it: `SPE 0`, `SPE 0/thread 1`, `SPE 0/MFC/entry 2`.
+    /// The names of the track and of the tracks above it: `SPE 0`, `SPE 0/thread 1` and `SPE
+    /// 0/MFC/entry 2` are examples.
     pub track: String,
-    /// The name, such as `computing`, `waiting for DMA`, or `get`.
+    /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,
-    /// When it began, in nanoseconds of simulated time, rounded down.
+    /// When the slice began, in nanoseconds of simulated time, rounded down.
     pub start_ns: u64,
-    /// When it ended, rounded down.
+    /// When the slice ended, in nanoseconds of simulated time, rounded down.
     pub end_ns: u64,
 }
 
 impl Slice {
-    /// Whether the two have time in common.
+    /// Whether two slices have time in common.
     ///
     /// ```
     /// use cellworks_sim::trace::Slice;
@@ -40,10 +40,10 @@ impl Slice {
     }
 }
 
-/// Why a trace cannot be read.
+/// The reason why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadTraceError {
-    /// The bytes are no packets, or the last one is cut off.
+    /// The bytes are no packets, or the last packet is cut off.
     #[error("this is no Perfetto trace, or its end is missing: {what}")]
     Encoding {
         /// The message of the decoder.
@@ -55,38 +55,38 @@ pub enum ReadTraceError {
          only traces of simulated machines can be read"
     )]
     UnknownTrack {
-        /// Counted from 0.
+        /// The index of the packet, from 0.
         packet: usize,
-        /// Its number in the trace.
+        /// The id of the track in the trace.
         track: u64,
     },
     /// A slice has a name that no packet before it introduces.
     #[error("the slice that packet {packet} begins on track `{track}` has no name")]
     Nameless {
-        /// Counted from 0.
+        /// The index of the packet, from 0.
         packet: usize,
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
     },
     /// A slice ends that has not begun.
     #[error("packet {packet} ends a slice on track `{track}`, where none is open")]
     NotBegun {
-        /// Counted from 0.
+        /// The index of the packet, from 0.
         packet: usize,
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
     },
-    /// A slice has no end: the trace was not written to its end.
+    /// A slice has no end, because the trace was not written to its end.
     #[error("the trace ends within the slice `{name}` on track `{track}`")]
     NotEnded {
-        /// As in [`Slice::track`].
+        /// See [`Slice::track`].
         track: String,
-        /// As in [`Slice::name`].
+        /// See [`Slice::name`].
         name: String,
     },
 }
 
-/// The slices of a trace that a simulated machine wrote, on each track in the order of their ends.
+/// Reads the slices of a trace of a simulated machine, on each track in the order of their ends.
 ///
 /// # Errors
 ///
@@ -151,8 +151,7 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     Ok(slices)
 }
 
-/// The names of a track and of the tracks above it, from below the machine on, with strokes
-/// between.
+/// The names of a track and of the tracks above it except the machine, separated by slashes.
 fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
     match tracks.get(&descriptor.parent_uuid()) {
         Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),

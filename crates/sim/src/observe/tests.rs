@@ -73,7 +73,7 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     file.bytes()
 }
 
-/// A loop with two buffers: the second get runs while the program computes on the first.
+/// A loop with two buffers: the second get is under way while the program computes.
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
     observer.program_began(ns(10), spe, "double buffered");
@@ -90,7 +90,7 @@ fn double_buffered(observer: &mut Observer) {
     observer.program_ended(ns(200), spe);
 }
 
-/// Checks what Perfetto expects of every trace, and returns its packets.
+/// Checks a trace for everything that Perfetto expects of it, and returns the packets.
 fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     let trace = Trace::decode(bytes).unwrap();
     assert_eq!(trace.encode_to_vec(), bytes, "no fields but the known ones");
@@ -99,7 +99,7 @@ fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     let mut names = BTreeSet::new();
     let mut last_ns: BTreeMap<u64, u64> = BTreeMap::new();
     let mut open: BTreeMap<u64, u32> = BTreeMap::new();
-    // By flow: the events that it goes through, and whether it has ended.
+    // For each flow, the number of its events, and whether it has ended.
     let mut flows: BTreeMap<u64, (u32, bool)> = BTreeMap::new();
     for packet in &trace.packet {
         assert_eq!(packet.trusted_packet_sequence_id(), 1);
@@ -303,8 +303,7 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // Another number means that the hash differs between computers or build profiles, or that the
-    // hash was changed.
+    // Another number means that the hash depends on the computer or build profile, or was changed.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
@@ -421,7 +420,7 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
             observer.command_issued(ns(2), spe, Issuer::Spu, 0, "get", 16);
             observer.waits(ns(3), of, 1, Cause::Dma);
             observer.goes_on(ns(4), of, 2);
-            // The thread yields: it does not wait, and it loses the processor.
+            // The thread yields: it loses the processor without a wait.
             observer.goes_on(ns(6), of, 3);
             observer.thread_ended(ns(7), of, 3);
             observer.command_complete(ns(7), spe, 0);
@@ -478,7 +477,7 @@ fn what_programs_name_is_beside_what_the_machine_does() {
         observer.waits(ns(3), of, 1, Cause::Dma);
         observer.goes_on(ns(5), of, 1);
         observer.activity_ends(ns(6), of, 1);
-        // The thread ends within an activity.
+        // The thread ends while an activity is open.
         observer.thread_ended(ns(8), of, 1);
         // The activity has ended with the thread.
         observer.activity_ends(ns(8), of, 1);
@@ -617,13 +616,13 @@ fn a_trace_is_written_while_the_run_goes_on() {
 fn equal_runs_have_equal_traces() {
     let trace = traced(double_buffered, 300);
     assert_eq!(trace, traced(double_buffered, 300));
-    // The same on every computer and in every build profile.
+    // This number must be the same on every computer and in every build profile.
     let mut hash = Hash::new();
     trace.iter().for_each(|&byte| hash.word(byte.into()));
     assert_eq!(hash.value(), 0x2524_3367_132D_575B);
 }
 
-/// A disk that is full from the beginning, or when it is flushed.
+/// A disk that is full from the beginning, or full when the trace is flushed.
 struct Full {
     when_flushed: bool,
 }
@@ -655,7 +654,7 @@ fn count_often(observer: &mut Observer) {
     (0..20).for_each(|entries| observer.queue_depth(fs(0), spe(0), Issuer::Spu, entries));
 }
 
-/// A trace of these packets, behind the description of one track.
+/// A trace of these events, after the description of one track.
 fn trace_of(events: &[TrackEvent]) -> Vec<u8> {
     let track = TracePacket {
         track_descriptor: Some(TrackDescriptor {
@@ -726,7 +725,7 @@ fn causes_are_named() {
 }
 
 proptest! {
-    /// Whatever an engine reports in whatever order, the trace is well formed and can be read.
+    /// In any order of reports from the simulation, the trace is well formed and can be read.
     #[test]
     fn every_run_has_a_well_formed_trace(
         steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3_000_000), 0..400),

@@ -1,35 +1,36 @@
-//! A trace for <https://ui.perfetto.dev>, in the protobuf form of its track events, written while
-//! the run goes on.
+//! A trace for <https://ui.perfetto.dev>, in the protobuf form of Perfetto's track events. The
+//! trace is written while the run goes on.
 //!
 //! ```text
 //!   QS20                              the process: the machine
 //!   ├─ PPE                   ▐computing▌▐waiting for a mailbox▌▐computing▌
 //!   ├─ SPE 0                 ▐program────────────────────────────────────▌
 //!   │  │                      ▐computing▌▐waiting for DMA▌▐computing▌
-//!   │  ├─ activities         ▐set up▌                     what the program names
+//!   │  ├─ activities         ▐set up▌                     named by the program
 //!   │  ├─ thread 1           ▐running▌▐waiting for DMA▌▐running▌
 //!   │  │  └─ activities      ▐row────────────────────────────▌
 //!   │  │                     ▐staging───────▌
 //!   │  ├─ thread 2                   ▐running▌▐waiting for DMA─────
-//!   │  ├─ MFC                     │           │complete      marks, one a command
+//!   │  ├─ MFC                     │           │complete      marks, one for each command
 //!   │  │  ├─ entry 0         │issue──►▐get────▌               one command at a time
 //!   │  │  ├─ entry 1                    ▐put───────▌
 //!   │  │  └─ proxy entry 0    ▐get──────────▌             issued by the PPE
-//!   │  ├─ MFC queue          commands in the queue, a counter
-//!   │  └─ MFC proxy queue    the same of the proxy queue, from its first command on
+//!   │  ├─ MFC queue          the number of commands in the queue
+//!   │  └─ MFC proxy queue    the number of commands in the proxy queue, from the first on
 //!   └─ use
-//!      ├─ Cell 0, ring 0     per cent since the last sample, a counter
+//!      ├─ Cell 0, ring 0     per cent since the last sample
 //!      └─ memory module 0
 //! ```
 //!
-//! A flow, which Perfetto draws as arrows, leads from the mark `issue` on the track of the program
-//! or the thread to the command's slice and on to the mark `complete`. "Entry" is the lowest number
-//! that no other command in flight has. Thread 0 is the program itself. It needs no track, because
-//! it either is the only thread or waits for its threads.
+//! A flow, which Perfetto draws as arrows, belongs to each command. The flow leads from the mark
+//! `issue` on the track of the program or thread to the command's slice, and from there to the mark
+//! `complete`. The entry of a command is the lowest number that no other command in flight has.
+//! Thread 0 is the program itself. It needs no track of its own, because it is the only thread or
+//! waits for the others.
 //!
-//! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to them. The order
-//! of events is kept, and a slice may be up to 1 ns longer or shorter than in the simulation, or
-//! empty.
+//! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to nanoseconds. The
+//! order of events is kept. A slice may be empty, or up to 1 ns longer or shorter than in the
+//! simulation.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
@@ -47,34 +48,34 @@ use super::perfetto::{
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The number of packets that are kept until they are written: some tens of kilobytes.
+/// The number of packets that are buffered before they are written: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
-/// Writes the trace of one run. The calls are those of [`Observer`](super::Observer).
+/// Writes the trace of one run. The methods are those of [`Observer`](super::Observer).
 pub(super) struct Tracer {
     packets: Packets,
-    /// The PPE, then the SPEs.
+    /// The PPE comes first, then the SPEs.
     processors: Vec<ProcessorState>,
-    /// By SPE and issuer.
+    /// The entries of the two queues of each SPE, by issuer.
     entries: Vec<[Entries; 2]>,
-    /// The number of flows that have begun, which is also the number of the last one.
+    /// The number of flows that have begun, which is also the number of the last flow.
     flows: u64,
-    /// The time of the last sample of the resources, and how long each had been busy then.
+    /// The time of the last sample of the resources, and how long each resource had been busy then.
     sampled: (Moment, Vec<u128>),
 }
 
-/// The ids of the commands in flight in a queue, and their flows, by entry.
+/// The id and the flow of the command in each entry of a queue. `None` if the entry is free.
 type Entries = Vec<Option<(u64, u64)>>;
 
 #[derive(Default)]
 struct ProcessorState {
     in_program: bool,
-    /// The open slice of its activity; `None` if it is idle.
+    /// The name of the open slice of the processor's activity. `None` if the processor is idle.
     activity: Option<&'static str>,
     /// The slices of the threads, by number.
     threads: Vec<ThreadState>,
-    /// The number of open activities of each thread, by number; `None` if the thread has no track
-    /// for activities.
+    /// The number of open activities of each thread, by thread number. `None` if the thread has no
+    /// track for activities.
     activities: Vec<Option<usize>>,
     /// The thread that has the processor.
     running: u32,
@@ -84,14 +85,14 @@ struct ProcessorState {
 enum ThreadState {
     /// The thread has no track yet.
     Unknown,
-    /// No slice is open.
+    /// The thread has a track, and no slice is open there.
     Ready,
     Running,
     Waiting,
 }
 
 impl Tracer {
-    /// Begins a trace; an error of `to` is kept for [`finish`](Self::finish).
+    /// Begins a trace. An error of the writer `to` is kept for [`finish`](Self::finish).
     pub fn new(machine: &str, spes: usize, to: Box<dyn io::Write + Send>) -> Self {
         let mut packets = Packets::new(to);
         packets.track(TrackDescriptor {
@@ -174,8 +175,8 @@ impl Tracer {
     pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
-            // The thread gave the processor up without a wait, or already has a slice with the
-            // cause of its wait.
+            // If thread `before` gave the processor up without a wait, its slice "running" is still
+            // open. A thread that waits has a slice with the cause of its wait.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
                 self.thread(now, of, before, ThreadState::Ready, "");
@@ -215,7 +216,7 @@ impl Tracer {
         }
     }
 
-    /// Ends the activities of a thread that are still open.
+    /// Ends all open activities of a thread.
     fn activities_end(&mut self, now: Moment, of: Processor, thread: u32) {
         let open = self.state(of).activities.get(thread as usize).copied();
         for _ in 0..open.flatten().unwrap_or(0) {
@@ -329,13 +330,13 @@ impl Tracer {
             let busy = resource.busy.as_femtoseconds();
             let busy = busy - mem::replace(busy_before, busy);
             let per_cent = (busy * 100 + span / 2) / span;
-            // Perfetto draws a value from its point in time up to the next one.
+            // Perfetto draws a value from its own time to the time of the next value.
             self.packets
                 .count(began, track::resource(number), per_cent as i64);
         }
     }
 
-    /// Ends every slice that is still open, and writes the rest.
+    /// Ends all open slices, and writes the buffered packets.
     pub fn finish(mut self, now: Moment, resources: &[ResourceCounters]) -> io::Result<()> {
         self.resources(now, resources);
         for number in 0..resources.len() {
@@ -356,7 +357,7 @@ impl Tracer {
         self.packets.finish()
     }
 
-    /// Ends the slices of a processor and its threads.
+    /// Ends the slices of a processor and of its threads.
     fn close(&mut self, now: Moment, of: Processor) {
         for thread in 0..self.state(of).activities.len() {
             self.activities_end(now, of, thread as u32);
@@ -371,7 +372,7 @@ impl Tracer {
         }
     }
 
-    /// A thread has another state from now on: a slice with this name, or none if it is ready.
+    /// Sets the state of a thread, and begins a slice with this name. A ready thread has no slice.
     fn thread(
         &mut self,
         now: Moment,
@@ -411,7 +412,7 @@ impl Tracer {
     }
 }
 
-/// 0 for the PPE, then the SPEs.
+/// The index of a processor: 0 for the PPE, then the SPEs.
 fn number_of(processor: Processor) -> usize {
     match processor {
         Processor::Ppe => 0,
@@ -419,19 +420,19 @@ fn number_of(processor: Processor) -> usize {
     }
 }
 
-/// The numbers of tracks: the processor above bit 40, the kind of track above bit 32, its number
-/// below.
+/// The ids of tracks. Bits from 40 on have the processor, bits 32 to 39 the kind of the track, and
+/// the lower bits its number.
 mod track {
     use super::{Issuer, Processor, SpeId, number_of};
 
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
 
-    /// Greater than the number of any thread that a program can have.
+    /// A rank above the number of any thread that a program can have.
     pub const RANK_OF_MFC: usize = 1 << 30;
-    /// Greater than the number of any entry of the SPU's queue.
+    /// A rank above the number of any entry of the SPU's queue.
     pub const RANK_OF_PROXY: usize = 1 << 20;
-    /// Greater than the number of any SPE.
+    /// A rank above the number of any SPE.
     pub const RANK_OF_USE: usize = 1 << 30;
 
     const fn of(processor: usize, kind: u64, number: u64) -> u64 {
@@ -489,15 +490,15 @@ fn event(kind: EventType, track: u64) -> TrackEvent {
     }
 }
 
-/// The packets of a trace on their way into the file.
+/// The packets of a trace that have not been written.
 struct Packets {
     to: Box<dyn io::Write + Send>,
     kept: Trace,
-    /// Names that a packet has introduced. The number of a name is its place, from 1 on.
+    /// The names that packets have introduced. The number of a name is its index plus 1.
     names: Vec<&'static str>,
-    /// Names that the next packet has to introduce.
+    /// The names that the next packet has to introduce.
     new_names: Vec<EventName>,
-    /// The first error. Nothing more is written after it.
+    /// The first error of the writer. Nothing more is written after it.
     error: Option<io::Error>,
 }
 
@@ -517,7 +518,7 @@ impl Packets {
         packets
     }
 
-    /// Describes the counter of commands in a queue.
+    /// Describes the track that counts the commands in a queue.
     fn queue_depth(&mut self, spe: SpeId, issuer: Issuer) {
         let name = match issuer {
             Issuer::Spu => "MFC queue",
@@ -563,7 +564,7 @@ impl Packets {
         self.event(now, count);
     }
 
-    /// The number of a name, which the next packet introduces if it is new.
+    /// The number of a name. If the name is new, the next packet introduces it.
     fn name(&mut self, name: &'static str) -> u64 {
         let known = self.names.iter().position(|&known| known == name);
         let at = known.unwrap_or_else(|| {
@@ -605,8 +606,7 @@ impl Packets {
         }
     }
 
-    /// Writes the packets that are kept. They are a trace by themselves, and the next part of the
-    /// file.
+    /// Writes the buffered packets. They are a trace by themselves, and the next part of the file.
     fn write(&mut self) {
         if self.error.is_none() {
             let part = self.kept.encode_to_vec();
@@ -624,8 +624,8 @@ impl Packets {
     }
 }
 
-/// The user's code may panic, but the panic must not unwind through the event loop, which may run
-/// on the stack of any program.
+/// Calls the user's writer, which may panic. The panic must not unwind through the event loop,
+/// because the loop may run on the stack of any program.
 fn without_panic(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     catch_unwind(AssertUnwindSafe(write))
         .unwrap_or_else(|_| Err(io::Error::other("the writer of the trace panicked")))

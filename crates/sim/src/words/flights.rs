@@ -1,12 +1,11 @@
-//! This file keeps the words that are on their way to a register.
+//! The words that are on their way to a register.
 
 use cellworks_machine::ProblemStateRegister;
 
 use crate::index::ProcessorIndex;
 
-/// The words that are on their way to a register. The list has a place for each word. The places of
-/// words that have arrived are a free list: `next_free` of a free place is the index of the next
-/// free place.
+/// The words that are on their way to a register. The vector has a place for each word. The places
+/// of arrived words form a free list: `next_free` of a free place is the index of the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
@@ -51,7 +50,7 @@ impl Flights {
         index
     }
 
-    // This is a function by itself, so that the code for a message stays small.
+    // This is not inlined, so that the code on the path of a word stays small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {
@@ -71,8 +70,8 @@ impl Flights {
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Takes a word that has arrived out of its place. Returns the processor, the register and the
-    /// word.
+    /// Frees the place of a word that has arrived. Returns its receiving processor, its register
+    /// and the word.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

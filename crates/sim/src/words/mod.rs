@@ -1,7 +1,6 @@
-//! Mailboxes and signals: their registers, and words on their way to them.
+//! Mailboxes and signals: their registers, and words on their way to the registers.
 //!
-//! A word to an inbound mailbox has a place there from the moment it leaves its sender, so no word
-//! is lost.
+//! A word to an inbound mailbox has a reserved place when it leaves its sender, so no word is lost.
 
 mod flights;
 mod messages;

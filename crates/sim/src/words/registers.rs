@@ -1,4 +1,4 @@
-//! The registers of an SPE that other processors reach: mailboxes and signals.
+//! The registers of an SPE that other processors can access: mailboxes and signals.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,11 +7,11 @@ use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId}
 
 use crate::index::ProcessorIndex;
 
-/// The registers of one SPE. They are `Cell`s, so that a message need not borrow them.
+/// The registers of one SPE. They are `Cell`s, so that no message has to borrow them.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(super) inbound: Inbound,
-    /// Words on their way to the inbound mailbox.
+    /// The number of words on their way to the inbound mailbox.
     coming: Cell<usize>,
     pub(super) outbound: [Cell<Option<u32>>; 2],
     signals: [Cell<Option<u32>>; 2],
@@ -20,21 +20,21 @@ pub(crate) struct Words {
     pub(super) is_room_wanted: Cell<bool>,
     /// The processors that wait for room.
     pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
-    /// The MFCs whose queues hold a put to the mailbox.
+    /// The MFCs that hold a put to the mailbox in their queues.
     pub(super) blocked: RefCell<Vec<SpeId>>,
 }
 
-/// An inbound mailbox: a ring.
+/// An inbound mailbox, as a ring buffer.
 #[derive(Debug, Default)]
 pub(super) struct Inbound {
     words: [Cell<u32>; INBOUND_WORDS],
-    /// The place of the oldest word.
+    /// The index of the oldest word.
     first: Cell<usize>,
     count: Cell<usize>,
 }
 
 impl Inbound {
-    /// Adds a word. There must be room.
+    /// Adds a word. The mailbox must have room.
     #[inline]
     fn push(&self, word: u32) {
         let (first, count) = (self.first.get(), self.count.get());
@@ -53,8 +53,7 @@ impl Inbound {
 }
 
 impl Words {
-    /// Keeps a place in the inbound mailbox for a word that is about to be sent. Returns whether
-    /// there was one.
+    /// Reserves a place in the inbound mailbox for a word that is about to be sent, if it has room.
     #[inline]
     pub fn keep_room(&self) -> bool {
         let coming = self.coming.get();
@@ -65,19 +64,19 @@ impl Words {
         has_room
     }
 
-    /// A processor is to be woken when the inbound mailbox has room again.
+    /// Records that a processor must be woken when the inbound mailbox has room again.
     pub fn want_room(&self, processor: ProcessorIndex) {
         add_once(&mut self.wanting_room.borrow_mut(), processor);
         self.is_room_wanted.set(true);
     }
 
-    /// An MFC is to be woken when the inbound mailbox has room again.
+    /// Records that an MFC must be woken when the inbound mailbox has room again.
     pub fn block_until_room(&self, mfc: SpeId) {
         add_once(&mut self.blocked.borrow_mut(), mfc);
         self.is_room_wanted.set(true);
     }
 
-    /// How many words the inbound mailbox holds.
+    /// The number of words in the inbound mailbox.
     #[inline]
     pub fn inbound_count(&self) -> usize {
         self.inbound.count.get()
@@ -93,12 +92,12 @@ impl Words {
         self.signals[register.index()].get().is_some()
     }
 
-    /// Takes what a signal register holds.
+    /// Takes the signal out of a signal register.
     pub fn take_signal(&self, register: SignalRegister) -> Option<u32> {
         self.signals[register.index()].take()
     }
 
-    /// Chooses what a signal does to an earlier signal that was not read yet.
+    /// Sets what a new signal does to an earlier signal that was not read yet.
     pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
         self.modes[register.index()].set(mode);
     }
@@ -128,7 +127,7 @@ fn add_once<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// The error for a word that an inbound mailbox has no room for.
+/// The error for a word that does not fit into an inbound mailbox.
 pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     MailboxFull {
         spe: of,

@@ -1,4 +1,4 @@
-//! What the conditions of waits, and the descriptions of waits, may do.
+//! What the conditions of waits, and the code that prints descriptions of waits, may do.
 
 use std::cell::Cell;
 use std::fmt;
@@ -105,7 +105,7 @@ fn a_condition_must_not_start_threads() {
     );
 }
 
-/// The time at which an SPE goes on. Its condition was checked many times while it waited.
+/// The time at which an SPE goes on. Its condition is checked many times while the SPE waits.
 fn goes_on_at(uses_its_mfc: bool) -> Time {
     let is_there = AtomicBool::new(false);
     let checks = AtomicU32::new(0);
@@ -140,7 +140,7 @@ fn checking_again_takes_no_time() {
     assert_eq!(goes_on_at(true), goes_on_at(false));
 }
 
-/// A description of a wait that waits itself.
+/// A description of a wait that itself waits when it is printed.
 struct Meddles<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Meddles<'_> {
@@ -152,7 +152,7 @@ impl fmt::Display for Meddles<'_> {
     }
 }
 
-/// A description of a wait that panics.
+/// A description of a wait that panics when it is printed.
 struct Waits<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Waits<'_> {

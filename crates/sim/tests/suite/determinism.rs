@@ -15,12 +15,12 @@ use cellworks_threads::{self as threads, Owner, Thread};
 const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
 
-/// The hash of [`busy_program`] on [`machine`] with seed 0. It changes with the model, the QS20's
-/// description or the program, and never with the computer or the build. The path of the program's
-/// module is part of the program's name, and so of the hash.
+/// The hash of [`busy_program`] on [`machine`] with seed 0. It changes if the model, the QS20's
+/// description or the program changes. It does not depend on the computer and the build. The hash
+/// includes the program's name, which includes the path of the program's module.
 const GOLDEN_HASH: u64 = 0x824f_f487_44a6_a5ce;
 
-/// A trace that the test can read while the machine owns it, too.
+/// A trace that the test can read after the machine has taken it.
 #[derive(Clone, Default)]
 struct Trace(Arc<Mutex<Vec<u8>>>);
 
@@ -39,7 +39,7 @@ fn machine() -> Description {
 }
 
 /// Uses words, signals, transfers, atomic operations and cooperative threads on both Cells. Returns
-/// what each program has computed. The programs call `disturb` all the time.
+/// the result of each program. The programs call `disturb` again and again.
 fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
     let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
     let counter = region.at(0);
@@ -47,7 +47,7 @@ fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
         let programs: Vec<_> = (0..SPES)
             .map(|place| {
                 let region = &region;
-                // SPEs of both Cells.
+                // The multiples of 5 are SPEs of both Cells.
                 let id = |place: u16| SpeId::new(place % SPES * 5);
                 ppe.spawn(id(place), move |spe: &SimSpe| {
                     let next = id(place + 1);
@@ -142,8 +142,7 @@ fn a_fixed_program_has_its_hash_on_every_computer() {
     );
 }
 
-/// A machine on which words meet no other packets, and programs start a microsecond after each
-/// other.
+/// A machine on which words meet no other packets, and on which programs start a microsecond apart.
 fn crossbar() -> Description {
     let mut description = machine();
     description.interconnect = Interconnect::Crossbar(Crossbar {
@@ -154,8 +153,8 @@ fn crossbar() -> Description {
     description
 }
 
-/// Two SPEs each send a word to a third, at the same instant or `apart` after each other. Returns
-/// the words in the order of their arrival, and the time at which both were there.
+/// Runs two SPEs that each send a word to a third SPE, the second one later by `apart`. Returns the
+/// words in the order of their arrival, and the time at which both have arrived.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
     let sim = Sim::builder(crossbar()).seed(seed).build();
     let words = sim.run(|ppe| {
@@ -206,7 +205,7 @@ fn times_without_ties_are_the_same_under_all_seeds() {
         let from: EffectiveAddress = region.at(0);
         let end = sim.run(|ppe| {
             let program = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
-                // One request after another.
+                // The requests follow one another.
                 for _ in 0..10 {
                     let get = RawCommand::get(LsAddr(0), from, 128, TAG);
                     spe.mfc().issue(get).unwrap();
@@ -235,7 +234,7 @@ fn a_machine_that_is_used_again_takes_the_same_time() {
             let programs: Vec<_> = (0..SPES)
                 .map(|place| {
                     ppe.spawn(SpeId::new(place), move |spe: &SimSpe| {
-                        // The PPE starts one program after the other; the puts begin together.
+                        // The PPE starts one program after the other, but all puts begin together.
                         spe.compute(Cycles(u64::from(SPES - place) * 5_360_000));
                         let to = region.at(usize::from(place) * BYTES);
                         for _ in 0..4 {

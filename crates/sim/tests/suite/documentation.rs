@@ -1,4 +1,4 @@
-//! Checks what the guide to simulating shows.
+//! Checks the programs of the guide to simulating.
 
 use cellworks_machine::{CellSpe, Machine, SpeId, Wake};
 use cellworks_sim::{Description, Sim};

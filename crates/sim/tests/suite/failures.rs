@@ -9,7 +9,7 @@ use cellworks_machine::{
 };
 use cellworks_sim::{Description, PpeAccess, Sim, SimSpe};
 
-/// A machine on which programs start a microsecond after each other.
+/// A machine on which programs start a microsecond apart.
 fn machine() -> Description {
     let mut description = Description::built_in("qs20").unwrap();
     description.ppe.start_program_ps.value = 1_000_000;
@@ -18,7 +18,7 @@ fn machine() -> Description {
     description
 }
 
-/// The text of an error without the places in this file, which move whenever the file changes.
+/// The text of an error without the line numbers of this file, which change with the file.
 fn text(error: &RunError) -> String {
     let waits = match error {
         RunError::Deadlock { waits } => waits.as_slice(),
@@ -62,7 +62,7 @@ fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
     );
 }
 
-/// A machine whose runs take 50 us at most.
+/// A machine on which runs end after 50 us.
 fn limited(access: PpeAccess) -> Sim {
     let limit = Span::from_nanoseconds(50_000);
     Sim::builder(machine())
@@ -89,7 +89,7 @@ loop that waits for what never comes
   the PPE waits for the programs that it spawned to end, since 2.00 us");
 }
 
-/// One turn of a program that repeats it for ever.
+/// One turn of a program that repeats such turns without end.
 type Round = fn(&SimSpe);
 
 #[test]

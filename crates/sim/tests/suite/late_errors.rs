@@ -1,4 +1,4 @@
-//! Errors that are found late, and what programs leave behind.
+//! Errors that are found after the call that caused them, and commands that programs leave behind.
 
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag, TagMask};
@@ -32,7 +32,7 @@ fn write_list(spe: &<Sim as Machine>::Spe, ea: EffectiveAddress, stalls: [bool; 
     }
 }
 
-/// Issues a list that waits for a get. The list then turns out to name memory that does not exist.
+/// Issues a list that waits for a get. The get changes the list, which then names missing memory.
 fn issue_bad_list(spe: &<Sim as Machine>::Spe, region: &Region) {
     let nowhere = EffectiveAddress(region.at(0).0 + (1 << 24));
     write_list(spe, nowhere, [false; 2]);
@@ -47,7 +47,7 @@ fn text(payload: &(dyn std::any::Any + Send)) -> &str {
     payload.downcast_ref::<String>().unwrap()
 }
 
-/// The message without its time, which differs from test to test.
+/// A message without its time, which differs from test to test.
 fn without_time(message: &str) -> String {
     let (before, rest) = message.split_once(", at ").unwrap();
     let (time, after) = rest.split_once(": ").unwrap();
@@ -64,14 +64,14 @@ fn a_late_fault_ends_the_program_that_caused_it() {
     let sim = qs20();
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     sim.run(|ppe| {
-        // This program uses its MFC again.
+        // This program uses its MFC again, and gets the error.
         let asks = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.mfc().wait_all(TagMask::ALL);
         });
         let payload = asks.join().unwrap_err();
         assert_eq!(without_time(text(&*payload)), LATE);
-        // This program does not, and the next program gets no error.
+        // This program does not use its MFC again. The next program gets no error.
         let ends = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.compute(Cycles(1_000_000));
@@ -104,7 +104,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     assert_eq!(without_time(text(&*payload)), LATE);
 }
 
-/// A value that uses its MFC when it is dropped.
+/// A value that uses the MFC in its destructor.
 struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 
 impl Drop for WaitsWhenDropped<'_> {
@@ -173,7 +173,8 @@ fn room_in_a_mailbox_is_not_lost_to_a_program_that_has_ended() {
         .run(|ppe| {
             let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
             let put = RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG);
-            // Four words fill the mailbox. The fifth waits in the queue when its program ends.
+            // Four words fill the mailbox. The fifth word is still in the queue when its program
+            // ends.
             let gives_up = ppe.spawn(SPE, move |spe| {
                 for word in 0..4 {
                     spe.write_in_mbox_of(OTHER, word);
@@ -195,7 +196,7 @@ fn room_in_a_mailbox_is_not_lost_to_a_program_that_has_ended() {
                 spe.compute(Cycles(100_000_000));
                 spe.yield_now();
                 let first = spe.read_in_mbox();
-                // The program reads no other word before the put has left.
+                // The program reads no other word before the put is complete.
                 spe.read_signal(SignalRegister::One);
                 [
                     first,
@@ -218,7 +219,7 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
         let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
         let senders = [0, 2, 3].map(|sender| {
             ppe.spawn(SpeId::new(sender), move |spe| {
-                // Each place is taken by the put of one sender, while the others try in vain.
+                // The put of one sender takes each free place, while the puts of the others fail.
                 for _ in 0..PUTS {
                     spe.mfc()
                         .issue(RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG))
@@ -240,7 +241,7 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
     })
     .unwrap();
     let counters = sim.counters().unwrap();
-    // All puts but those that filled the mailbox.
+    // All puts except the four that filled the mailbox.
     assert_eq!(counters.hazards_seen, u64::from(3 * PUTS - 4));
     let full = |hazard: &String| hazard.contains("inbound mailbox of SPE 1");
     assert!(counters.hazards.iter().all(full), "{:?}", counters.hazards);
@@ -257,8 +258,7 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
         let program = ppe.spawn(SPE, |spe| {
             let view = spe.stage_out(&mut data).unwrap();
             drop(view);
-            // A get of the same bytes begins while the put is under way, and takes longer than the
-            // put.
+            // While the put is under way, a longer get of the same bytes begins.
             for _ in 0..4 {
                 let get = RawCommand::get(LsAddr(0), region.at(0), 1 << 14, TAG);
                 spe.mfc().issue(get).unwrap();
@@ -271,7 +271,7 @@ fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
     end.unwrap();
 }
 
-/// Uses main memory of the machine in a run, and returns what observers saw.
+/// Uses main memory of the machine in a run, and returns the hash of the run's trace.
 fn observed(sim: &Sim) -> u64 {
     let region = sim.allocate(ModuleId::new(0), 12_288).unwrap();
     let data = vec![1_u8; 50_000];

@@ -1,5 +1,4 @@
-//! Loops that make no progress: the limit of the run ends each of them, because every call takes
-//! time.
+//! Loops that make no progress. The limit of the run ends them, because every call takes time.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +14,7 @@ use cellworks_sim::{Description, PpeAccess, Sim, SimBuilder};
 const SPE: SpeId = SpeId::new(0);
 const OTHER: SpeId = SpeId::new(1);
 
-/// A QS20 whose programs start soon, so that limits can be low.
+/// A QS20 on which programs start soon, so that the limit can be short.
 fn qs20() -> SimBuilder {
     let mut description = Description::built_in("qs20").unwrap();
     description.ppe.start_program_ps.value = 1_000;
@@ -26,7 +25,7 @@ fn limited() -> SimBuilder {
     qs20().limit(Span::from_femtoseconds(50_000_000_000))
 }
 
-/// Runs `turn` again and again on an SPE; with `full` mailboxes.
+/// Runs `turn` again and again on an SPE until the limit of the run. The mailboxes are full.
 fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
     let end = limited().build().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
@@ -45,7 +44,7 @@ fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
     );
 }
 
-/// Like [`assert_ends`], on the PPE.
+/// Does the same as [`assert_ends`], on the PPE.
 fn assert_ends_on_ppe(
     what: &str,
     access: PpeAccess,

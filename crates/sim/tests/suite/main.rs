@@ -1,6 +1,6 @@
-//! What simulated machines do beyond the contracts of all machines.
+//! Properties of simulated machines beyond the contracts of all machines.
 //!
-//! One program holds all these tests, because each program of tests takes time to link.
+//! One test program holds all these tests, because each test program takes time to link.
 
 mod conditions;
 mod determinism;

@@ -1,4 +1,4 @@
-//! A simulation takes memory by the size of its machine, not by the length of its run.
+//! The memory of a simulation depends on the size of its machine, not on the length of its run.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellSpe, Cycles, Machine, Mfc, Spe, SpeId};
 use cellworks_sim::{Description, Sim, SimSpe};
 
-/// Counts what each OS thread allocates.
+/// An allocator that counts the allocations of each OS thread.
 struct Counting;
 
 thread_local! {
@@ -18,7 +18,7 @@ fn allocations() -> usize {
     ALLOCATIONS.with(Cell::get)
 }
 
-// SAFETY: the system's allocator does everything; counting allocates nothing.
+// SAFETY: the system's allocator does everything, and counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller promises what the system's allocator requires.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -38,7 +38,7 @@ static ALLOCATOR: Counting = Counting;
 const SPES: u16 = 8;
 const TAG: Tag = Tag::of::<3>();
 
-/// Moves packets both ways, and passes a word on.
+/// Moves packets in both directions, and sends a word to the next SPE.
 fn round(spe: &SimSpe, next: SpeId, to: EffectiveAddress) {
     let put = RawCommand::put(LsAddr(0), to, 1_024, TAG);
     let get = RawCommand::getf(LsAddr(2_048), to, 512, TAG);

@@ -1,4 +1,4 @@
-//! What the PPE's commands to an MFC cost, and what a program sees of them.
+//! How long the PPE's commands to an MFC take, and what a program sees of them.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -16,26 +16,26 @@ const SPE: SpeId = SpeId::new(0);
 const TAG: Tag = Tag::new(3).unwrap();
 const DATA: LsAddr = LsAddr(0x1000);
 
-/// A cycle of 3.2 GHz, and one of the bus, which has half of that.
+/// A cycle of 3.2 GHz. The bus has half of this rate.
 const CYCLE_FS: u128 = 312_500;
 const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
 
-/// A load of a register of SPE 0: the PPE's part (`ppe.mmio_read_cycles`), its command
-/// (`command.phase_bus_cycles`), the register (`registers.read_cycles`), and a ring: 2 hops and 8
-/// beats.
+/// The time of a load from a register of SPE 0. Its parts are the PPE's part
+/// (`ppe.mmio_read_cycles`), the command (`command.phase_bus_cycles`), the register
+/// (`registers.read_cycles`), and a ring with 2 hops and 8 beats.
 const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// A store to a register of SPE 0: the same, with `ppe.mmio_write_cycles` and
-/// `registers.write_cycles`.
+/// The time of a store to a register of SPE 0. Its parts are those of a load, with
+/// `ppe.mmio_write_cycles` and `registers.write_cycles`.
 const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// Reading the clock.
+/// The time of reading the clock.
 const LOOK_FS: u128 = CYCLE_FS;
 
 fn qs20() -> Description {
     Description::built_in("qs20").unwrap()
 }
 
-/// A QS20 with memory so slow that the PPE issues many commands while one of 16 KB is performed,
-/// which takes more than 10 us, and with programs that start at once.
+/// A QS20 on which programs start at once and memory is slow. A command of 16 KB takes more than 10
+/// us, so the PPE can issue many commands meanwhile.
 fn slow() -> SimBuilder {
     let mut description = qs20();
     description.modules[0].bytes_per_s.value /= 16;
@@ -57,9 +57,9 @@ fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
     took.unwrap().as_femtoseconds() - LOOK_FS
 }
 
-/// From the last store of a command until it is complete. This measures it with a command of the
-/// SPE, which also takes the issue (`mfc.issue_cycles`) and the read of the tag status
-/// (`spu.channel_cycles`).
+/// The time from the last store of a command until the command is complete. It is measured with a
+/// command of the SPE. The issue (`mfc.issue_cycles`) and the read of the tag status
+/// (`spu.channel_cycles`) are subtracted.
 fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
     let took = sim.run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
@@ -79,7 +79,7 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 1 << 14, TAG);
     let issue = time_of(&sim, |ppe| ppe.issue_proxy(SPE, put).unwrap());
-    // A load of the queue's status, five stores, and a load of the command's status.
+    // The issue is a load of the queue's status, five stores, and a load of the command's status.
     assert_eq!(issue, LOAD_FS + 5 * STORE_FS + LOAD_FS);
     let drawn = format!(
         "{}  the call returns\n",
@@ -95,8 +95,8 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
     });
     let transfer = transfer_fs(&sim, put);
     assert!(transfer > LOAD_FS + STORE_FS + LOAD_FS);
-    // The load of the command's status, the store of the mask and a first load of the tag status
-    // pass during the transfer.
+    // Three accesses take place during the transfer: the load of the command's status, the store of
+    // the mask, and a first load of the tag status.
     assert_eq!(all, LOAD_FS + 5 * STORE_FS + transfer + LOAD_FS);
 }
 
@@ -107,7 +107,7 @@ fn a_library_call_takes_its_time_whatever_it_writes() {
         .build();
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 128, TAG);
-    // `ppe.mailbox_call_ps` once for the command, and once for the tag status.
+    // A command and a tag status take `ppe.mailbox_call_ps` each.
     let calls = time_of(&sim, |ppe| {
         ppe.issue_proxy(SPE, put).unwrap();
         ppe.wait_all_proxy(SPE, TAG.mask());
@@ -127,14 +127,14 @@ fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
         let start = ppe.now();
         let full = ppe.try_issue_proxy(SPE, get);
         let took = ppe.now().since(start).as_femtoseconds() - LOOK_FS;
-        // A load of the queue's status.
+        // This is the time of a load of the queue's status.
         assert_eq!((full, took), (Err(TryIssueError::Full), LOAD_FS));
         let start = ppe.now();
         ppe.issue_proxy(SPE, get).unwrap();
         let took = ppe.now().since(start).as_femtoseconds();
-        // A load that finds the queue full, a wait, and the issue of a command.
+        // The PPE loads the status of the full queue, waits, and issues the command.
         assert!(took > LOAD_FS + LOAD_FS + 5 * STORE_FS + LOAD_FS + LOOK_FS);
-        // The first command has made room for one.
+        // The end of the first command has made room for only one command.
         let full = ppe.try_issue_proxy(SPE, get);
         assert_eq!(full, Err(TryIssueError::Full));
         ppe.wait_all_proxy(SPE, TAG.mask());
@@ -197,7 +197,7 @@ fn counters_trace_and_hash_tell_of_them() {
     assert_ne!(counters.trace_hash, other.trace_hash);
 }
 
-/// Runs `program` on a machine where hazards are errors, and returns the error without its time.
+/// Runs `program` on a machine on which hazards are errors. Returns the error without its time.
 fn hazard_of(
     what: impl for<'scope, 'env> Fn(&'scope Ppe<'scope, 'env, Sim>, EffectiveAddress),
 ) -> Option<String> {
@@ -236,7 +236,7 @@ fn commands_of_the_ppe_are_watched_for_hazards() {
         ppe.issue_proxy(SPE, putf(ea)).unwrap();
     });
     assert_eq!(ordered, None);
-    // Nothing orders the two queues: a fence does not help.
+    // Nothing orders the two queues, so a fence has no effect.
     let with_the_spu = hazard_of(|ppe, ea| {
         ppe.issue_proxy(SPE, get(ea)).unwrap();
         let program = ppe.spawn(SPE, move |spe| {

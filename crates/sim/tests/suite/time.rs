@@ -11,7 +11,7 @@ use cellworks_sim::{Description, Sim, SimSpe};
 
 /// A cycle of 3.2 GHz.
 const CYCLE_FS: u128 = 312_500;
-/// Reading the clock takes a cycle.
+/// The time of reading the clock.
 const LOOK_CYCLES: u128 = 1;
 
 fn qs20() -> Description {
@@ -32,7 +32,7 @@ fn cycles(span: Span) -> u128 {
 #[test]
 fn computing_takes_exactly_its_cycles() {
     on_spe(&Sim::new(qs20()), |spe| {
-        // The last one is more than the lag that is collected before it is paid.
+        // The last number of cycles is longer than any unpaid lag.
         for count in [1, 250, 10_000_000] {
             let start = spe.now();
             spe.compute(Cycles(count));
@@ -75,11 +75,11 @@ fn a_line_that_another_spe_has_comes_from_there_whatever_its_module() {
     });
     let [[from_memory, ..], [from_far_memory, ..]] = times;
     assert!(from_memory < from_far_memory, "{times:?}");
-    // SPE 0 has only read the line.
+    // SPE 0 has only read the line, so the line still comes from its cache.
     assert_eq!(times[0][1..], times[1][1..], "{times:?}");
 }
 
-/// What a condition reads takes time, whichever wait checks it.
+/// The accesses of a condition take time in every kind of wait.
 #[test]
 fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
     let took = |with_deadline: bool| {
@@ -102,8 +102,8 @@ fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
     assert_eq!(took(true), took(false));
 }
 
-/// libspe2 reads the mailbox that can interrupt through the kernel, whichever way it reaches the
-/// others.
+/// libspe2 reads the interrupt mailbox through the kernel, even if it reaches other registers by
+/// loads and stores.
 #[test]
 fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     let call = Span::from_femtoseconds(u128::from(qs20().ppe.mailbox_call_ps.value) * 1_000);
@@ -123,8 +123,8 @@ fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     assert!(took(Outbound::Interrupt) > call);
 }
 
-/// A read of a line and its claim do not overlap with those of another SPE. Each of them is a
-/// command to both Cells and back, which takes at least 244 ns.
+/// A read of a line and a claim of the line do not overlap with those of another SPE. Each is a
+/// command to both Cells, and the answer takes at least 244 ns.
 #[test]
 fn fetches_and_adds_of_one_line_follow_each_other() {
     const EACH: u32 = 20;
@@ -179,7 +179,7 @@ fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
     let order: Vec<_> = turns.iter().map(|(thread, ..)| *thread).collect();
     assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     for ((_, _, end), (_, start, _)) in turns.iter().zip(&turns[1..]).take(8) {
-        // A yield itself takes a cycle.
+        // The yield itself takes a cycle.
         assert_eq!(cycles(start.since(*end)), 1 + 180 + LOOK_CYCLES);
     }
 }
@@ -234,11 +234,11 @@ fn the_decrementer_ticks_at_the_timebase() {
     on_spe(&Sim::new(description), |spe| {
         assert_eq!(spe.timebase().hertz(), 14_318_000);
         spe.set_decrementer(1_000_000);
-        // 3.2 GHz / 14.318 MHz are 223.49 cycles a tick.
+        // At 3.2 GHz and 14.318 MHz a tick has 223.49 cycles.
         spe.compute(Cycles(100_000));
         let ticks = 1_000_000 - spe.decrementer();
         assert_eq!(ticks, 447, "100,000 cycles and some for the channels");
-        // The decrementer counts down through 0.
+        // The decrementer counts down past 0.
         spe.set_decrementer(1);
         spe.compute(Cycles(224 * 4));
         assert_eq!(spe.decrementer(), u32::MAX - 2);
@@ -275,8 +275,8 @@ fn every_primitive_takes_at_least_a_cycle() {
 
 #[test]
 fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
-    // A program that waits before the word comes, and one that begins to wait later, go on at the
-    // same time if the later wait begins before the arrival.
+    // A receiver that waits when the word arrives goes on at once. The time at which it began to
+    // wait makes no difference.
     let arrival_after_computing = |cycles: u64| -> Time {
         let sim = Sim::new(qs20());
         let received = sim.run(|ppe| {

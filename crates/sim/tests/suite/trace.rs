@@ -1,5 +1,4 @@
-//! What a trace shows of a program. The test reads it back from the file that ui.perfetto.dev
-//! opens.
+//! What a trace shows of a program. The tests read the file that ui.perfetto.dev opens.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -38,11 +37,11 @@ fn traced(program: impl FnOnce(&<Sim as Machine>::Spe) + Send) -> Vec<Slice> {
 const TILE: usize = 4_096;
 const TILES: usize = 8;
 const COMPUTE: Cycles = Cycles(20_000);
-/// Longer than issuing a get takes.
+/// A time that is longer than the issue of a get.
 const LONG_NS: u64 = 1_000;
 
-/// The number of gets that are under way while the program computes, and not only while it issues
-/// them.
+/// The number of gets that are under way while the program computes. Gets that are under way only
+/// while the program issues them do not count.
 fn gets_beside_computing(slices: &[Slice]) -> usize {
     let gets: Vec<_> = slices
         .iter()
@@ -70,7 +69,7 @@ fn double_buffering_shows_as_gets_beside_computing() {
             spe.compute(COMPUTE);
         }
     });
-    // All gets but the first: before it there is nothing to compute.
+    // All gets except the first. Before the first get the program has no data to compute on.
     assert_eq!(gets_beside_computing(&double), TILES - 1);
 
     let single = traced(|spe| {
@@ -130,7 +129,7 @@ fn activities_of_a_program_take_no_time_and_are_shown_beside_its_threads() {
     }
 }
 
-/// A file that panics when it is written to for the second time.
+/// A file that panics when it is written for the second time.
 struct Panics(u32);
 
 impl io::Write for Panics {
