@@ -1,4 +1,4 @@
-//! This file lists the measurements that describe a machine.
+//! The measurements that describe a machine.
 
 mod without_caches;
 
@@ -17,7 +17,7 @@ const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 /// buffers would take longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks. A machine may have no room for some of these sizes.
+/// The sizes of blocks. If a machine has no room for a size, the size is left out.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -37,8 +37,8 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, it
-/// is left out.
+/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, the
+/// size is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -55,20 +55,20 @@ const COPY_BYTES: [usize; 9] = [
 /// more than the largest caches hold.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The least and the largest size of tables of pointers. The sizes are powers of two and the sizes
-/// half way to the next power, because there are caches of 48 KB. The least size is below the
-/// smallest cache, and the largest size is above most of the largest caches.
+/// The least and the largest size of tables of pointers. The sizes are powers of two, and the sizes
+/// half way between them, because there are caches of 48 KB. The least size is below the smallest
+/// cache, and the largest size is above most of the largest caches.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
-/// The size of a table that is seldom found in a cache, but takes little time to make.
+/// The size of a table that is seldom in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
 /// The numbers of chains. Cores have 10 to 48 misses of their first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs comes
-/// in addition.
+/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs is
+/// always added.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
 /// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
@@ -160,8 +160,8 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // For a machine with one SPE, some requests occur twice. Other requests are for what the
-        // machine does not have, such as larger blocks, Cells without SPEs or a second SPE.
+        // For a machine with one SPE, some requests occur twice. Other requests need parts that the
+        // machine does not have, such as larger blocks, SPEs in each Cell, or a second SPE.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
@@ -201,8 +201,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Returns a near Cell and a far one. These two Cells stand for all Cells, because on large
-/// machines all Cells would take minutes.
+/// Returns the first and the last Cell, for a near and a far one. Measurements with all Cells of a
+/// large machine would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
@@ -267,8 +267,8 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// Requests wake-ups of an SPE of the first and of the last Cell. The PPE wakes these SPEs, and so
-/// does SPE 0.
+/// Requests wake-ups of an SPE of the first Cell and of an SPE of the last Cell. The PPE wakes each
+/// of them, and so does SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {
