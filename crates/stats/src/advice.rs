@@ -5,7 +5,6 @@
 //! numbers. If one side of a comparison was not measured, the comparison is left out. So a run of
 //! one function gives little advice. If it is not clear whether two numbers differ, the comparison
 //! is left out too ([`value`] has the rule).
-//! the rule).
 
 mod buffers;
 mod comparisons;
@@ -161,7 +160,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // That more SPEs do not help is advice, too.
+            // More SPEs do not help, which is also advice.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }

@@ -74,51 +74,50 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
 /// this machine.
 ///
-/// On every machine the measurements are:
+/// On every machine there are these measurements:
 ///
-/// - starting a program on one SPE and on all SPEs, and, if there is an operating system, creating
-///   one of its threads;
-/// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE
-///   0;
+/// - starting a program on one SPE and on all SPEs, and creating a thread of the operating system,
+///   if there is one;
+/// - mailboxes and signals between the PPE and one SPE of each Cell, and between SPE 0 and the same
+///   SPEs;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
-///   variables; and `fetchadd` on one variable also by numbers of SPEs between one and all, for a
-///   curve;
-/// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
+///   variables. For a curve, numbers of SPEs between one and all do `fetchadd` on one variable;
+/// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0;
 /// - DMA blocks and lists, copies, and chases, as below.
 ///
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
 /// measurements show the caches:
 ///
 /// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all SPEs on
-///   one buffer, and by all SPEs on private buffers of up to 1 GB together; blocks of 128 bytes and
-///   16 KB also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and
-///   an SPE of the first and of the last Cell;
+///   one buffer, and by all SPEs on private buffers of up to 1 GB together. One SPE also moves
+///   blocks of 128 bytes and 16 KB with each other memory module. Blocks up to 16 KB also move
+///   between SPE 0 and an SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of blocks of one
-///   size by numbers of SPEs between one and all, for a curve. That size is the largest power of
-///   two up to 64 MB for which each SPE has room for two blocks;
-/// - chasing pointers through tables of 4 KB to 256 MB, whose times show each cache as a step; with
-///   1 to 48 chains through a table of 128 MB, which shows how many misses are under way at once;
-///   and through the same table while all other SPEs load the memory.
+/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, numbers of SPEs
+///   between one and all copy blocks of one size. The size is the largest power of two up to 64 MB
+///   for which each SPE has room for two blocks;
+/// - chases through tables of 4 KB to 256 MB, whose times show each cache as a step. Chases with 1
+///   to 48 chains through a table of 128 MB show how many misses are under way at once. The last
+///   chase uses the same table while all other SPEs load the memory.
 ///
 /// On a machine without caches, further measurements give the curves of the paper, and curves for
 /// an SPE with a local store:
 ///
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
-///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
-///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs. The blocks are in shared and
+///   in private buffers, with each memory module of a Cell (figures 4 to 7 of the paper), and in
+///   the local store of SPE 0, for SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all SPEs (figures 10 and
 ///   11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
-/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and with one chain while all
-///   other SPEs load the memory.
+/// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
+///   load the memory.
 ///
 /// If the machine has no room for a measurement, the measurement is left out. For example, local
 /// stores of 16 KB have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds
-/// of each measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
-/// preparation of the memory take further time. If there is less time,
-/// [`Plan::set_span`](crate::Plan::set_span) changes the time of a plan. On a simulated Cell blade
-/// all measurements take some tens of millions of bus packets.
+/// of a measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
+/// preparation of the memory take further time. [`Plan::set_span`](crate::Plan::set_span) gives the
+/// rounds of a plan another time. On a simulated Cell blade, all measurements together take some
+/// tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;

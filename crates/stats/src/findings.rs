@@ -12,7 +12,6 @@ use crate::report::{Between, Finding, Measurement};
 /// least this factor. Misses of translation buffers also make larger tables slower, but by less.
 /// For tables that are closer in size the factor is smaller: the factors within a doubling multiply
 /// to this one.
-/// over a doubling is this one.
 const STEP: f64 = 1.3;
 
 /// The factor by which the time of a node must be longer beyond the end of a cache. On the known

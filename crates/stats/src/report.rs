@@ -22,22 +22,21 @@ pub struct Measurement {
     /// loop. Otherwise there are loops until their medians agree or the time is over.
     pub rounds: u32,
     /// The number of samples from which all latencies except the mean were taken. A sample is the
-    /// time of a batch of operations, less that of reading the clock, divided by the number of
-    /// operations.
+    /// time of a batch of operations, without the time of reading the clock, divided by the number
+    /// of operations.
     pub samples: usize,
     /// The number of outliers. An outlier is a sample beyond Tukey's far fences: it lies outside of
     /// the quartiles by more than three times their distance. The latencies include the outliers.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// The interval of the median, from the medians of the rounds. On a computer it comes from
-    /// order statistics: if the rounds are independent of each other, the interval contains the
-    /// median with a probability of at least 95 %. It is `None` if there were fewer than six
-    /// rounds. Rounds of one visit (one separate run of the measurement) are not independent, so
-    /// the interval is widened to hold the median of each visit. After a single visit, the interval
-    /// does not show what the rounds of that visit have in common. On a simulated machine every run
-    /// has the same rounds. There the interval is the range of their medians, or `None` if there
-    /// was one round.
+    /// The interval of the median, from the medians of the rounds. On a computer the interval comes
+    /// from order statistics. If the rounds are independent of each other, it contains the median
+    /// with a probability of at least 95 %. `None` if there were fewer than six rounds. Rounds of
+    /// one visit (one separate run of the measurement) are not independent, so the interval is
+    /// widened to hold the median of each visit. After a single visit, the interval does not show
+    /// what the rounds of that visit have in common. On a simulated machine every run has the same
+    /// rounds. There the interval is the range of the rounds' medians, or `None` after one round.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time of the loops. A loop
     /// lasts from the first start of an SPE to the last end. `None` if the function moves no
@@ -103,11 +102,11 @@ pub struct Reference {
     pub spes: [usize; 2],
     /// The number of times that the operations were timed.
     pub readings: usize,
-    /// The time of a word by mailbox and its answer, in one state of the computer, or in two states
-    /// with the faster one first.
+    /// The time of a word by mailbox and its answer. If the computer had two states, the faster
+    /// state comes first.
     pub exchange: Vec<State>,
-    /// The one-way time of a cache line between the SPEs, in one state of the computer, or in two
-    /// states with the faster one first.
+    /// The one-way time of a cache line between the SPEs. If the computer had two states, the
+    /// faster state comes first.
     pub line: Vec<State>,
 }
 
@@ -166,8 +165,8 @@ pub enum Buffers {
 /// Times of one operation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The mean, which the paper reports: the time of all loops, less that of reading the clock in
-    /// them, divided by the number of operations in them.
+    /// The mean, which the paper reports: the time of all loops, without the time of reading the
+    /// clock in them, divided by the number of their operations.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,
@@ -271,7 +270,7 @@ pub struct MemoryMatrix {
     /// Whether a block of this size lies in main memory, or may lie partly in a cache. `None` on a
     /// machine without caches, and on a machine whose cache sizes are not known.
     pub lies_in: Option<Storage>,
-    /// The places whose SPEs read, one for each row. They read one after the other.
+    /// The places whose SPEs read, one for each row. One SPE reads after the other.
     pub rows: Vec<MemoryRow>,
     /// The number of memory modules, including those that are nearest to no SPE.
     pub modules: usize,

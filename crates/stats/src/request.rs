@@ -9,14 +9,14 @@ use crate::settings::Settings;
 ///
 /// If a field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. It uses these fields:
-/// `settings` for the block of a copy, `module` for an atomic variable, `polling`, and `budget`. A
-/// [`Function::Memory`] measures every memory module. It uses the block of `settings`, and
-/// `budget`.
+/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. Its requests may set the
+/// block of `settings` for a copy, `module` for an atomic variable, `polling`, and `budget`. A
+/// [`Function::Memory`] measures every memory module. Its requests may set the block of `settings`,
+/// and `budget`.
 ///
 /// If a computer has fewer CPUs than SPEs, SPEs share a CPU and take turns on it. Most functions
 /// then take longer, and the results of two functions have no meaning. In a [`Function::Chase`]
-/// under load, the measured SPE waits for the CPU while the loading SPEs run, so they do not
+/// under load, the measured SPE waits for the CPU while the loading SPEs run, so the SPEs do not
 /// compete for memory. In a [`Function::WakeUp`], the partner has to wait until the sender gives up
 /// the CPU.
 ///
@@ -66,8 +66,8 @@ pub struct Request {
     /// The memory module that holds the data (`-m`). If `None`, it is the module nearest to the
     /// Cell. In a transfer between SPEs, the module holds only the control blocks of the SPEs.
     pub module: Option<ModuleId>,
-    /// Whether SPE 0 takes the place of the PPE in an exchange, and its local store the place of
-    /// main memory in a transfer (`-s`).
+    /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 the
+    /// place of main memory in a transfer (`-s`).
     pub between_spes: bool,
     /// Whether the result contains every sample.
     pub keep_samples: bool,
@@ -78,7 +78,6 @@ pub struct Request {
     /// needs. On a simulated machine, the budget is simulated time. On a machine that [is
     /// steady](cellworks_machine::Capabilities::is_steady), each pair is measured for 10 us, and
     /// the budget limits the number of pairs.
-    /// is simulated time.
     pub budget: Option<Span>,
 }
 
@@ -101,10 +100,10 @@ pub enum Iterations {
     /// narrow, or when this time is over.
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
-    /// one, ignores the time. It does at most eight rounds, and ends when the medians of two
-    /// successive rounds differ by at most a thousandth. One visit is enough there. A round usually
-    /// has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration is
-    /// long, such as the start of a program, a round may have as few as 2.
+    /// one, ignores the time. There are at most eight rounds, until the medians of two successive
+    /// rounds differ by at most a thousandth. One visit is enough on such a machine. A round
+    /// usually has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration
+    /// is long, such as the start of a program, a round may have as few as 2 iterations.
     Within(Span),
 }
 

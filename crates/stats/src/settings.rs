@@ -56,8 +56,8 @@ pub struct Setting {
     pub(crate) noun: &'static str,
     /// Which functions use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why a function of this kind does not use the field. `None` if the reason is the same as for
-    /// the other flags about memory.
+    /// Why a function of this kind does not use the field. If `None`, the refusal has the reason
+    /// that also holds for private buffers and memory modules.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// The reason why no function takes this value. `None` if the value is not refused.
     pub(crate) refusal: fn(usize) -> Option<String>,

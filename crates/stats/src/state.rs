@@ -13,7 +13,6 @@ use crate::report::State;
 /// The least ratio of two times that belong to different states. Virtual CPUs that were far apart
 /// took 3.6 times as long as near ones. Within one state, the clock rate of a busy core rises by at
 /// most half.
-/// while a core is busy.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// The least share of the times that a state has. With a smaller share, it would not move medians.
@@ -51,7 +50,8 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
 }
 
 /// The two states of samples that were taken one after the other. Empty if there is one state, or
-/// if the states do not last. Two peaks without an order belong to the operation itself.
+/// if the states do not last. If fast and slow samples alternate, the two peaks belong to the
+/// operation itself.
 pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
     if samples_ns.len() < SAMPLES_MIN {
         return Vec::new();

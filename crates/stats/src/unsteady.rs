@@ -17,8 +17,8 @@ const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, 
 
 /// The reasons why the numbers of a run do not belong to one state of the computer, in sentences
 /// that also say what to do. The times of the reference may have changed. The samples of an
-/// exchange may have two peaks. Two of the exchanges, the matrices and the reference may disagree
-/// about a pair of SPEs.
+/// exchange may have two peaks. Two sources, such as an exchange and a matrix, may disagree about a
+/// pair of SPEs.
 pub fn unsteady(
     topology: &Topology,
     measurements: &[Measurement],
@@ -159,8 +159,8 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// The reason if two times of one pair differ too much for one state. The most different times
-/// count.
+/// The reason if two times of one pair differ too much for one state. If several pairs of times do,
+/// the reason is about the two that differ most.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

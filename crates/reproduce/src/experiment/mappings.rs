@@ -27,8 +27,8 @@ pub struct Ring {
     /// on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The size of further packets with which `correlation` compares those of `packet_bytes`: a
-    /// multiple of 16, up to 16,384.
+    /// The size of other packets: a multiple of 16, up to 16,384. `correlation` compares the times
+    /// with these packets and with those of `packet_bytes`.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }

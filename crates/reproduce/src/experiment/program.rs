@@ -34,9 +34,9 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The least computation in each step with which a program scales well: the speed-up first reaches
-/// the stated share of the number of SPEs. The speed-up is simulated at the numbers in
-/// `operations`. Between two of these numbers, times are taken to be linear.
+/// The least computation in each step with which a program scales well. A program scales well if
+/// its speed-up is at least the stated share of the number of SPEs. The speed-up is simulated at
+/// the numbers in `operations`. Between two of these numbers, times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {

@@ -272,8 +272,8 @@ fn statistics_are_of_all_mappings() {
     );
     // 200 ns and 500 ns are the ends of the middle half.
     assert_eq!(of(r#"statistic = "middle-half""#), 3.0 / 4.0);
-    // With the other packets, the mappings take 700 ns to 1,200 ns. Each mapping takes the same
-    // time longer.
+    // The mappings take 700 ns to 1,200 ns with the other packets. Each mapping is slower by the
+    // same time.
     let alike = of(r#"statistic = "correlation", other_packet_bytes = 32"#);
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }

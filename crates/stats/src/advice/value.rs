@@ -83,10 +83,10 @@ impl Value {
         })
     }
 
-    /// The bandwidth of all SPEs together. Its interval follows from the interval of the median
-    /// time: it is the bandwidth that SPEs would have if each block took that time. A few slow
-    /// blocks can lower the bandwidth far below this interval. Such a bandwidth is uncertain,
-    /// because something else may have stopped the SPEs.
+    /// The bandwidth of all SPEs together. Its interval comes from the interval of the median time,
+    /// as the bandwidths that SPEs would have if each block took these times. A few slow blocks can
+    /// lower the bandwidth far below this interval. Such a bandwidth is uncertain, because
+    /// something else may have stopped the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;

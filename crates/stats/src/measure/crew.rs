@@ -1,6 +1,6 @@
 //! The crew: the SPEs that work. The PPE starts the loops of all of them at the same time.
 
-// Rejected: rounds without a pause until they agree. They agreed within 1 %, but the next run
+// Rejected: rounds without a pause until the rounds agree. They agreed within 1 %, but the next run
 // differed by half, because states of a shared processor last longer than a measurement.
 
 use cellworks_machine::mailbox::Outbound;
@@ -31,8 +31,8 @@ const COUNTS: u32 = 2;
 /// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// The time in which the PPE wakes one sleeping SPE and sends it the words of a round. This is an
-/// estimate: if an SPE gets its words later, it starts at once.
+/// The time in which the PPE wakes one sleeping SPE and sends it the words of a round. This time is
+/// an estimate: if an SPE gets its words later, the SPE starts at once.
 const SEND_NS: u64 = 5_000;
 
 /// The length of a warm-up if the request gave no number of iterations.
@@ -135,8 +135,9 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets other threads run. On a simulated machine, also lets a part of `left` pass that need not be
-/// simulated in detail. If the SPU's clock is faster than 0.5 GHz, this part is less than `left`.
+/// Lets other threads run. On a simulated machine, also computes during a part of `left`, because
+/// one computation takes less time to simulate than many readings of the clock. If the SPU's clock
+/// is faster than 0.5 GHz, this part is less than `left`.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;

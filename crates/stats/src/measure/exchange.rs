@@ -151,8 +151,8 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// The program of a partner. It sends every word back to `initiator`, or to the PPE if that is
-/// `None`.
+/// The program of a partner. It sends every word back to `initiator`, or, without an initiator, to
+/// the PPE.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,

@@ -13,7 +13,7 @@ use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
 /// How long each of the two operations is timed in a reading. In this time there are about twenty
-/// rounds, so one interrupted round does not move their median.
+/// rounds, so one interrupted round does not move the median of the rounds.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The least time between two readings.

@@ -21,7 +21,7 @@ pub(crate) struct ChaseTask {
     pub load: CopyTask,
 }
 
-/// The size of a node of a table of pointers. It is that of a cache line of most computers, so that
+/// The size of a node of a table of pointers, which is that of a cache line on most computers. So
 /// each node is a miss.
 pub(crate) const NODE_BYTES: usize = 64;
 
@@ -31,8 +31,8 @@ const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 /// larger than a cache.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// The bytes that a loading SPE copies before it checks whether to stop. They take some ten
-/// microseconds.
+/// The bytes that a loading SPE copies before it checks whether to stop. To copy them takes some
+/// ten microseconds.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {

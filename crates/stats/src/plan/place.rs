@@ -16,7 +16,7 @@ pub(super) struct Placed {
 
 impl Placed {
     /// Chooses SPEs as the paper does: first those of the Cell, then those of other Cells in order.
-    /// In a request between SPEs, SPE 0 counts as one of the SPEs, and has a separate role.
+    /// If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
@@ -72,7 +72,7 @@ impl Placed {
     }
 }
 
-/// Refuses a number of SPEs that is too small, or larger than that of the machine.
+/// Refuses a number of SPEs that is too small or too large for the machine.
 fn check_number(
     request: &Request,
     topology: &Topology,

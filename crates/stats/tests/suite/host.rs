@@ -291,8 +291,8 @@ fn a_time_and_no_warm_up_are_enough() {
     assert!(measured(&host, &request).rounds >= 6);
 }
 
-/// The PPE takes the time of the first function, the PPE with partners that of the second, and SPEs
-/// that of the third.
+/// The PPE times the first function alone, and the second function with partners. SPEs time the
+/// third function.
 #[test]
 fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
     let host = host(2);

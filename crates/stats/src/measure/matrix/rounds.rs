@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// The medians of exchanges that take 200 ns, and of transfers that take 100 ns. The clock has
-    /// these steps, and takes 25 ns to read.
+    /// steps of `step_ns`, and takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

@@ -8,8 +8,8 @@ use super::rounds::Rounds;
 use crate::error::SpeError;
 
 /// The number of lines of a module that hold the variable in turn. On many processors, the address
-/// of a line decides which part of the last-level cache or of the mesh keeps its state. With
-/// several lines, the result does not depend on this.
+/// of a line decides which part of the last-level cache or of the mesh keeps the state of the line.
+/// With several lines, the result does not depend on one such part.
 pub(super) const LINES: usize = 8;
 
 /// The word that ends an exchange. Other words are counted from 1, and milliseconds are too short
