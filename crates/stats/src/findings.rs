@@ -10,8 +10,8 @@ use crate::report::{Between, Finding, Measurement};
 
 /// A cache ends between two tables, one of which is twice as large, if their times differ by at
 /// least this factor. Misses of translation buffers also make larger tables slower, but by less.
-/// For tables that are closer in size the factor is smaller: the factors within a doubling multiply
-/// to this one.
+/// For tables that are closer in size the factor is smaller: the product of the factors within a
+/// doubling is this factor.
 const STEP: f64 = 1.3;
 
 /// The factor by which the time of a node must be longer beyond the end of a cache. On the known
@@ -39,7 +39,7 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `cache_latency_ns` | ns | `level` | The median of the tables that only this cache holds. |
 /// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load. If no table was, it is the largest of all. |
 /// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that has both, if it is beyond the caches. The value is the time of a node with one chain divided by the shortest time of a node, rounded to a tenth. `chains` is the fewest chains whose time is within 5 % of the shortest time. The value is a ratio of times, so it may be a little more than `chains`. |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one with the most numbers of SPEs. If there are several such sizes, it is the largest. |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one that was measured with the most numbers of SPEs. If there are several such sizes, it is the largest. |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
 /// On a machine without caches every table is in memory, and an access to a table is a DMA command.
@@ -532,8 +532,8 @@ mod tests {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
         assert_eq!(caches(&flat), []);
         assert_eq!(caches(&disturbed(&flat, 0.1)), []);
-        // The largest table is half as slow again as the smallest, which misses of translation
-        // buffers can cause.
+        // The largest table takes 1.5 times as long as the smallest. Misses of translation buffers
+        // can cause this.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))

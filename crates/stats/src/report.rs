@@ -55,9 +55,9 @@ pub struct Measurement {
     /// The two ends take turns on that CPU.
     #[serde(default)]
     pub shared_cpu: Vec<usize>,
-    /// Whether the data of `memory-spe` lies in a cache of the computer or in main memory. `None`
-    /// for other functions, on a machine without caches, and on a machine whose cache sizes are not
-    /// known.
+    /// Whether data in main memory (`between` is `memory-spe`) lies in a cache of the computer.
+    /// `None` for other measurements, on a machine without caches, and on a machine whose cache
+    /// sizes are not known.
     #[serde(default)]
     pub lies_in: Option<Storage>,
     /// The median of the same atomic operation as one instruction of the processor, without the

@@ -22,9 +22,8 @@ use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that the loops of a round give together. If a loop would then give fewer than
-/// [`SAMPLES_MIN`] samples, the loop gives [`SAMPLES_MIN`]. Samples are kept until the last round,
-/// and there may be hundreds of SPEs.
+/// The most samples that all loops of a round give together. Samples are kept until the last round,
+/// and there may be hundreds of SPEs. However many loops there are, each may give [`SAMPLES_MIN`].
 const SAMPLES_MAX: u32 = 1_000;
 
 /// The number of samples that each loop of a round may give, however many loops there are. This
@@ -311,8 +310,8 @@ impl Scale for Span {
     }
 }
 
-/// Returns the smallest span that half of the spans do not exceed. If there are no spans, returns
-/// `None`. Sorts the spans.
+/// Sorts the spans, and returns the median. If there are two spans in the middle, the median is the
+/// shorter one. If there are no spans, returns `None`.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
@@ -361,8 +360,9 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 /// Returns the interval of the median. If there are too few rounds, returns `None`.
 ///
 /// A visit finds the computer in a state that all rounds of the visit share. The next visit may
-/// find any of these states again. From the ranks of all rounds only, a visit with many rounds
-/// would outvote the other visits. So the interval is widened to contain the median of each visit.
+/// find any of these states again. If only the ranks of all rounds decided, a visit with many
+/// rounds would outvote the other visits. So the interval is widened to contain the median of each
+/// visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -381,7 +381,8 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 /// decide, returns `None`.
 ///
 /// This function is called after every round. So if rounds agree by chance, it sometimes returns
-/// true too early: the 95 % hold for a number of rounds that was fixed before.
+/// true too early. The probability of 95 % holds only for a number of rounds that is fixed in
+/// advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -653,7 +654,7 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks alone the interval would have only medians of the last visit: the 5th to the
+        // From ranks only, the interval would hold only medians of the last visit: the 5th to the
         // 13th of 17.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));

@@ -2,8 +2,8 @@
 //! machine are at times on one core, and at times far apart.
 //!
 //! ```text
-//!   ns │ ▄▄     ▄▄▄▄▄            two peaks, far apart beside their width,
-//!      │                         each of which lasts
+//!   ns │ ▄▄     ▄▄▄▄▄            two peaks, which are far apart compared with
+//!      │                         their width, and each of which lasts
 //!      │   ▀▀▀▀▀     ▀▀▀▀
 //!      └──────────────────── time
 //! ```
@@ -31,8 +31,8 @@ const SWITCHES_MAX: f64 = 0.5;
 const SAMPLES_MIN: usize = 20;
 
 /// The states in which times were measured, the faster one first, each with its share of the times.
-/// Two peaks that are far apart are two states. Other times are one state, and no times are no
-/// state.
+/// Two peaks that are far apart are two states. All other times are one state. If there are no
+/// times, the result is empty.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
@@ -87,8 +87,8 @@ fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
     })
 }
 
-/// The shortest time of the slower state. `None` if there is one state. Distances are ratios of
-/// times.
+/// The shortest time of the slower state. `None` if there is one state. Two times are compared by
+/// their ratio.
 fn boundary(times_ns: &[f64]) -> Option<f64> {
     let mut sorted = times_ns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -6,9 +6,9 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// The least factor between two times of one way that shows two states of the computer. The loop of
-/// an exchange and the matrix time the same way with different code. Their fastest times differed
-/// by only a tenth.
+/// If two times of one way differ by this factor, the computer was in two states. The loop of an
+/// exchange and the matrix time the same way with different code. Their fastest times differed by
+/// only a tenth.
 const DISAGREE: f64 = 2.0;
 
 /// What to do about a run with numbers of two states.
@@ -119,8 +119,8 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // A receiver that swaps takes the line away from a sender that reads it, so its times
-        // differ.
+        // A receiver that swaps takes the line away from a sender that reads it. So times with
+        // compare-and-swap are not compared with others.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }

@@ -146,8 +146,8 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // If the computer is busy with other programs, the reference may take as long as the switch,
-    // which leaves a time of 0.
+    // If the computer is busy with other programs, the reference, which is subtracted, may take as
+    // long as the switches. Then a time of 0 is left.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -238,9 +238,9 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // Pairs of times with one process and with 4 processes. In the first line, the program is twice
-    // as fast at the second pair. In the second line, it is half-way from the second pair to the
-    // third.
+    // For each number of operations, the time with one process and the time with 4 processes. In
+    // the first call, the speed-up is 2 at the second number. In the second call, it is 2 half-way
+    // between the second and the third number.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(

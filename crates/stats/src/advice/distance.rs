@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// The median of a class of pairs. A disturbed pair is slower. So the fastest pair is the lower end
-/// of the class, and the slowest pair shows nothing.
+/// The median of a class of pairs, with a lower end. The lower end is the fastest pair. Disturbed
+/// pairs are slower, so the slowest pair shows nothing.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {

@@ -50,8 +50,9 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The latency of main memory while no other SPE uses it. If it was also measured while other
-    /// SPEs copy memory, the longest such latency with the number of copying SPEs.
+    /// The latency of main memory while no other SPE uses it, and the longest latency while other
+    /// SPEs copy memory, with the number of these SPEs. The second part is `None` if it was not
+    /// measured.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")

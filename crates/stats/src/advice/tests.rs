@@ -8,8 +8,8 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// A machine with a Cell and a memory module for each number in `spes`, the number of the Cell's
-/// SPEs.
+/// A machine with a Cell and a memory module for each element of `spes`. The element is the number
+/// of SPEs of the Cell.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes

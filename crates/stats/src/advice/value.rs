@@ -13,7 +13,7 @@
 use crate::report::Measurement;
 
 /// Numbers that are less than this factor apart count as equal. A smaller difference is not worth
-/// rearranging a program, and two runs may differ by half of it.
+/// rearranging a program, and two runs may differ by 5 %.
 pub(super) const DIFFERS: f64 = 1.1;
 
 /// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median. If

@@ -89,8 +89,8 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Requests blocks of the local store of SPE 0: every size by every number of SPEs. Each Cell once
-/// has its SPEs taken first.
+/// Requests blocks of the local store of SPE 0: every size by every number of SPEs. The requests
+/// are repeated for each Cell, whose SPEs are taken first.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

@@ -162,8 +162,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// The timed loops of a change. `of` gets the first number to store, and returns the change. Each
-/// call of the change returns what the variable has gained.
+/// The timed loops of a change. `of` makes the change, a closure, from the first number to store.
+/// The closure changes the variable, and returns what the variable has gained.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,

@@ -155,8 +155,8 @@ pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits, which
-/// last for five hours. A longer span becomes the longest one, which is enough to pace rounds.
+/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits. A longer
+/// span becomes the longest one that fits, which is five hours and enough to pace rounds.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -233,8 +233,8 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // If a word costs the PPE a system call, sending takes long. The gate is at least twice the
-        // longest time that sending took before.
+        // If a word costs the PPE a system call, sending takes long. So the delay until the start
+        // is at least twice the longest time that sending took before.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {

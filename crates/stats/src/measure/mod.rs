@@ -89,9 +89,9 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 /// memory. They are the same for all rounds of one visit, so these rounds cannot show their effect.
 /// A caller with many plans should visit each plan once, and then all of them again.
 ///
-/// The interval of the median comes from the rounds of all visits. Its probability would be 95 % if
-/// all rounds were independent of each other. Rounds of one visit are not, so the interval is
-/// widened to hold the median of each visit.
+/// The interval of the median comes from the rounds of all visits. If all rounds were independent
+/// of each other, it would contain the median with a probability of 95 %. Rounds of one visit are
+/// not independent, so the interval is widened to hold the median of each visit.
 ///
 /// The interval does not show a condition that is the same in all visits, such as SPEs that share a
 /// CPU ([`Request`](crate::Request)).
@@ -140,7 +140,7 @@ impl Visits {
     /// Visits the machine for which the measurement was planned, and returns the result of all
     /// visits so far. If there will be `more` visits, this visit has two rounds. The last visit has
     /// rounds until the interval of the median is narrow, or its time is over. If the plan has a
-    /// given number of iterations, each visit does that number.
+    /// given number of iterations, each visit does that number of iterations.
     ///
     /// A matrix is measured anew in each visit, so one visit is enough. After each pair, `progress`
     /// gets the number of measured pairs and the number of all pairs, and returns whether to go on.

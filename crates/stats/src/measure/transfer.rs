@@ -293,8 +293,8 @@ impl Mover {
         };
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
-            // In the local store, an element of fewer than 16 bytes lies in 16 bytes of its own, at
-            // the same offset as its effective address has in 16 bytes (CBEA section 7.4).
+            // An element of fewer than 16 bytes takes 16 bytes of the local store. Its offset in
+            // these is that of its effective address modulo 16 (CBEA section 7.4).
             let in_store = if bytes < 16 {
                 index * 16 + in_block % 16
             } else {

@@ -26,8 +26,9 @@ const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 /// A time for all pairs together that a user finds short.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
-/// The shortest time for a pair while more than the necessary pairs are measured. In this time, two
-/// sleeping SPEs wake and do some dozens of rounds.
+/// The time for a pair if the budget does not fit all pairs. Further pairs are left out, so that
+/// each measured pair has this time. It is enough for two sleeping SPEs to wake and do some dozens
+/// of rounds.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
 /// The shortest time for a pair if the budget is too small even for the pairs that each distance
@@ -172,8 +173,8 @@ impl PairsTask {
     }
 
     /// The directions in which a pair is measured. A copy, and a variable that moves with the
-    /// sender, are measured in both. For other carriers, one way takes half of an exchange in
-    /// either direction.
+    /// sender, are measured in both directions. With other carriers, either way takes half of an
+    /// exchange.
     pub(crate) fn directions(
         &self,
         topology: &Topology,

@@ -1,5 +1,5 @@
-//! Measures the functions that the paper does not have on this computer, on one SPE and on several.
-//! The measurements end, count, verify, and take some time. SPEs may share a CPU.
+//! Measures, on this computer, the functions that the paper does not have, on one SPE and on
+//! several. The measurements end, count, verify, and take some time. SPEs may share a CPU.
 
 use std::time::Instant;
 

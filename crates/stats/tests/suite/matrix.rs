@@ -20,8 +20,9 @@ fn milliseconds(count: u64) -> Span {
     Span::from_nanoseconds(count * 1_000_000)
 }
 
-/// Two sockets of 12 Cells, each with 12 cores. A core has two hardware threads, so there are 576
-/// CPUs. CPUs 0 to 287 are the first threads of the cores, and the other CPUs the second threads.
+/// Two sockets with 12 Cells each. A Cell has 12 cores, and a core has two hardware threads, so
+/// there are 576 CPUs. CPUs 0 to 287 are the first threads of the cores, and the other CPUs the
+/// second threads.
 fn two_sockets() -> Topology {
     let site = |cpu: u16| SpeSite {
         cell: CellId::new(cpu % 288 / 12),

@@ -12,8 +12,8 @@ use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// A request for the address of the block, instead of a block with a number. The answer is two
-/// words, the upper half of the address first. Blocks are numbered from 1.
+/// The word that requests the address of the block. Any other word requests the block of this
+/// number, from 1 on. The answer is the address as two words, the upper half first.
 const WHERE: u32 = 0;
 
 /// The blocks of an SPE, which sends in some pairs and receives in others.

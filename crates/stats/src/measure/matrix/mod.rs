@@ -146,7 +146,7 @@ fn conduct<M: CellMachine>(
     Ok(())
 }
 
-/// Lets two SPEs measure the way from one to the other for `span`. The first SPE takes the time. If
+/// Lets two SPEs measure the one-way time between them for `span`. The first SPE takes the time. If
 /// there is a variable, its value is 0.
 fn measure_way<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,

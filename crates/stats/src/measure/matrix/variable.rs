@@ -10,11 +10,11 @@
 //!
 //! core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a single
 //! shared cache line"). Each swap takes the line away from the other side, even if the swap comes
-//! too early. A read leaves the line shared, so the store after it has to take the line. The
-//! processor and the distance decide which way of polling takes longer.
+//! too early. A read leaves the line shared, so the next store has to take the line. The processor
+//! and the distance decide which way of polling takes longer.
 //!
-//! The variable is in several lines ([`LINES`]), one after the other. At the end of each line, the
-//! timing side writes [`STOP`].
+//! The variable is in several lines ([`LINES`]), one after the other. When the time of a line is
+//! over, the timing side writes [`STOP`] there.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -98,7 +98,7 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
                 return Ok(word);
             }
             // If two hardware threads of one core read and write, the reader has loads under way
-            // that run ahead. These loads are discarded when the store arrives. Without the hint,
+            // that run ahead. These loads are discarded when the store arrives. Without this hint,
             // an exchange took half as long again (EPYC of family 25, 58 ns instead of 39 ns one
             // way).
             std::hint::spin_loop();
@@ -144,9 +144,8 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Waits for `expected` at `ea`, replaces it by the next number, and returns `expected`. If the
-/// word has another value, returns that value. The value before `expected` is this SPE's own word,
-/// so the function waits.
+/// Waits while the word at `ea` is this SPE's own, which is `expected` minus 1. If the word is
+/// `expected`, replaces it by the next number, and returns `expected`. Returns any other word.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
