@@ -65,7 +65,7 @@ pub struct Number {
     /// The published value. `None` for a number that was kept back, and for a shape.
     #[serde(default)]
     pub value: Option<f64>,
-    /// How the value is to be read.
+    /// How a reader must understand the value.
     #[serde(default)]
     pub reading: Reading,
     /// Whether the value was published, but is not known here and has to be predicted.

@@ -28,7 +28,7 @@ pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-/// The outcomes of simulations. If a simulation has none, the reason.
+/// The outcome of each simulation, or the reason why it has none.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
 /// The outcome of one simulation, or the reason why it has none.

@@ -72,7 +72,7 @@ fn read(page: &str) -> String {
     fs::read_to_string(page).expect("the page is there")
 }
 
-/// Fails if the pages have other tables under these names.
+/// Fails if a table in the pages differs from the table of the same name in `tables`.
 #[track_caller]
 fn compare(tables: &[Table]) {
     let mut left: Vec<&Table> = tables.iter().collect();

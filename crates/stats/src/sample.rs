@@ -442,8 +442,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the range of the medians of all visited rounds. On a machine where rounds differ
-    /// only by what happens in them, this range is the interval.
+    /// Returns the range of the medians of all visited rounds. On a steady machine, rounds do
+    /// not differ by chance, and this range is the interval of the median.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {

@@ -52,9 +52,9 @@ pub struct Setting {
     pub set: fn(&mut Settings, Option<usize>),
     /// How views show the field. `None` if each view has its own way.
     pub shown: Option<SettingView>,
-    /// What the field is called in the refusal of a function that does not use it.
+    /// The name of the field in the refusal of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Which functions use the field.
+    /// Whether functions of this kind use the field.
     pub(crate) used_by: fn(Kind) -> bool,
     /// Why a function of this kind does not use the field. If `None`, the refusal has the reason
     /// that also holds for private buffers and memory modules.
@@ -68,9 +68,9 @@ pub struct Setting {
 /// How views show one of the [`Settings`].
 #[derive(Debug)]
 pub struct SettingView {
-    /// The heading of its column in a table.
+    /// The heading of the setting's column in a table.
     pub heading: &'static str,
-    /// The heading of its column where there is more room.
+    /// The heading of the setting's column where there is more room.
     pub long_heading: &'static str,
     /// The text for a value in the title of a measurement. `None` if the title leaves out the
     /// value.

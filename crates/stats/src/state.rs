@@ -147,7 +147,7 @@ mod tests {
     fn times_of_one_state_are_not_split() {
         for times in [
             around(136.0, 0.02, 200),
-            // A broad peak, from half to one and a half.
+            // A broad peak, from half of 136 ns to 1.5 times 136 ns.
             around(136.0, 0.5, 200),
             // A few times with an interrupt, all one after the other.
             [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
@@ -155,7 +155,7 @@ mod tests {
             (0..200)
                 .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
                 .collect(),
-            // Two peaks whose ratio is one that clock rates can cause.
+            // Two peaks with a ratio that different clock rates can cause.
             [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
         ] {
             assert_eq!(states(&times).len(), 1, "{times:?}");

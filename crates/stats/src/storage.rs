@@ -60,7 +60,7 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
     let of_one = match measurement.function.kind() {
-        // The source and the destination.
+        // A copy has a source and a target.
         Kind::Copy => block.saturating_mul(2),
         _ => block.saturating_mul(p.settings.list_elements.unwrap_or(1) as usize),
     };
@@ -140,7 +140,7 @@ mod tests {
             (Function::DmaGet, 4, shared, 32 * MB, cache),
             (Function::DmaGet, 1, shared, 33 * MB, partly),
             (Function::DmaGet, 1, shared, 64 * MB, memory),
-            // Two buffers in each Cell.
+            // Each Cell has two buffers.
             (Function::DmaGet, 4, private, 16 * MB, cache),
             (Function::DmaGet, 2, private, 17 * MB, partly),
             (Function::DmaGet, 4, private, 32 * MB, memory),

@@ -12,7 +12,7 @@ use super::outcome::{Outcome, check_spes, failed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
-    /// The SPEs.
+    /// The two SPEs.
     pub between: [u16; 2],
 }
 

@@ -45,7 +45,7 @@ pub enum Experiment {
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// The time of a program of `cellworks run` with one process on one SPE, divided by its time.
+    /// The time of a program with one process on one SPE, divided by the program's own time.
     SpeedUp(Run),
     /// The least computation with which a ring scales well.
     ScalesFrom(ScalesFrom),

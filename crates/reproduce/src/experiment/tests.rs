@@ -255,7 +255,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
 
 #[test]
 fn statistics_are_of_all_mappings() {
-    // 102 is the third mapping in the order of a dictionary, so it takes 300 ns.
+    // 0213 is the third mapping in the order of a dictionary, so it takes 300 ns.
     let of = |rest| {
         value(&format!(
             r#"kind = "ring", spes = 4, packet_bytes = 16, {rest}"#

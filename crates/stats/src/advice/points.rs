@@ -10,7 +10,7 @@ pub(super) const NEARLY_BEST: f64 = 0.9;
 /// A size in bytes, or a number of something, with its time or bandwidth.
 pub(super) type Point = (usize, Value);
 
-/// The point with the least value. If several points have it, the first one.
+/// The point with the least value. If several points have it, returns the first one.
 ///
 /// # Panics
 ///
@@ -22,7 +22,7 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// The point with the greatest value. If several points have it, the first one.
+/// The point with the greatest value. If several points have it, returns the first one.
 ///
 /// # Panics
 ///

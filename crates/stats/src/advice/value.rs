@@ -40,7 +40,7 @@ pub(super) enum Compared {
 }
 
 impl Compared {
-    /// If this value is greater, its ratio to the other value.
+    /// If this value is greater, returns its ratio to the other value.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -48,7 +48,7 @@ impl Compared {
         }
     }
 
-    /// If this value is less, the ratio of the other value to this one.
+    /// If this value is less, returns the ratio of the other value to this one.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),

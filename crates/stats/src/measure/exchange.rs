@@ -25,8 +25,8 @@ const REGISTER: SignalRegister = SignalRegister::One;
 /// bit.
 pub(super) const STOP: u32 = 1 << 31;
 
-/// Measures the initiator, which is SPE 0 or the PPE, with its partners. An iteration is one
-/// exchange with each partner, one after the other.
+/// Measures exchanges of the initiator, which is SPE 0 or the PPE, with its partners. An iteration
+/// is one exchange with each partner, one after the other.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,

@@ -30,7 +30,7 @@ use crate::plan::Plan;
 use crate::program::{check, join};
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
-/// Measures the sender, which wakes its partners in turn. An iteration wakes each partner once.
+/// Measures how the sender wakes its partners in turn. An iteration wakes each partner once.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,

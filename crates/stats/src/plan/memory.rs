@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn rows_are_the_nodes_with_cpus_and_columns_all_nodes() {
-        // Two caches over node 0, one over nodes 1 and 0, and a node without CPUs.
+        // Two caches belong to node 0, one to nodes 1 and 0, and node 2 has no CPUs.
         let computer = topology(&[(0, 0), (1, 0), (2, 1), (2, 0)], 3);
         let task = planned(&computer, &request()).unwrap();
         assert_eq!(task.modules, 3);

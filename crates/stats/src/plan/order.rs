@@ -16,7 +16,7 @@ const PER_COMBINATION: usize = 3;
 /// The pairs of a machine, each once.
 pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// The number of pairs at the beginning that show the distances.
+    /// The number of pairs at the beginning of `pairs` that were picked by distance only.
     pub first: usize,
     /// The number of pairs at each distance.
     pub classes: BTreeMap<Distance, usize>,

@@ -782,7 +782,7 @@ fn a_block_leaves_room_for_the_control_block() {
     );
 }
 
-/// Any number of SPEs copies blocks of one size, and so does one SPE.
+/// All numbers of SPEs, from one to all, copy blocks of the same size.
 #[test]
 fn copies_by_every_number_of_spes_have_one_size_that_fits() {
     for (spes, memory_bytes_max, bytes) in [

@@ -60,7 +60,7 @@ fn execute_commands<S: CellSpe>(
     };
     let mut sides = sides.map_err(or_report)?;
     let mut served = Served::default();
-    // Most SPEs take the time of many pairs, but some SPEs take no time and need no clock.
+    // Most SPEs time many pairs, but some SPEs time no pair and need no clock.
     let mut clock = None;
     spe.write_out_mbox(Outbound::Plain, READY);
     while let Some(command) = Command::receive(spe) {
