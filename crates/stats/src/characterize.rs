@@ -81,7 +81,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - mailboxes and signals between the PPE and one SPE of each Cell, and between SPE 0 and the same
 ///   SPEs;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
-///   variables. For a curve, numbers of SPEs between one and all do `fetchadd` on one variable;
+///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between
+///   one and all;
 /// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0;
 /// - DMA blocks and lists, copies, and chases, as below.
 ///
@@ -93,9 +94,9 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   blocks of 128 bytes and 16 KB with each other memory module. Blocks up to 16 KB also move
 ///   between SPE 0 and an SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, numbers of SPEs
-///   between one and all copy blocks of one size. The size is the largest power of two up to 64 MB
-///   for which each SPE has room for two blocks;
+/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, copies of one
+///   size are repeated with numbers of SPEs between one and all. The size is the largest power of
+///   two up to 64 MB for which each SPE has room for two blocks;
 /// - chases through tables of 4 KB to 256 MB, whose times show each cache as a step. Chases with 1
 ///   to 48 chains through a table of 128 MB show how many misses are under way at once. The last
 ///   chase uses the same table while all other SPEs load the memory.

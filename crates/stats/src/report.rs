@@ -60,7 +60,7 @@ pub struct Measurement {
     /// sizes are not known.
     #[serde(default)]
     pub lies_in: Option<Storage>,
-    /// The median of the same atomic operation as one instruction of the processor, without the
+    /// The median of the measured atomic operation as one instruction of the processor, without the
     /// library around it. The numbers of SPEs and variables are the same. `None` for other
     /// operations, for variables of several words, and on a machine without caches.
     #[serde(default)]

@@ -1052,8 +1052,8 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // No block comes from main memory. The largest block is the most that one command moves, or a
-    // cache may hold a part of it.
+    // No block comes from main memory. The first block is the largest that one command moves. A
+    // cache may hold a part of the second block.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

@@ -50,8 +50,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// The size at which one way of doing something gains most over another way. Returns the index of
-/// the size, the factor, and a text with all sizes at which the way is better.
+/// Finds the size at which one way of doing something gains most over another way. Returns the
+/// index of the size, the factor, and a text with all sizes at which the first way is better.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains

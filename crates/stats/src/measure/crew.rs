@@ -122,8 +122,8 @@ fn report_failure<S: CellSpe>(spe: &S) {
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
 /// Lets time pass until `until`. If `until` is past, returns at once. `pass` gets the time that is
-/// left. If the clock stands still, returns too: the measurement with that clock will be refused,
-/// which is better than waiting for ever.
+/// left. If the clock stands still, returns too. The measurement will then be refused, which is
+/// better than waiting for ever.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -155,8 +155,9 @@ pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits. A longer
-/// span becomes the longest one that fits, which is five hours and enough to pace rounds.
+/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits. The
+/// longest span that fits is five hours, which is enough to pace rounds. Longer spans become this
+/// one.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -359,8 +360,8 @@ struct Rate {
 }
 
 impl Rate {
-    /// The number of iterations that take about `span`. If the clock saw no time, it is the same
-    /// number as before.
+    /// The number of iterations that take about `span`. If the clock saw no time, the number stays
+    /// the same.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -535,8 +536,8 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // Two visits found the machine in another state. The third visit does not outvote them,
-        // however many rounds it has.
+        // The first two visits found the machine in another state than this one. This visit does
+        // not outvote them, however many rounds it has.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
         // With 101 ns an iteration, rounds are a little shorter than 10 ms, so there is time for

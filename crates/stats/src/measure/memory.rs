@@ -7,7 +7,7 @@
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!
-//! The code of the functions `chase` and `dmaget` takes both measurements, on a block in a region
+//! The functions `chase` and `dmaget` measure the latency and the bandwidth, on a block in a region
 //! of the module. A node in a region holds the index of the next node instead of a reference. So a
 //! step takes some cycles more than in memory that an SPE allocates.
 

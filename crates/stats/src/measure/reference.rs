@@ -81,8 +81,8 @@ impl Readings {
         })
     }
 
-    /// Takes a reading on the machine for which this was made. If a time is far from the one
-    /// before, it is read again, because it may have been interrupted.
+    /// Takes a reading on the machine whose topology [`of`](Self::of) got. If a time is far from
+    /// the time of the last reading, an interrupt may be the reason, and two more times are taken.
     ///
     /// # Errors
     ///

@@ -631,8 +631,8 @@ impl Task {
     }
 
     /// The iterations of a round on a steady machine. At the start and the end of a round, some
-    /// SPEs are idle. With this number these times are a small part of the round. More iterations
-    /// would only take longer to simulate.
+    /// SPEs are idle. A round of this length is so long that the idle times are a small part of it.
+    /// More iterations would only take longer to simulate.
     fn steady_iterations(&self) -> u32 {
         /// The bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;

@@ -15,8 +15,8 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Chooses SPEs as the paper does: first those of the Cell, then those of other Cells in order.
-    /// If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
+    /// Chooses SPEs as the paper does: first those of the requested Cell, then those of other Cells
+    /// in order. If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
