@@ -9,9 +9,9 @@
 //!                 └──────────────┘  ...                      all in one cycle, in random order
 //!
 //!   1 chain    ●────►●────►●────►●                           one miss at a time
-//!   3 chains   ●────►●────►●────►●                           three misses at a time: they start at
+//!   3 chains   ●────►●────►●────►●                           three misses at a time: chains start at
 //!              ●────►●────►●────►●                           equally distant places of the cycle,
-//!              ●────►●────►●────►●                           and are followed in turn
+//!              ●────►●────►●────►●                           and the SPE follows them in turn
 //! ```
 //!
 //! The order is random so that no prefetcher can predict it. The table is one cycle so that a walk
