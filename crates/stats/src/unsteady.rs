@@ -6,9 +6,9 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// If two times of one way differ by this factor, the computer was in two states. The loop of an
-/// exchange and the matrix time the same way with different code. Their fastest times differed by
-/// only a tenth.
+/// If two one-way times of a pair differ by this factor, the computer was in two states. The loop
+/// of an exchange and the matrix time the same pair with different code. Their fastest times
+/// differed by only a tenth.
 const DISAGREE: f64 = 2.0;
 
 /// What to do about a run with numbers of two states.

@@ -146,8 +146,8 @@ fn between_spes<'scope, M: CellMachine>(
 /// A word in the lender's outbound mailbox: the effective address of the buffers follows, upper
 /// half first.
 const LENT: u32 = 1;
-/// A word in the lender's outbound mailbox: its program has failed. The program's result has the
-/// reason.
+/// A word in the lender's outbound mailbox: the lender's program has failed. The result of the
+/// program has the reason.
 const NOTHING_LENT: u32 = 0;
 /// A word in the lender's inbound mailbox: the other SPEs do not use the lender's local store any
 /// more.
