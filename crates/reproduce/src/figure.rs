@@ -1,24 +1,24 @@
-//! Figures of a paper whose curves are simulated.
+//! Figures of papers whose curves are simulated.
 
 use serde::Deserialize;
 
 use crate::experiment::{Experiment, Stats};
 
-/// A figure: panels of curves against one quantity.
+/// A figure: panels of curves over one quantity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Its number in the paper.
+    /// The number of the figure in its paper.
     pub number: String,
-    /// What it shows, in a few words.
+    /// What the figure shows, in a few words.
     pub title: String,
-    /// The quantity on the horizontal axis: a parameter of the programs of the curves, or `spes`,
-    /// `block_bytes` or `list_elements` (of a list of 16 KB in all) of measurements of `cellworks
-    /// stats`.
+    /// The quantity on the horizontal axis. For programs, it is a parameter. For measurements of
+    /// `cellworks stats`, it is `spes`, `block_bytes`, or `list_elements` (of a list of 16 KB in
+    /// all).
     pub x: String,
-    /// The numbers that `x` takes.
+    /// The values of `x`.
     pub at: Vec<u64>,
-    /// Its panels.
+    /// The panels of the figure.
     #[serde(rename = "panel")]
     pub panels: Vec<Panel>,
 }
@@ -27,27 +27,27 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// The title: what its curves have in common.
+    /// The title of the panel, which says what its curves have in common.
     pub title: String,
-    /// The experiment of its curves, without what differs from curve to curve.
+    /// The experiment of the curves, without the parts in which they differ.
     #[serde(default)]
     pub of: Option<Experiment>,
-    /// The panel has a curve for each of these numbers of SPEs, if its experiment is a measurement
-    /// of `cellworks stats`.
+    /// If the experiment is a measurement of `cellworks stats`, the panel has a curve for each of
+    /// these numbers of SPEs.
     #[serde(default)]
     pub spes: Vec<usize>,
-    /// Curves with complete experiments, if more differs than the number of SPEs.
+    /// Curves with complete experiments, for curves that differ in more than the number of SPEs.
     #[serde(default)]
     pub lines: Vec<Line>,
 }
 
-/// A curve.
+/// A curve of a panel.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Its name.
+    /// The name of the curve.
     pub name: String,
-    /// Its experiment.
+    /// The experiment of the curve.
     pub of: Experiment,
 }
 
@@ -55,8 +55,8 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// An experiment of the figure's curves at a number on the axis; `None` if the experiment has
-    /// no such quantity.
+    /// The experiment of a curve at a number on the axis. `None` if the experiment has no such
+    /// quantity.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),
@@ -129,13 +129,13 @@ impl Figure {
 }
 
 impl Panel {
-    /// Its curves: their names and experiments.
+    /// The names and experiments of the panel's curves.
     pub(crate) fn curves(&self) -> Vec<Line> {
         let of_spes = self.spes.iter().filter_map(|&spes| {
             let Some(Experiment::Stats(of)) = &self.of else {
                 return None;
             };
-            // Between SPEs, one of them only lends its local store.
+            // Between SPEs, one SPE only lends its local store.
             let working = spes - usize::from(of.between_spes);
             let noun = if working == 1 { "SPE" } else { "SPEs" };
             Some(Line {

@@ -6,13 +6,13 @@
 //!                       └── published value, unit, source ──────► Reproduction ◄── value ────┘
 //! ```
 //!
-//! A number is simulated by an [`Experiment`]. That is a program which runs on any
-//! [`Machine`](cellworks_machine::Machine), under the circumstances that the paper states, or an
+//! An [`Experiment`] simulates a number. It is a program that runs on any
+//! [`Machine`](cellworks_machine::Machine) under the circumstances that the paper states, or an
 //! arithmetic combination of such programs. A number that is kept back is simulated in the same
-//! way, so its prediction comes from the model alone.
+//! way, so its prediction comes from the model only.
 //!
 //! [`sensitivity`] shows how much each known number moves when a fitted parameter of the machine
-//! does.
+//! moves.
 
 mod experiment;
 mod figure;

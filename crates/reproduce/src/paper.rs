@@ -1,8 +1,8 @@
-//! Papers: the numbers that they publish, as data.
+//! Papers and the numbers that they publish, as data.
 //!
-//! A paper is a TOML file in the folder `papers`. A number of a paper is one of three: a value, a
-//! value that was kept back, or a shape, which is a range for a ratio of values. It has an
-//! experiment that simulates it, or a reason why there is none.
+//! A paper is a TOML file in the folder `papers`. A number of a paper is a value, a value that was
+//! kept back, or a shape, which is a range for a ratio of values. A number has an experiment that
+//! simulates it, or a reason why no experiment does.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use serde::Deserialize;
 use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
-/// The names and texts of the papers that are built in: the five that Cellworks implements, then
-/// measurements published elsewhere.
+/// The names and texts of the built-in papers: first the five papers that Cellworks implements,
+/// then measurements published elsewhere.
 const TEXTS: [(&str, &str); 6] = [
     ("cellstats", include_str!("../papers/cellstats.toml")),
     ("task-mapping", include_str!("../papers/task-mapping.toml")),
@@ -28,19 +28,21 @@ const TEXTS: [(&str, &str); 6] = [
 pub struct Paper {
     /// The name of the paper on the command line: lower-case letters, digits and dashes.
     pub name: String,
-    /// Its title.
+    /// The title of the paper.
     pub title: String,
-    /// Its authors, and the year.
+    /// The authors of the paper, and the year.
     pub authors: String,
-    /// The machine whose description its numbers are simulated on, unless they name another.
+    /// The machine on whose description the numbers are simulated. A number may name another
+    /// machine.
     pub machine: String,
-    /// How many minutes two CPUs take for all its numbers that take long, if it has any.
+    /// The minutes that two CPUs take to simulate all numbers that take long. `None` if there are
+    /// no such numbers.
     #[serde(default)]
     pub long_minutes: Option<u32>,
-    /// Its numbers, in the order of the paper.
+    /// The numbers of the paper, in its order.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
-    /// Those of its figures whose curves can be simulated.
+    /// The figures of the paper whose curves can be simulated.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
 }
@@ -49,88 +51,88 @@ pub struct Paper {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// Its name among the numbers of its paper: lower-case letters, digits and dashes.
+    /// The name of the number in its paper: lower-case letters, digits and dashes.
     pub id: String,
-    /// What it is, in a few words.
+    /// The quantity, in a few words.
     pub quantity: String,
-    /// The circumstances in which it holds.
+    /// The circumstances in which the number holds.
     #[serde(default)]
     pub conditions: String,
-    /// Its place in the paper: section, table or figure.
+    /// The place of the number in the paper: section, table or figure.
     pub source: String,
     /// The unit of the published and of the simulated value.
     pub unit: Unit,
-    /// The published value; absent if it was kept back, or is a shape.
+    /// The published value. `None` for a number that was kept back, and for a shape.
     #[serde(default)]
     pub value: Option<f64>,
-    /// How the value is to be read.
+    /// How a reader must understand the value.
     #[serde(default)]
     pub reading: Reading,
     /// Whether the value was published, but is not known here and has to be predicted.
     #[serde(default)]
     pub kept_back: bool,
-    /// What holds instead of a value, where the text states only a relation.
+    /// The relation that a text states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What its error shows about the model. Every known number that is simulated has a relation;
-    /// others have none.
+    /// What the error of the number shows about the model. A number has a relation if it is known
+    /// and simulated.
     #[serde(default)]
     pub relation: Option<Relation>,
-    /// The machine, if it is not the paper's.
+    /// The machine of the number. `None` if it is the paper's machine.
     #[serde(default)]
     pub machine: Option<String>,
-    /// The experiment that simulates it.
+    /// The experiment that simulates the number.
     #[serde(default)]
     pub experiment: Option<Experiment>,
-    /// Whether its simulation takes so long that it runs only on request.
+    /// Whether the simulation takes so long that it runs only on request.
     #[serde(default)]
     pub takes_long: bool,
-    /// Why no experiment simulates it.
+    /// The reason why no experiment simulates the number.
     #[serde(default)]
     pub not_simulated: Option<String>,
 }
 
-/// How the simulated value of a known number comes about. This decides what its error shows about
-/// the model.
+/// How the simulated value of a known number comes about. The relation decides what the error of
+/// the number shows about the model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen with regard to this number: the name of a fitted quantity of the
-    /// machine, such as `link.latency_ps`, or in words what else was chosen. The error shows how
-    /// well the choice succeeded.
+    /// Something was chosen with regard to this number. The text is the name of a fitted quantity
+    /// of the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
+    /// how well the choice succeeded.
     Fitted(String),
     /// The simulated value repeats a parameter or another number, or follows from them by
-    /// arithmetic. The text names them. The error shows how far two publications agree.
+    /// arithmetic. The text names these sources. The error shows how far two publications agree.
     Derived(String),
     /// The value is neither fitted nor derived. The error shows how good the model is.
     Independent,
 }
 
-/// How a published value is to be read.
+/// How a reader must understand a published value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// As it is printed.
+    /// The value as it is printed.
     #[default]
     Exact,
     /// The text says "about", "around" or "almost".
     About,
-    /// The text says "at least" or "more than": a larger value has no error.
+    /// The text says "at least" or "more than", so a larger value has no error.
     AtLeast,
-    /// The text says "up to" or "less than": a smaller value has no error.
+    /// The text says "up to" or "less than", so a smaller value has no error.
     AtMost,
 }
 
-/// A relation that a text states in words, as a range in which a ratio has to be.
+/// A relation that a text states in words, as a range in which a ratio must be.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Which values are divided, and what the ratio must be.
+    /// The values that are divided, and what their ratio must be.
     pub rule: String,
-    /// The lower end, included.
+    /// The least ratio. `None` if there is no lower limit.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// The upper end, included.
+    /// The greatest ratio. `None` if there is no upper limit.
     #[serde(default)]
     pub at_most: Option<f64>,
 }
@@ -162,13 +164,13 @@ pub enum Unit {
     /// A ratio.
     #[serde(rename = "times")]
     Times,
-    /// A ratio less 1, in hundredths.
+    /// A ratio minus 1, in hundredths.
     #[serde(rename = "% more")]
     PercentMore,
-    /// A ratio less 1 with its sign turned, in hundredths.
+    /// 1 minus a ratio, in hundredths.
     #[serde(rename = "% less")]
     PercentLess,
-    /// A place in a list that begins with the best at 1.
+    /// A place in a list. The best place is 1.
     #[serde(rename = "rank")]
     Rank,
     /// 1,000,000,000 floating-point operations a second.
@@ -180,7 +182,7 @@ pub enum Unit {
     /// Pictures a second.
     #[serde(rename = "frames/s")]
     FramesPerSecond,
-    /// Parts of a hundred.
+    /// Hundredths.
     #[serde(rename = "%")]
     Percent,
     /// Bytes.
@@ -188,10 +190,10 @@ pub enum Unit {
     Bytes,
 }
 
-/// What is wrong with a paper.
+/// An error in a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaperError {
-    /// The text is no TOML, or has a key or a value that a paper does not have.
+    /// The text is not TOML, or has a key or a value that a paper does not have.
     #[error("the paper cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
     /// A number contradicts itself.
@@ -201,7 +203,7 @@ pub enum PaperError {
         paper: String,
         /// The number.
         number: String,
-        /// What is wrong with it, and what to do about that.
+        /// What is wrong with the number, and what to do about it.
         what: String,
     },
     /// A figure cannot be drawn.
@@ -211,10 +213,10 @@ pub enum PaperError {
         paper: String,
         /// The figure's number in the paper.
         figure: String,
-        /// What is wrong with it, and what to do about that.
+        /// What is wrong with the figure, and what to do about it.
         what: String,
     },
-    /// A name has a character that it must not have.
+    /// The name of a paper has a character that is not allowed.
     #[error(
         "`{0}` is no name of a paper; use lower-case letters, digits and dashes, such as `cellstats`"
     )]
@@ -222,17 +224,17 @@ pub enum PaperError {
 }
 
 impl Paper {
-    /// The names of the papers that are built in.
+    /// The names of the built-in papers.
     pub fn names() -> [&'static str; TEXTS.len()] {
         TEXTS.map(|(name, _)| name)
     }
 
-    /// The papers that are built in: the five that Cellworks implements, then measurements
+    /// The built-in papers: first the five papers that Cellworks implements, then measurements
     /// published elsewhere.
     ///
     /// # Panics
     ///
-    /// Never: a test reads them all.
+    /// Never: a test reads all built-in papers.
     pub fn all() -> Vec<Self> {
         let papers = TEXTS.iter().map(|(name, _)| Self::built_in(name));
         papers
@@ -240,7 +242,7 @@ impl Paper {
             .collect()
     }
 
-    /// A paper that is built in, by its name.
+    /// The built-in paper of this name. `None` if there is no such paper.
     ///
     /// ```
     /// let paper = cellworks_reproduce::Paper::built_in("cellmt").unwrap();
@@ -279,7 +281,7 @@ impl Paper {
     ///
     /// # Errors
     ///
-    /// [`PaperError`] if the text is no paper, or a number contradicts itself.
+    /// [`PaperError`] if the text is not a paper, or if a number contradicts itself.
     pub fn parse(text: &str) -> Result<Self, PaperError> {
         let paper: Self = toml::from_str(text)?;
         if !is_name(&paper.name) {
@@ -312,8 +314,8 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Leaves out the simulations that take long. The reason of each such number then names the
-    /// flag that simulates it.
+    /// Removes the experiments of the numbers that take long. The reason of each such number then
+    /// names the flag that simulates the number.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;
@@ -328,7 +330,7 @@ impl Paper {
         }
     }
 
-    /// The machine on which one of its numbers is simulated.
+    /// The machine on which a number of the paper is simulated.
     pub fn machine_of<'a>(&'a self, number: &'a Number) -> &'a str {
         number.machine.as_deref().unwrap_or(&self.machine)
     }
@@ -412,9 +414,9 @@ impl Number {
     }
 }
 
-/// The clock of an SPU, in whose cycles papers give times.
+/// The clock rate of an SPU, for times in cycles.
 const SPU_HZ: f64 = 3.2e9;
-/// The decrementer of a QS20 (CellMT, listing 11).
+/// The rate of the decrementer of a QS20 (CellMT, listing 11).
 const QS20_TIMEBASE_HZ: f64 = 14_318_000.0;
 
 impl Unit {
@@ -440,8 +442,8 @@ impl Unit {
         }
     }
 
-    /// An outcome in this unit. Times are given in nanoseconds, bandwidths in bytes a second,
-    /// operations one by one. `None` if the outcome has another dimension.
+    /// Converts an outcome to this unit. The outcome is in nanoseconds, bytes a second or single
+    /// operations. `None` if the outcome has another dimension than the unit.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
             (Dimension::Time, Self::Nanoseconds) => outcome,
@@ -465,9 +467,9 @@ impl Unit {
 }
 
 impl Reading {
-    /// The distance of a simulated value from the published one, in per cent of the published one.
-    /// It is above 0 if the simulated value is larger, and 0 if the text of the paper allows the
-    /// value.
+    /// The difference between a simulated value and the published one, in per cent of the published
+    /// one. If the simulated value is larger, the difference is above 0. If the text of the paper
+    /// allows the value, the difference is 0.
     pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
         let error = (simulated / published - 1.0) * 100.0;
         match self {
@@ -479,7 +481,7 @@ impl Reading {
 }
 
 impl Shape {
-    /// Whether the shape holds for this ratio.
+    /// Whether this ratio is in the range of the shape.
     pub(crate) fn holds(&self, ratio: f64) -> bool {
         self.at_least.is_none_or(|least| ratio >= least)
             && self.at_most.is_none_or(|most| ratio <= most)

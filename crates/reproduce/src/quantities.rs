@@ -1,14 +1,14 @@
-//! The quantities of a machine description by their names, such as `link.latency_ps`.
+//! The quantities of a machine's description, by their names such as `link.latency_ps`.
 //!
 //! A description is a tree of tables. A quantity is a table with `value`, `source` and `sure`. The
-//! search looks for these keys, so it also finds a parameter that is added to descriptions later.
+//! search looks for these keys, so it also finds parameters that are added to descriptions later.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};
 
-/// The fitted quantities of a description: their names, and the published number that each was
-/// fitted to. Modules and Cells that are described alike count as one: `memory.access_ps` stands
-/// for those of all modules.
+/// The fitted quantities of a description: their names, and the published numbers to which they
+/// were fitted. Quantities of the same name in several modules or Cells count as one:
+/// `memory.access_ps` stands for those of all modules.
 ///
 /// # Panics
 ///
@@ -26,8 +26,8 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// The same machine with another value of a quantity, in all places of that name; `change` has the
-/// value that it has. `None` if the description has no such quantity.
+/// The same machine with another value of a quantity, in all places of that name. `change` turns
+/// the old value into the new one. `None` if the description has no such quantity.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();
@@ -38,7 +38,7 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
 ///
 /// # Panics
 ///
-/// If the new value does not fit into the type of the quantity's number.
+/// If the new value does not fit into the number type of the quantity.
 pub fn with_quantity(
     description: &Description,
     name: &str,
@@ -63,7 +63,7 @@ fn table_of(description: &Description) -> Table {
     Table::try_from(description).expect("a description can be written as TOML")
 }
 
-/// Calls `visit` with each quantity below `table` and its name.
+/// Calls `visit` with the name and the table of each quantity below `table`.
 fn walk(table: &mut Table, path: &str, visit: &mut impl FnMut(&str, &mut Table)) {
     for (key, value) in table.iter_mut() {
         let name = match path {

@@ -1,4 +1,4 @@
-//! From papers to a report.
+//! Makes a report from papers.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 /// The numbers of papers, of which some have been simulated.
 ///
 /// ```text
-///   Reproducing::of(papers) ──► plan: simulate ──► each that is done: take_down ──► report, at any time
+///   Reproducing::of(papers) ──► plan: simulate ──► each result: take_down ──► report, at any time
 /// ```
 ///
 /// ```
@@ -52,9 +52,9 @@ pub struct Reproducing {
 /// The part of a paper that is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Whether the curves of its figures are simulated, too.
+    /// Whether the curves of the paper's figures are simulated, too.
     pub figures: bool,
-    /// Whether numbers whose simulations take long are simulated, too.
+    /// Whether numbers with long simulations are simulated, too.
     pub takes_long: bool,
 }
 
@@ -63,15 +63,15 @@ pub struct Extent {
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// A text for each simulation, in the order of their numbers. It contains everything that the
-    /// simulation depends on.
+    /// A text for each simulation, in the order of the simulations' numbers. The text contains
+    /// everything on which the simulation depends.
     pub fn steps(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Simulates the wanted steps on all cores of this computer; steps are numbered from 0. `found`
-    /// gets the result of each, on any thread, and returns whether to go on. If it returns false,
-    /// no more simulations begin.
+    /// Simulates the wanted steps on all cores of this computer. Steps are numbered from 0. On any
+    /// thread, `found` gets the result of a step, and returns whether to go on. After a break, no
+    /// more simulations begin.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -95,12 +95,12 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Prepares the simulation of all numbers of the papers that have an experiment, to this
-    /// extent.
+    /// Prepares the simulation of the papers' numbers that have an experiment. `extent` adds
+    /// figures and long simulations.
     ///
     /// # Errors
     ///
-    /// [`UnknownMachine`] if there is no description of a machine that a paper names.
+    /// [`UnknownMachine`] if a paper names a machine that has no description.
     ///
     /// # Panics
     ///
@@ -155,7 +155,7 @@ impl Reproducing {
         self.outcomes.len()
     }
 
-    /// Simulates all, on all cores of this computer.
+    /// Runs all simulations on all cores of this computer.
     pub fn simulate(&mut self, descriptions: Descriptions<'_>) {
         let plan = self.plan();
         let this = Mutex::new(self);
@@ -166,19 +166,19 @@ impl Reproducing {
         });
     }
 
-    /// Records the result of the simulation with this number in the [plan](Self::plan).
+    /// Records the result of the simulation number `step` in the [plan](Self::plan).
     ///
     /// # Panics
     ///
-    /// If the plan has no simulation with this number.
+    /// If the plan has no simulation number `step`.
     pub fn take_down(&mut self, step: usize, simulated: Simulated) {
         let simulation = self.plan.0[step].clone();
         self.outcomes.insert(simulation, simulated.0);
     }
 
-    /// Compares the simulated numbers with the published ones. A number with a missing simulation
-    /// counts as not simulated, and the report as not complete. A simulation that has failed is no
-    /// error: the report has its reason.
+    /// Compares the simulated numbers with the published ones. If a simulation is missing, its
+    /// number counts as not simulated, and the report as not complete. If a simulation has failed,
+    /// the report has the reason.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
@@ -215,7 +215,7 @@ impl Reproducing {
     }
 }
 
-/// The simulations of a number: none if it has no experiment.
+/// The simulations of a number. Empty if the number has no experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {
@@ -283,7 +283,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
         Some(Ok(value)) => (Some(value), None),
         Some(Err(why)) => (None, Some(why)),
     };
-    // A rank has no error in per cent: twice a rank is not twice as bad.
+    // A rank has no error in per cent, because twice a rank is not twice as bad.
     let has_error = number.unit != crate::Unit::Rank;
     let error_percent = number
         .value
@@ -338,7 +338,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
     }
 }
 
-/// The value of a number, in its unit.
+/// The simulated value of a number, in the number's unit.
 pub(crate) fn simulated(
     number: &Number,
     experiment: &Experiment,
@@ -368,7 +368,8 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// The figures with their curves. A point is left out if its simulation failed or is missing.
+/// The figures with their curves. If the simulation of a point failed or is missing, the point is
+/// left out.
 fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
     let papers = papers.iter().filter(|_| wanted);
     papers

@@ -1,7 +1,7 @@
-//! Running simulations side by side.
+//! Runs simulations side by side.
 //!
-//! Simulations do not share anything, and a simulated machine belongs to one OS thread. So each
-//! core has a thread with separate machines. The thread takes the next simulation that no other has
+//! Simulations share nothing, and a simulated machine belongs to one OS thread. So each core has a
+//! thread with its own machines. Each thread takes the next simulation that no other thread has
 //! taken.
 
 use std::any::Any;
@@ -20,23 +20,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Access, Outcome, Program, Simulation};
 
-/// The descriptions of machines by their names.
+/// A function that returns the description of the machine with a name.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
 
-/// The descriptions that are built in.
+/// The built-in description of this name. `None` if there is no such description.
 pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-/// The outcomes of simulations, or the reasons why there are none.
+/// The outcome of each simulation, or the reason why it has none.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
-/// The outcome of one simulation, or the reason why there is none.
+/// The outcome of one simulation, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Simulated(pub(crate) Result<Outcome, String>);
 
-/// Each simulation once, however often it is in the list.
+/// Removes repetitions from the list.
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     let mut seen = HashSet::new();
     let is_new = |simulation: &Simulation| seen.insert(simulation.clone());
@@ -44,9 +44,9 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 }
 
 /// Simulates `number` groups of rings on the machine of this name, on all cores of this computer.
-/// `is_wanted` chooses groups by their numbers, and `runs` returns the rings of a group. `found`
-/// gets the times of a group's rounds in nanoseconds, or the reason why there are none. It is
-/// called on any thread and returns whether to go on. If it returns false, no more groups begin.
+/// `wanted` chooses groups by their numbers, and `runs` returns the rings of a group. On any
+/// thread, `found` gets the times of a group's rounds in nanoseconds, or the reason why there are
+/// none. `found` returns whether to go on. After a break, no more groups begin.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -69,9 +69,8 @@ pub fn simulate_rings(
     });
 }
 
-/// Runs the simulations whose number is wanted on all cores of this computer. `found` gets the
-/// result of each, on any thread, and returns whether to go on. If it returns false, no more
-/// simulations begin.
+/// Runs the wanted simulations on all cores of this computer. On any thread, `found` gets the
+/// result of a simulation, and returns whether to go on. After a break, no more simulations begin.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
@@ -86,8 +85,8 @@ pub(crate) fn run_each(
     );
 }
 
-/// Does those of `number` steps that are wanted on all cores of this computer, each step on the
-/// machines of its thread, until a step returns false.
+/// Does the wanted steps below `number` on all cores of this computer, until a step returns a
+/// break. Each step uses the machines of its thread.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
@@ -110,14 +109,14 @@ fn side_by_side(
     };
     thread::scope(|scope| {
         for _ in 1..cores.min(number) {
-            // Without it the others do its steps, too.
+            // If the thread cannot be created, the other threads do its steps.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
 }
 
-/// Runs all simulations, each once, however often it is in the list.
+/// Runs each simulation of the list once, even if the list repeats it.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
     let simulations = different(simulations);
@@ -133,8 +132,8 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread. They are made when they are first needed, and used again: a local
-/// store of 256 KB for each SPE takes longer to make than a small simulation to run.
+/// The machines of one OS thread. A machine is made when it is first needed, and is used again. To
+/// make the local stores of 256 KB takes longer than to run a small simulation.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
     made: HashMap<(Arc<str>, Access), Result<Made, String>>,
@@ -164,7 +163,7 @@ impl<'a> Machines<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
         if outcome.is_err() {
-            // After a failed run, words may be left in the mailboxes of the machine.
+            // After a failed run, the mailboxes of the machine may still hold words.
             self.made.remove(&key);
         }
         outcome
@@ -186,7 +185,7 @@ fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Ma
         Access::Direct => PpeAccess::Direct,
         Access::SystemCalls => PpeAccess::SystemCalls,
     };
-    // The watch changes no result, but takes time with every element of a list.
+    // The watch changes no result, but takes time for every element of a list.
     let sim = Sim::builder(description)
         .ppe_access(access)
         .hazards(HazardWatch::Off)

@@ -1,4 +1,4 @@
-//! How much simulated numbers move when a fitted parameter changes.
+//! Measures how much simulated numbers move when a fitted parameter changes.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::run::run;
 pub struct Moved {
     /// The parameter, such as `link.latency_ps`.
     pub parameter: String,
-    /// The published number that it was fitted to.
+    /// The published number to which the parameter was fitted.
     pub fitted_to: String,
-    /// The change of each number of the paper that is known and is simulated on this machine.
+    /// The change of each known number of the paper that is simulated on this machine.
     pub changes: Vec<Change>,
 }
 
@@ -26,12 +26,12 @@ pub struct Moved {
 pub struct Change {
     /// The id of the number in its paper.
     pub number: String,
-    /// By how many per cent the simulated value moves.
+    /// The change of the simulated value in per cent.
     pub percent: f64,
 }
 
-/// Raises each fitted parameter of the machine by a tenth, one after the other. Returns how much
-/// each number of the paper moves, if it is known, not kept back, and simulated on this machine.
+/// Raises each fitted parameter of the machine by a tenth, one after the other. Returns the changes
+/// of the paper's numbers that are known, are not kept back, and are simulated on this machine.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved
     fitted(description).into_iter().map(moved).collect()
 }
 
-/// The numbers of the paper that are known, and their simulated values on this machine.
+/// The known numbers of the paper, with their simulated values on this machine.
 fn known<'a>(
     paper: &'a Paper,
     description: &Description,

@@ -1,15 +1,15 @@
-//! Costs of placements beside simulated times.
+//! Compares the costs of placements with simulated times.
 
 use cellworks_machine::SpeId;
 use cellworks_mapping::experiment::{Sweep, Traffic};
 use cellworks_mapping::{Costs, Pattern, Place, Problem};
 use cellworks_sim::{Description, Sim, Ways};
 
-/// Half as many tasks as both Cells of the blade have SPEs.
+/// The number of tasks: half of the SPEs of both Cells of the blade.
 const TASKS: usize = 8;
 const SPES: usize = 16;
 
-/// The ranks of numbers, from the least on. Equal numbers share the mean of their ranks.
+/// The ranks of numbers in rising order. Equal numbers have the mean of their ranks.
 fn ranks(numbers: &[f64]) -> Vec<f64> {
     let rank = |number: &f64| {
         let below = numbers.iter().filter(|other| *other < number).count();
@@ -30,7 +30,7 @@ fn agreement(one: &[f64], other: &[f64]) -> f64 {
     sum(&one, &other) / (sum(&one, &one) * sum(&other, &other)).sqrt()
 }
 
-/// The time depends most on how often tasks have to use the link between the Cells.
+/// The time depends most on how often tasks use the link between the Cells.
 #[test]
 fn contention_orders_placements_on_both_cells_better_than_the_sum() {
     let description = Description::built_in("qs22").unwrap();

@@ -2,8 +2,8 @@
 //! digit.
 //!
 //! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
-//! the tables again and compare them with the pages. The following renews the pages; a commit that
-//! renews them gives the reason why a figure has changed:
+//! the tables again and compare them with the pages. The following command renews the pages. The
+//! commit then gives the reason why a figure has changed:
 //!
 //! ```text
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
@@ -29,10 +29,10 @@ const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce
 
 /// The papers whose numbers are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
-/// The other papers that are simulated.
+/// The papers whose simulations take longer.
 const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
 
-/// A table of the page: its name, and its text.
+/// The name and the text of a table in a page.
 type Table = (String, String);
 
 #[test]
@@ -72,7 +72,7 @@ fn read(page: &str) -> String {
     fs::read_to_string(page).expect("the page is there")
 }
 
-/// Fails if the pages have other tables than these under their names.
+/// Fails if a table in the pages differs from the table of the same name in `tables`.
 #[track_caller]
 fn compare(tables: &[Table]) {
     let mut left: Vec<&Table> = tables.iter().collect();
@@ -106,7 +106,7 @@ fn compare(tables: &[Table]) {
     assert!(names.is_empty(), "no page has the tables {names:?}");
 }
 
-/// Each drawing of the page on the model ends with the sum of its steps, which is a simulated
+/// Each drawing of the page on the model ends with the sum of its steps. This sum is a simulated
 /// number.
 #[track_caller]
 fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
@@ -117,7 +117,7 @@ fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
             .and_then(|number| number.value)
             .expect("it is simulated")
     };
-    // An exchange there and back is two words.
+    // An exchange is two words, there and back.
     let word = simulated("spe-mailbox-cell1") / 2.0;
     for (drawing, total) in [
         ("A GET of 128 bytes", simulated("get-private-128")),
@@ -144,7 +144,7 @@ fn reproduced(name: &str, figures: bool) -> Reproduction {
     found
 }
 
-/// No table shows any of it.
+/// An empty environment, because no table shows it.
 fn environment() -> Environment {
     Environment {
         cellworks_version: String::new(),
@@ -158,7 +158,7 @@ fn environment() -> Environment {
     }
 }
 
-/// The numbers of a paper that belong into one table, and the columns of the table.
+/// The numbers of a paper that one table shows, and the columns of the table.
 struct Kind {
     title: &'static str,
     belongs: fn(&Reproduced) -> bool,
@@ -281,7 +281,7 @@ fn follows_from(row: &Reproduced) -> String {
     row.follows_from.clone().unwrap_or_default()
 }
 
-/// The numbers of a paper, a table for each kind.
+/// The tables of a paper's numbers, one table for each kind.
 fn numbers(of: &Reproduction) -> Table {
     let mut text = String::new();
     for kind in &KINDS {
@@ -305,7 +305,7 @@ fn numbers(of: &Reproduction) -> Table {
     (of.papers[0].name.clone(), text + "\n")
 }
 
-/// The columns that hold words. All others hold numbers, which are aligned to the right.
+/// The columns that hold words. All other columns hold numbers, which are aligned to the right.
 const WORDS: [&str; 12] = [
     "",
     "fitted to",
@@ -336,7 +336,7 @@ fn table(headings: &[String], rows: impl Iterator<Item = Vec<String>>) -> String
     })
 }
 
-/// The quantity, with the machine if that is not a QS20, and the circumstances.
+/// The quantity with its circumstances, and with the machine if that is not a QS20.
 fn quantity(row: &Reproduced) -> String {
     let machine = row.parameters["machine"].as_str().unwrap_or_default();
     let machine = if machine == "qs20" { "" } else { machine };
@@ -393,14 +393,14 @@ fn range(shape: &ShapeRange) -> String {
     }
 }
 
-/// Four digits: no published number has more.
+/// Writes a value with four digits, because no published number has more.
 fn digits(value: f64) -> String {
     let whole = value.abs().log10().floor() as i32 + 1;
     let decimals = (4 - whole).clamp(0, 3) as usize;
     format!("{value:.decimals$}")
 }
 
-/// The fitted parameters of a QS20, and the numbers that each was fitted to.
+/// The fitted parameters of a QS20, and the numbers to which each was fitted.
 fn fitted_to_what(papers: &[Reproduction]) -> String {
     let qs20 = Description::built_in("qs20").unwrap();
     let numbers = || papers.iter().flat_map(|paper| &paper.results);
@@ -437,8 +437,7 @@ fn fitted_to_what(papers: &[Reproduction]) -> String {
     )
 }
 
-/// The errors of all papers in a few numbers, by relation, and those of independent numbers by
-/// paper.
+/// The errors of all papers in a few numbers: by relation, and, for independent numbers, by paper.
 fn summary(papers: &[&Reproduction]) -> String {
     let all: Vec<Reproduced> = papers
         .iter()
@@ -487,7 +486,8 @@ fn in_a_row(name: String, errors: &Errors) -> Vec<String> {
     ]
 }
 
-/// A row for each curve of a figure, in microseconds or as the ratio that the figure shows.
+/// A row for each curve of a figure. The values are in microseconds, or ratios if the figure shows
+/// ratios.
 fn curves(of: &ReproducedFigure) -> String {
     let value = |point: &CurvePoint| match point.speed_up {
         Some(times) => format!("{times:.2}"),
@@ -513,10 +513,10 @@ fn curves(of: &ReproducedFigure) -> String {
     text + "\n"
 }
 
-/// A change of less than this, in per cent, is not shown as a number.
+/// The least change, in per cent, that is shown as a number.
 const SHOWN_FROM: f64 = 0.05;
 
-/// By how much each known number on a QS20 moves when a fitted parameter of it grows by a tenth.
+/// The change of each known number on a QS20 when a fitted parameter of the QS20 grows by a tenth.
 fn sensitivities() -> String {
     let qs20 = Description::built_in("qs20").unwrap();
     let mut parameters: Vec<Moved> = Vec::new();

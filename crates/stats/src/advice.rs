@@ -1,9 +1,10 @@
-//! Advice for programmers from the numbers, as section 5 of the paper gives it for a Cell blade.
+//! Advice for programmers that follows from measured numbers. Section 5 of the paper has such
+//! advice for a Cell blade.
 //!
-//! Each piece of advice compares numbers that were measured on this machine, and contains them. A
-//! comparison is left out if one of its sides was not measured, so a run of one function gives
-//! little advice. It is also left out if it is not clear whether its numbers differ ([`value`] has
-//! the rule).
+//! Each piece of advice compares numbers that were measured on this machine, and contains these
+//! numbers. If one side of a comparison was not measured, the comparison is left out. So a run of
+//! one function gives little advice. If it is not clear whether two numbers differ, the comparison
+//! is left out too ([`value`] has the rule).
 
 mod buffers;
 mod comparisons;
@@ -30,13 +31,13 @@ use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
 use words::{Recommendation, counted, listed, merge_alike, range};
 
-/// Draws advice from what was measured on a machine; the order is that of section 5 of the paper.
+/// Draws advice from the results of a machine, in the order of section 5 of the paper.
 ///
-/// Times are medians. Blocks are compared by bandwidth, which tells more than a median if there are
-/// fast and slow ones. Two numbers differ if they are more than 10 % apart, the intervals of their
-/// medians are disjoint, and neither interval is wider than the difference; they are equal if not
-/// even the ends of the intervals are 10 % apart. Otherwise there is no advice about them. Numbers
-/// that are not above 0 are passed over.
+/// Times are medians. Blocks are compared by bandwidth, which tells more than a median if some
+/// blocks are fast and others slow. Two numbers differ if they are more than 10 % apart, the
+/// intervals of their medians are disjoint, and neither interval is wider than the difference. Two
+/// numbers are equal if even the ends of their intervals are less than 10 % apart. Otherwise there
+/// is no advice about the two numbers. Numbers that are not above 0 are ignored.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
 /// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
@@ -95,8 +96,8 @@ pub fn advise(
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Section 5.3: how much to move by one command. Larger blocks take several commands, so they
-    /// are not considered.
+    /// Section 5.3: how many bytes one command should move. Larger blocks take several commands, so
+    /// this advice leaves them out.
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -119,7 +120,7 @@ impl Run<'_> {
         )
     }
 
-    /// The number of SPEs that use the full bandwidth of main memory.
+    /// The number of SPEs that reach the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -159,7 +160,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // This is advice, too: more SPEs do not help.
+            // More SPEs do not help, which is also advice.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -189,7 +190,7 @@ impl Run<'_> {
         ))
     }
 
-    /// Section 5.3: private buffers or a shared one.
+    /// Section 5.3: whether SPEs should have private buffers or share one.
     fn buffers(&self) -> Vec<String> {
         let mut recommendations = Vec::new();
         for (function, what) in BLOCKS {
@@ -222,7 +223,7 @@ impl Run<'_> {
         merge_alike(recommendations)
     }
 
-    /// Section 5.3: the overhead of lists, and the time that they save.
+    /// Section 5.3: the overhead of lists, and the time that lists save.
     fn lists(&self) -> Vec<String> {
         let (mut overhead, mut savings) = (Vec::new(), Vec::new());
         for (list, single, what) in [
@@ -271,7 +272,7 @@ impl Run<'_> {
         [merge_alike(overhead), merge_alike(savings)].concat()
     }
 
-    /// Section 5.3: memory near the SPEs that use it.
+    /// Section 5.3: using the memory near an SPE.
     fn memory(&self) -> Vec<String> {
         let recommendations = BLOCKS
             .into_iter()
@@ -282,7 +283,7 @@ impl Run<'_> {
     fn module_for(&self, function: Function, what: &'static str) -> Option<Recommendation> {
         let one =
             |p: &Parameters| p.between == Between::MemorySpe && p.spes == 1 && p.module.is_some();
-        // The largest block that was measured with several modules.
+        // The largest block that was measured with several modules decides.
         let mut best: Option<(usize, usize, Vec<Point>)> = None;
         for m in self.all(function, one) {
             let (cell, Some(bytes)) = (m.parameters.cell, block(m)) else {
@@ -365,8 +366,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// The time of an access in tiles that a cache holds. In the largest such tile it is longer if
-    /// other programs use the cache as well, or if pages conflict.
+    /// The time of an access in tiles that a cache holds. If other programs use the cache too, or
+    /// if pages conflict, the largest such tile takes longer.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;
@@ -410,7 +411,7 @@ impl Run<'_> {
     }
 }
 
-/// A condition for parameters that are equal to these, except for the size of a block.
+/// A condition that is true for parameters that differ from `these` at most in the size of a block.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);

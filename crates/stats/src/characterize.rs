@@ -1,4 +1,4 @@
-//! This file lists the measurements that describe a machine.
+//! The measurements that describe a machine.
 
 mod without_caches;
 
@@ -17,7 +17,7 @@ const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 /// buffers would take longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks. A machine may have no room for some of these sizes.
+/// The sizes of blocks. If a machine has no room for a size, the size is left out.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -37,8 +37,8 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, it
-/// is left out.
+/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, the
+/// size is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -55,70 +55,70 @@ const COPY_BYTES: [usize; 9] = [
 /// more than the largest caches hold.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The least and the largest size of tables of pointers. The sizes are powers of two and the sizes
-/// half way to the next power, because there are caches of 48 KB. The least size is below the
-/// smallest cache, and the largest size is above most of the largest caches.
+/// The least and the largest size of tables of pointers. The sizes are powers of two, and the sizes
+/// half way between them, because there are caches of 48 KB. The least size is below the smallest
+/// cache, and the largest size is above most of the largest caches.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
-/// The size of a table that is seldom found in a cache, but takes little time to make.
+/// The size of a table that is seldom in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
 /// The numbers of chains. Cores have 10 to 48 misses of their first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs comes
-/// in addition.
+/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs is
+/// always added.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
 /// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
 /// this machine.
 ///
-/// On every machine the measurements are:
+/// On every machine there are these measurements:
 ///
-/// - starting a program on one SPE and on all SPEs, and, if there is an operating system, creating
-///   one of its threads;
-/// - mailboxes and signals between one SPE of each Cell and the PPE, and between that SPE and SPE
-///   0;
+/// - starting a program on one SPE and on all SPEs, and creating a thread of the operating system,
+///   if there is one;
+/// - mailboxes and signals between the PPE and one SPE of each Cell, and between SPE 0 and the same
+///   SPEs;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
-///   variables; and `fetchadd` on one variable also by numbers of SPEs between one and all, for a
-///   curve;
-/// - waking an SPE of the first and of the last Cell, by the PPE and by SPE 0;
+///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between
+///   one and all;
+/// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0;
 /// - DMA blocks and lists, copies, and chases, as below.
 ///
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
 /// measurements show the caches:
 ///
 /// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all SPEs on
-///   one buffer, and by all SPEs on private buffers of up to 1 GB together; blocks of 128 bytes and
-///   16 KB also by one SPE with each other memory module; blocks up to 16 KB also between SPE 0 and
-///   an SPE of the first and of the last Cell;
+///   one buffer, and by all SPEs on private buffers of up to 1 GB together. One SPE also moves
+///   blocks of 128 bytes and 16 KB with each other memory module. Blocks up to 16 KB also move
+///   between SPE 0 and an SPE of the first and of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them; and copies of blocks of one
-///   size by numbers of SPEs between one and all, for a curve. That size is the largest power of
+/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, copies of one
+///   size are repeated with numbers of SPEs between one and all. The size is the largest power of
 ///   two up to 64 MB for which each SPE has room for two blocks;
-/// - chasing pointers through tables of 4 KB to 256 MB, whose times show each cache as a step; with
-///   1 to 48 chains through a table of 128 MB, which shows how many misses are under way at once;
-///   and through the same table while all other SPEs load the memory.
+/// - chases through tables of 4 KB to 256 MB, whose times show each cache as a step. Chases with 1
+///   to 48 chains through a table of 128 MB show how many misses are under way at once. The last
+///   chase uses the same table while all other SPEs load the memory.
 ///
 /// On a machine without caches, further measurements give the curves of the paper, and curves for
 /// an SPE with a local store:
 ///
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, on shared and on private
-///   buffers, with each memory module of a Cell (figures 4 to 7 of the paper); and with the local
-///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs. The blocks are in shared and
+///   in private buffers, with each memory module of a Cell (figures 4 to 7 of the paper), and in
+///   the local store of SPE 0, for SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all SPEs (figures 10 and
 ///   11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
-/// - chasing pointers through a table of 256 KB with 1 to 16 chains, and with one chain while all
-///   other SPEs load the memory.
+/// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
+///   load the memory.
 ///
 /// If the machine has no room for a measurement, the measurement is left out. For example, local
 /// stores of 16 KB have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds
-/// of each measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
-/// preparation of the memory take further time. If there is less time,
-/// [`Plan::set_span`](crate::Plan::set_span) changes the time of a plan. On a simulated Cell blade
-/// all measurements take some tens of millions of bus packets.
+/// of a measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
+/// preparation of the memory take further time. [`Plan::set_span`](crate::Plan::set_span) gives the
+/// rounds of a plan another time. On a simulated Cell blade, all measurements together take some
+/// tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -160,8 +160,8 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // For a machine with one SPE, some requests occur twice. Other requests are for what the
-        // machine does not have, such as larger blocks, Cells without SPEs or a second SPE.
+        // For a machine with one SPE, some requests occur twice. Other requests need parts that the
+        // machine does not have, such as larger blocks, SPEs in each Cell, or a second SPE.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
@@ -201,8 +201,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Returns a near Cell and a far one. These two Cells stand for all Cells, because on large
-/// machines all Cells would take minutes.
+/// Returns the first and the last Cell, for a near and a far one. Measurements with all Cells of a
+/// large machine would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
@@ -267,8 +267,8 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// Requests wake-ups of an SPE of the first and of the last Cell. The PPE wakes these SPEs, and so
-/// does SPE 0.
+/// Requests wake-ups of an SPE of the first Cell and of an SPE of the last Cell. The PPE wakes each
+/// of them, and so does SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {

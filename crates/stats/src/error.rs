@@ -10,14 +10,13 @@ use crate::report::Latency;
 
 /// A request cannot be fulfilled. Nothing was run.
 ///
-/// The message has the value that was requested, the rule, and a value that is allowed.
+/// The message has the requested value, the rule, and a value that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
-    /// The flag that is refused, such as `-n`; [`Request`](crate::Request) has the flag of each
-    /// field.
+    /// The refused flag, such as `-n`. [`Request`](crate::Request) names the flag of each field.
     pub flag: &'static str,
-    /// Flags that can be used instead, beside the function and `-s`, such as `-n 1`.
+    /// Flags that can be used instead, such as `-n 1`. The function and `-s` stay as they are.
     pub instead: String,
     message: String,
 }
@@ -110,7 +109,7 @@ impl Untrusted {
     }
 }
 
-/// A result that is impossible on any machine. It was measured, but it must not be shown as a
+/// A result that is impossible on any machine. It was measured, but must not be shown as a
 /// measurement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the result cannot be true: {what}")]
@@ -119,7 +118,8 @@ pub struct Impossible {
 }
 
 impl Impossible {
-    /// `statistic` is `mean` or `median`, of all times of the operation.
+    /// The error for a mean or median that no operation can have. `statistic` is `mean` or
+    /// `median`.
     pub(crate) fn time(function: Function, statistic: &str, ns: f64) -> Self {
         Self {
             what: format!(
@@ -129,7 +129,7 @@ impl Impossible {
         }
     }
 
-    /// The error for a time that must not be above another one but is.
+    /// The error for statistics that are out of order, such as a minimum above the median.
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..

@@ -1,4 +1,4 @@
-//! Findings that follow from several measurements.
+//! The findings that follow from several measurements.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,60 +8,59 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// The least factor between the times of two tables, one of which is twice as large, for a cache to
-/// end between them. Misses of translation buffers make larger tables slower, too, but by less. Two
-/// tables that are closer in size need a smaller factor, such that the product of these factors
-/// over a doubling is this one.
+/// A cache ends between two tables, one of which is twice as large, if their times differ by at
+/// least this factor. Misses of translation buffers also make larger tables slower, but by less.
+/// For tables that are closer in size the factor is smaller: the product of the factors within a
+/// doubling is this factor.
 const STEP: f64 = 1.3;
 
 /// The factor by which the time of a node must be longer beyond the end of a cache. On the known
-/// machines each cache is at least twice as slow as the one before.
+/// machines each cache is at least twice as slow as the cache before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// A cache counts as holding a table if at most this part of its nodes is missed. With a table half
-/// as large again as the cache, random replacement misses 58 %. With one that would just fit,
-/// conflicts between pages, the page tables and other programs were measured to cause misses of
-/// half of the nodes.
+/// A cache counts as holding a table if at most this part of the table's nodes is missed. If a
+/// table is half as large again as the cache, random replacement misses 58 %. Even if a table would
+/// just fit, half of its nodes were measured to miss, because of conflicts between pages, the page
+/// tables, and other programs.
 const MISSED_MAX: f64 = 0.55;
 
 /// Times that differ by at most this factor count as the same.
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Quantities that follow from several measurements, such as those of
-/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity is left
-/// out if its measurements are missing.
+/// [`characterize`](crate::characterize), on a machine with these capabilities. If the measurements
+/// of a quantity are missing, the quantity is left out.
 ///
 /// On a machine that has caches, and whose threads sleep:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
-/// | `cache_bytes` | bytes | `level` | `chase` with one chain, by size of table: the largest table that a cache holds, with misses of up to 55 %. Level 1 is the smallest cache that shows. |
+/// | `cache_bytes` | bytes | `level` | `chase` with one chain, by size of table: the largest table that a cache holds. Up to 55 % of the table's nodes may miss the cache. Level 1 is the smallest cache that shows. |
 /// | `cache_latency_ns` | ns | `level` | The median of the tables that only this cache holds. |
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load, or the largest of all if none was. |
-/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that has both, if it is beyond the caches. The value is the latency of a miss divided by the shortest time for one, rounded to a tenth. It is a ratio of times, so it may be a little more than `chains`, which is the fewest chains that come within 5 % of that shortest time. |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one with the most numbers of SPEs. If there are several such sizes, it is the largest. |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load. If no table was, it is the largest of all. |
+/// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that was measured with both. The table must be beyond the caches. The value is the time of a node with one chain divided by the shortest time of a node, rounded to a tenth. `chains` is the fewest chains whose time is within 5 % of the shortest time. The value is a ratio of times, so it may be a little more than `chains`. |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one that was measured with the most numbers of SPEs. If there are several such sizes, it is the largest. |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
-/// On a machine without caches any table is in memory, and an access to it is a DMA command.
-/// `memory_latency_ns` is as above, with the largest table. The other findings about caches and
-/// misses are replaced by these:
+/// On a machine without caches every table is in memory, and an access to a table is a DMA command.
+/// `memory_latency_ns` is as above, with the largest table. These findings replace the others about
+/// caches and misses:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
-/// | `commands_in_flight` | commands | `table_bytes`, `chains` | As `misses_in_flight`, with the latency of a get. |
-/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE, for each memory module. By Little's law it is the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth. |
+/// | `commands_in_flight` | commands | `table_bytes`, `chains` | Like `misses_in_flight`, with the latency of a get. |
+/// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE, for each memory module. By Little's law, the value is the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth. |
 ///
 /// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`. It is the
-/// time from writing a word until the SPE that waits for it has it.
+/// time from writing a word until the waiting SPE has the word.
 ///
-/// All times are medians. The size of a cache is the one that a program sees: the parts that other
-/// programs use, or that a hypervisor withholds, are not in it. A cache is not found if it is less
-/// than 1.6 times as slow as the one before. To be found, it must hold at least two tables that the
-/// one before does not hold, and there must be two tables that it does not hold.
+/// All times are medians. The size of a cache is the size that a program sees. Parts that other
+/// programs use, or that a hypervisor withholds, are not in this size. A cache is found if it is at
+/// least 1.6 times as slow as the cache before. It must also hold at least two tables that the
+/// cache before does not hold, and there must be two tables that it does not hold.
 ///
-/// A table is beyond the caches if a cache was found, and if the time of the table is that of
-/// tables of which no cache holds any part. A cache that holds more than the largest table looks
-/// like memory.
+/// A table is beyond the caches if a cache was found, and if the time of the table shows that no
+/// cache holds any part of it. A cache that holds more than the largest table looks like memory.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -82,7 +81,7 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-/// The caches that the curve of tables shows, and the memory beyond them if there are any.
+/// The caches that the curve of tables shows, and the memory beyond these caches.
 fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
@@ -142,8 +141,8 @@ impl Chase {
     }
 }
 
-/// The time of a node for each size of table, of one chain on an idle machine. If one size was
-/// measured several times, the fastest counts.
+/// The time of a node for each size of table, with one chain on an idle machine. If a size was
+/// measured several times, the shortest time counts.
 fn by_size(chases: &[Chase]) -> Vec<(usize, f64)> {
     let mut curve = BTreeMap::new();
     for chase in chases
@@ -166,9 +165,9 @@ struct Cache {
 ///
 /// ```text
 ///   ns │                  ●──●    A step begins where the next table is much slower, and ends
-///      │                ·         where it is not. A table within the step belongs to the cache
-///      │               ●          below if its time is not much nearer to that above: how near
-///      │      ●──●──●             says which part of its nodes were missed.
+///      │                ·         where the next one is not. A table within the step belongs to
+///      │               ●          the cache below if its time is not much nearer to the level
+///      │      ●──●──●             above: the time says which part of its nodes were missed.
 ///      │     ·
 ///      │●──●
 ///      └───────────────────── bytes
@@ -191,14 +190,15 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// The smallest table whose nodes are all beyond the last cache. `None` if no cache shows.
+/// The size of the smallest table whose nodes are all beyond the last cache. `None` if no cache
+/// shows.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;
     Some(curve[*last.start()].0)
 }
 
-/// The tables, by their indices, in groups of the same level. There is a step between two groups.
+/// The indices of the tables, in groups of the same level. There is a step between two groups.
 fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     let rises = |at: usize| {
         let doublings = (curve[at + 1].0 as f64 / curve[at].0 as f64).log2();
@@ -215,7 +215,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
         while at + 1 < times.len() && rises(at) {
             at += 1;
         }
-        // If there is a single table on either side, the step may be a disturbance.
+        // A single table on either side of a step makes no level, because it may be a disturbance.
         let between_levels = bottom > start && at + 1 < times.len();
         if between_levels && times[at] > times[bottom] * STEP_IN_ALL {
             levels.push(start..=bottom);
@@ -228,8 +228,8 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     levels
 }
 
-/// The curve without impossible times: a larger table is never faster, so a time above a later one
-/// was disturbed.
+/// The times of the curve without impossible ones. A larger table is never faster, so a time above
+/// a later time was disturbed, and is replaced by the later time.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -243,8 +243,8 @@ fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-/// The latency of memory, idle and under each load, with one table, so that the results can be
-/// compared.
+/// The latency of memory, on an idle machine and under each load. All results are of one table, so
+/// that they can be compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -265,7 +265,8 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-/// The number of accesses to memory that are under way at the same time. `what` is their unit.
+/// The number of accesses to memory that are under way at the same time. `what` is the finding's
+/// unit.
 fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
@@ -292,7 +293,7 @@ fn to_a_tenth(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// The lines that one SPE has in flight, from each memory module.
+/// The number of lines that one SPE has in flight, for each memory module.
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     /// The bytes of a line, which DMA moves as a whole.
     const LINE_BYTES: usize = 128;
@@ -358,7 +359,7 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-/// The result of each `wakeup`, as findings with this name.
+/// A finding with this name for each `wakeup`.
 fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
     let wake_ups = measurements.iter();
     let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);
@@ -419,7 +420,7 @@ mod tests {
             if table <= cache {
                 return 1.0;
             }
-            // A node is found if none of the nodes that were missed has replaced it.
+            // A node is found if no missed node has replaced it.
             let ratio = table as f64 / cache as f64;
             (0..100).fold(0.5, |found: f64, _| ((found - 1.0) * ratio).exp())
         };
@@ -450,7 +451,7 @@ mod tests {
     const MACHINES: [([(usize, f64); 3], f64); 4] = [
         // Zen 4, a die.
         ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
-        // Skylake server: the third cache has the lines that the second does not have.
+        // Skylake server: the third cache has the lines that the second cache does not have.
         ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
         // Golden Cove.
         ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
@@ -476,8 +477,8 @@ mod tests {
         }
     }
 
-    /// This was measured on a virtual machine of a Zen 4 server. Its pages of 4 KB make all larger
-    /// tables slower.
+    /// These times were measured on a virtual machine of a Zen 4 server. Its pages of 4 KB make all
+    /// larger tables slower.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [
@@ -513,8 +514,8 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // The last table that a cache holds is disturbed and looks like one that the cache does
-            // not hold.
+            // The last table that a cache holds is disturbed, and looks like a table that the cache
+            // does not hold.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -531,7 +532,8 @@ mod tests {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
         assert_eq!(caches(&flat), []);
         assert_eq!(caches(&disturbed(&flat, 0.1)), []);
-        // The table is slower by half in all, as misses of translation buffers alone can make it.
+        // The largest table takes 1.5 times as long as the smallest. Misses of translation buffers
+        // can cause this.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
@@ -604,7 +606,7 @@ mod tests {
         assert!(findings(&measurements, Capabilities::default()).contains(&expected));
     }
 
-    /// A cache of 32 MB, and memory.
+    /// A machine with one cache of 32 MB, and memory.
     fn one_cache() -> Vec<Measurement> {
         let times = [(16, 14.0), (32, 14.0), (64, 80.0), (96, 90.0)];
         times.map(|(mb, ns)| chase(mb * MB, 1, 0, ns)).to_vec()
@@ -625,7 +627,7 @@ mod tests {
             let load = chase(128 * MB, 1, 7, 30.0);
             tables.iter().map(table).chain([chains, load]).collect()
         };
-        // 128 MB are in the cache, all or in part, and larger tables are not.
+        // The cache holds all or a part of 128 MB. Larger tables are beyond the cache.
         let in_cache = [
             (32, 14.0),
             (64, 14.0),
@@ -646,7 +648,7 @@ mod tests {
             assert!(found.contains(&found_memory(85.0, latency)), "{found:?}");
             assert_eq!(of_memory(&measured(&tables)), 1);
         }
-        // No table is beyond the cache, or it is not clear which one is.
+        // No table is beyond the cache, or it is not clear which table is.
         assert_eq!(
             of_memory(&measured(&[(64, 14.0), (128, 14.0), (256, 80.0)])),
             0
@@ -737,7 +739,7 @@ mod tests {
             found.into_iter().map(|found| found.name).collect()
         };
         let [memory, woken, word] = ["memory_latency_ns", "wake_up_ns", "word_one_way_ns"];
-        // A single table shows no cache. Then it is not known what is beyond caches.
+        // A single table shows no cache, so no table is known to be beyond the caches.
         for (has_caches, sleeps, expected) in [
             (true, true, vec![woken]),
             (true, false, vec![word]),
@@ -787,7 +789,7 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 / 40, and 300 ns of 128 lines in 2,400 ns.
+            // 290 / 40 commands. 2,400 ns for 128 lines and a latency of 300 ns are 16 lines.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

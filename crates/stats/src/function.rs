@@ -1,5 +1,5 @@
-//! The functions of CellStats, by the names that its `-f` flag takes (section 3.1), and four that
-//! the paper does not have: `wakeup`, `copy`, `chase` and `osthread`.
+//! The functions of CellStats, named as in its `-f` flag (section 3.1 of the paper), and four
+//! functions that the paper does not have: `wakeup`, `copy`, `chase` and `osthread`.
 
 use std::fmt;
 
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 pub enum Function {
     /// Starting an empty program on an SPE, and learning that it has ended.
     MkThread,
-    /// A word to an SPE by mailbox, and its answer.
+    /// A word to an SPE by mailbox, and the SPE's answer.
     Mailbox,
-    /// A signal to an SPE, and its answer.
+    /// A signal to an SPE, and the SPE's answer.
     Signal,
     /// DMA into the local store.
     DmaGet,
@@ -43,7 +43,7 @@ pub enum Function {
     FetchDec,
     /// Replacing a variable in main memory, and returning its old value.
     FetchSet,
-    /// A word to an SPE that waits for it, from the write to the inbound mailbox until the SPE has
+    /// Waking an SPE that waits for a word: from the write to the inbound mailbox until the SPE has
     /// the word. On a machine whose SPEs sleep, the SPE has waited long enough to be asleep.
     WakeUp,
     /// Copying a block of main memory to another place in main memory, by an SPE.
@@ -53,8 +53,8 @@ pub enum Function {
     /// Creating a thread of the operating system that does nothing, and joining it. On a computer,
     /// [`MkThread`](Self::MkThread) creates no thread: it uses threads that wait for programs.
     OsThread,
-    /// The one-way time from every SPE to every other. The result is a [`Matrix`](crate::Matrix),
-    /// so no [`Measurement`](crate::Measurement) has this function.
+    /// The one-way time from every SPE to every other SPE. The result is a
+    /// [`Matrix`](crate::Matrix), so no [`Measurement`](crate::Measurement) has this function.
     #[serde(skip)]
     Matrix(Primitive),
     /// Reading every memory module from every Cell or NUMA node that has SPEs: the latency of a
@@ -78,7 +78,7 @@ pub(crate) enum Kind {
     Memory,
 }
 
-/// What carries the words of an exchange.
+/// The carrier of the words of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
     Mailbox,
@@ -86,7 +86,7 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All functions that measure one operation: those of the paper in its order, then the others.
+    /// All functions that measure one operation. The paper's functions come first, in its order.
     pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,
@@ -120,7 +120,7 @@ impl Function {
         matches!(self, Self::Matrix(_) | Self::Memory)
     }
 
-    /// The name of the function, as the flag `-f` takes it, or `--matrix` for a matrix.
+    /// The name of the function: the value of the flag `-f`, or of `--matrix` for a matrix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -144,7 +144,7 @@ impl Function {
         }
     }
 
-    /// A second name of the function: the paper's examples write `dmaout` for `dmaput`.
+    /// A second name of the function. The paper's examples write `dmaout` for `dmaput`.
     pub const fn other_name(self) -> Option<&'static str> {
         match self {
             Self::DmaPut => Some("dmaout"),
@@ -152,7 +152,7 @@ impl Function {
         }
     }
 
-    /// The function with this name or second name. Matrices are not found.
+    /// The function with this name or second name. `None` for the name of a matrix.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -228,7 +228,7 @@ impl fmt::Display for Function {
     }
 }
 
-/// What carries data from SPE to SPE in a matrix.
+/// The carrier of data from SPE to SPE in a matrix.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -240,18 +240,18 @@ pub enum Primitive {
     Signal,
     /// A variable in main memory.
     Atomic,
-    /// A block that one SPE wrote and the other gets.
+    /// A block that the sending SPE wrote and the receiving SPE gets.
     Copy,
 }
 
-/// How the SPE that receives waits until the variable in main memory has changed.
+/// How the receiving SPE waits until the variable in main memory has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polling {
-    /// It reads the variable until it has the expected value, and then writes the answer.
+    /// The SPE reads the variable until it has the expected value, and then writes the answer.
     Reads,
-    /// It repeats a compare-and-swap of the expected value with the answer until that succeeds, as
-    /// the tool core-to-core-latency does.
+    /// The SPE repeats a compare-and-swap of the expected value with the answer until the swap
+    /// succeeds, as the tool core-to-core-latency does.
     CompareAndSwap,
 }
 
@@ -305,7 +305,7 @@ impl Polling {
         }
     }
 
-    /// What the SPE that receives does, in a few words.
+    /// What the receiving SPE does, in a few words.
     pub const fn way(self) -> &'static str {
         match self {
             Self::Reads => "read until it has changed, then write",

@@ -11,8 +11,8 @@
 //!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
-//! A matrix has a figure for each pair of SPEs, or for each SPE with each memory module. It is
-//! requested and planned as any function, and measured by [`Visits`].
+//! A matrix has a figure for each pair of SPEs, or for each place that has SPEs and each memory
+//! module. A matrix is requested and planned like any other function, and [`Visits`] measures it.
 //!
 //! Every measurement verifies the data that its operations moved. If that data is wrong, or the
 //! result cannot be true, the measurement returns an error and no number.

@@ -1,18 +1,20 @@
-//! Programs of SPEs as the PPE uses them in all measurements: whether they failed, how they are
-//! joined, and whether a reply is right.
+//! What the PPE does with the programs of SPEs in all measurements: it learns of failures, joins
+//! programs, and checks replies.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
-/// In the outbound mailbox: the SPE's program has failed. Its result has the reason.
+/// The word in the outbound mailbox of an SPE whose program has failed. The program's result has
+/// the reason.
 pub(crate) const FAILED: u32 = u32::MAX;
 
-/// A program of an SPE has failed. Dismissing the crew returns the SPE and the reason.
+/// The error if a program of an SPE has failed. `Crew::dismiss` returns the SPE and the reason.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
-/// Waits for a program. If the program panicked, the panic goes on here.
+/// Waits for the end of a program, and returns its result. If the program panicked, this function
+/// continues the panic.
 pub(crate) fn join<T, M: CellMachine>(
     handle: Handle<'_, Result<T, SpeError>, M>,
 ) -> Result<T, MeasureError> {
@@ -23,7 +25,7 @@ pub(crate) fn join<T, M: CellMachine>(
     }
 }
 
-/// Compares a partner's reply with what it should be.
+/// Returns an error if a partner's reply is not the expected one.
 pub(crate) fn check(partner: SpeId, expected: u32, reply: u32) -> Result<(), Untrusted> {
     if reply == expected {
         return Ok(());

@@ -15,75 +15,77 @@ pub struct Measurement {
     pub function: Function,
     /// The circumstances of the measurement.
     pub parameters: Parameters,
-    /// The number of times that each SPE did the operation in the timed loops. An exchange counts
-    /// for the SPE that answers it.
+    /// The number of times that each SPE did the operation in the timed loops. In an exchange, the
+    /// SPE that answers does the operation.
     pub iterations: u64,
-    /// The number of timed loops. There are loops until their medians agree or the time is over,
-    /// and one loop if the number of iterations was given.
+    /// The number of timed loops. If the request gave the number of iterations, each visit has one
+    /// loop. Otherwise there are loops until their medians agree or the time is over.
     pub rounds: u32,
-    /// The number of samples from which all latencies but the mean were taken. A sample is the time
-    /// of a batch of operations, less that of reading the clock, divided by their number.
+    /// The number of samples from which all latencies except the mean were taken. A sample is the
+    /// time of a batch of operations, without the time of reading the clock, divided by the number
+    /// of operations.
     pub samples: usize,
-    /// The number of samples beyond Tukey's far fences: they are away from the quartiles by more
-    /// than three times the distance between the quartiles. They count as all other samples do.
+    /// The number of outliers. An outlier is a sample beyond Tukey's far fences: it lies outside of
+    /// the quartiles by more than three times their distance. The latencies include the outliers.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// The interval of the median, from the medians of the rounds. On a simulated machine, where
-    /// every run has the same rounds, it is the range of these medians, and `None` if there was one
-    /// round. On a computer it comes from order statistics: it contains the median with a
-    /// probability of at least 95 % if the rounds are independent of each other. It is `None` if
-    /// there were fewer than six rounds. Rounds of one visit are not independent, so the interval
-    /// is widened to hold the median of each visit. After a single visit it does not show what the
-    /// rounds of that visit have in common.
+    /// The interval of the median, from the medians of the rounds. On a computer the interval comes
+    /// from order statistics. If the rounds are independent of each other, it contains the median
+    /// with a probability of at least 95 %. `None` if there were fewer than six rounds. Rounds of
+    /// one visit (one separate run of the measurement) are not independent, so the interval is
+    /// widened to hold the median of each visit. After a single visit, the interval does not show
+    /// what the rounds of that visit have in common. On a simulated machine every run has the same
+    /// rounds. There the interval is the range of the rounds' medians, or `None` after one round.
     pub median_interval_ns: Option<Interval>,
-    /// The bytes that all SPEs moved in the timed loops, divided by the time from the first start
-    /// to the last end of each loop. `None` if the function moves no blocks. All SPEs move the same
-    /// number of bytes. If some are slower, such as the small cores of a computer, the others wait
-    /// for them at the end of each loop, and could have moved more.
+    /// The bytes that all SPEs moved in the timed loops, divided by the time of the loops. A loop
+    /// lasts from the first start of an SPE to the last end. `None` if the function moves no
+    /// blocks. All SPEs move the same number of bytes. Fast SPEs wait at the end of each loop for
+    /// slow ones, such as the small cores of a computer, so the fast ones could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
-    /// All samples in the order in which they were taken, first those of the first SPE, then those
-    /// of the second, and so on. `None` unless the request wanted them.
+    /// All samples in the order in which they were taken: first those of the first SPE, next those
+    /// of the second, and so on. `None` if the request did not ask for samples.
     pub samples_ns: Option<Vec<f64>>,
-    /// The two states of the computer in which the samples were taken, from the faster to the
-    /// slower. There are two if the samples have two peaks that are far apart, and each state
-    /// lasted for many samples. Empty if there was one state, or if several SPEs had timed loops.
+    /// The two states of the computer in which the samples were taken, the faster state first.
+    /// There are two states if the samples have two peaks that are far apart, and each state lasted
+    /// for many samples. Empty if there was one state, or if several SPEs had timed loops.
     #[serde(default)]
     pub states: Vec<State>,
     /// The SPEs that share their CPU with the other end of the exchange, which is the PPE or SPE 0.
-    /// The two take turns on it.
+    /// The two ends take turns on that CPU.
     #[serde(default)]
     pub shared_cpu: Vec<usize>,
-    /// Whether the data of `memory-spe` lies in a cache of the computer or in main memory. `None`
-    /// for other functions, on a machine without caches, and if the size of the caches is not
-    /// known.
+    /// Whether data in main memory (`between` is `memory-spe`) lies in a cache of the computer.
+    /// `None` for other measurements, on a machine without caches, and on a machine whose cache
+    /// sizes are not known.
     #[serde(default)]
     pub lies_in: Option<Storage>,
-    /// The median of the same atomic operation by one instruction of the processor, without the
-    /// library around it, with the same number of SPEs and variables. `None` for other operations,
-    /// for variables of several words, and on a machine without caches.
+    /// The median of the measured atomic operation as one instruction of the processor, without the
+    /// library around it. The numbers of SPEs and variables are the same. `None` for other
+    /// operations, for variables of several words, and on a machine without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
     /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1. The rest
     /// lay in pages of 4 KB. `None` if the request gave no size of pages, or if the system does not
-    /// tell.
+    /// tell the share.
     #[serde(default)]
     pub huge_page_share: Option<f64>,
 }
 
-/// Where data lies that a measurement accesses again and again.
+/// The place of data that a measurement accesses again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
-    /// In a cache, which holds all of it.
+    /// A cache holds all of the data.
     Cache,
-    /// The last-level cache may hold a part of it.
+    /// The last-level cache may hold a part of the data.
     Partly,
-    /// In main memory: the data is at least twice as large as the last-level cache.
+    /// The data is in main memory, because it is at least twice as large as the last-level cache.
     Memory,
 }
 
-/// A state of the computer during a measurement. A measurement has one state or two.
+/// A state of the computer during a measurement, such as two virtual CPUs on one core. A
+/// measurement has one state or two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
     /// The median in this state.
@@ -92,19 +94,19 @@ pub struct State {
     pub share: f64,
 }
 
-/// The times of two reference operations between the same two SPEs, which are repeated before,
-/// between and after the measurements of a run. If these times change, the computer has changed.
+/// The times of two reference operations between the same two SPEs. A run repeats these operations
+/// before, between and after its measurements. If the times change, the computer has changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// The two SPEs.
     pub spes: [usize; 2],
     /// The number of times that the operations were timed.
     pub readings: usize,
-    /// The time of a word by mailbox and its answer: one state, or two from the faster to the
-    /// slower.
+    /// The time of a word by mailbox and its answer. If the computer had two states, the faster
+    /// state comes first.
     pub exchange: Vec<State>,
-    /// The one-way time of a cache line between the SPEs: one state, or two from the faster to the
-    /// slower.
+    /// The one-way time of a cache line between the SPEs. If the computer had two states, the
+    /// faster state comes first.
     pub line: Vec<State>,
 }
 
@@ -120,8 +122,8 @@ pub struct Interval {
 /// The circumstances of a measurement. A field that has no meaning for the function is `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
-    /// The number of SPEs that take part. In a transfer between SPEs, SPE 0 is one of them,
-    /// although it only lends its local store.
+    /// The number of SPEs that take part. In a transfer between SPEs this includes SPE 0, which
+    /// only lends its local store.
     pub spes: usize,
     /// The Cell whose SPEs were taken first.
     pub cell: usize,
@@ -139,13 +141,13 @@ pub struct Parameters {
 /// The two ends of a communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Between {
-    /// The PPE and SPEs.
+    /// The PPE at one end, and SPEs at the other end.
     #[serde(rename = "ppe-spe")]
     PpeSpe,
-    /// SPEs and SPEs.
+    /// SPE 0 at one end, and further SPEs at the other end.
     #[serde(rename = "spe-spe")]
     SpeSpe,
-    /// Main memory and SPEs.
+    /// Main memory at one end, and SPEs at the other end.
     #[serde(rename = "memory-spe")]
     MemorySpe,
 }
@@ -163,8 +165,8 @@ pub enum Buffers {
 /// Times of one operation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The time of all loops, less that of reading the clock in them, divided by the number of
-    /// their operations. The paper reports this mean.
+    /// The mean, which the paper reports: the time of all loops, without the time of reading the
+    /// clock in them, divided by the number of their operations.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,
@@ -181,11 +183,11 @@ pub struct Latency {
 pub struct Finding {
     /// The name of the quantity, such as `cache_bytes`.
     pub name: String,
-    /// Its value.
+    /// The value of the quantity.
     pub value: f64,
     /// The unit of the value, such as `bytes`.
     pub unit: String,
-    /// The circumstances for which it holds, with their names and values.
+    /// The circumstances for which the value holds, with their names and values.
     pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
@@ -214,16 +216,15 @@ pub enum Measured {
 pub struct Matrix {
     /// The primitive that carries the data.
     pub primitive: Primitive,
-    /// How the SPE that receives waits for an atomic variable to change. `None` for other
-    /// primitives.
+    /// How the receiving SPE waits for an atomic variable to change. `None` for other primitives.
     pub polling: Option<Polling>,
     /// The bytes of the block that is copied. `None` for other primitives.
     pub block_bytes: Option<usize>,
-    /// The time in nanoseconds from SPE to SPE, with a row for each SPE that sends, and a column
-    /// for each that receives. `None` on the diagonal, for pairs that were not measured, and for
-    /// pairs whose time is shorter than the steps of the clock.
+    /// The time in nanoseconds from SPE to SPE, with a row for each sending SPE, and a column for
+    /// each receiving SPE. `None` on the diagonal, for pairs that were not measured, and for pairs
+    /// whose time is shorter than the steps of the clock.
     pub one_way_ns: Vec<Vec<Option<f64>>>,
-    /// The number of pairs of SPEs of the machine.
+    /// The number of pairs of SPEs that the machine has.
     pub pairs: usize,
     /// The number of pairs that were measured.
     pub pairs_measured: usize,
@@ -253,35 +254,35 @@ pub struct MatrixClass {
 /// The memory module that holds a variable or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Home {
-    /// The memory module. `None` if each pair used the module nearest to the SPE that sends.
+    /// The memory module. `None` if each pair used the module nearest to the sending SPE.
     pub module: Option<usize>,
     /// Whether the machine confirmed that the data is in that module. `None` if the machine cannot
-    /// tell.
+    /// tell this.
     pub verified: Option<bool>,
 }
 
-/// The latency and bandwidth of every memory module for an SPE of each place that has SPEs. The
-/// places are the NUMA nodes with CPUs on a computer, and the Cells on a machine without caches.
+/// The latency and bandwidth of every memory module, read by one SPE of each place. The places are
+/// the NUMA nodes with CPUs on a computer, and the Cells with SPEs on a machine without caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryMatrix {
     /// The bytes of the block that is read in each memory module.
     pub block_bytes: usize,
     /// Whether a block of this size lies in main memory, or may lie partly in a cache. `None` on a
-    /// machine without caches, and if their size is not known.
+    /// machine without caches, and on a machine whose cache sizes are not known.
     pub lies_in: Option<Storage>,
-    /// The places that read, one for each row. They read one after the other.
+    /// The places whose SPEs read, one for each row. One SPE reads after the other.
     pub rows: Vec<MemoryRow>,
     /// The number of memory modules, including those that are nearest to no SPE.
     pub modules: usize,
-    /// The figures, with a row for each place that reads, and a column for each memory module.
-    /// `None` if the time was over before the measurement.
+    /// The figures, with a row for each reading place, and a column for each memory module. A
+    /// figure is `None` if the time was over before its measurement.
     pub cells: Vec<Vec<Option<MemoryCell>>>,
 }
 
 /// A place from which one SPE reads memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRow {
-    /// The SPE that reads.
+    /// The reading SPE.
     pub spe: usize,
     /// The Cell of the SPE.
     pub cell: usize,
@@ -292,19 +293,20 @@ pub struct MemoryRow {
 /// The latency and bandwidth with which one SPE reads one memory module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryCell {
-    /// The median time of a load at a random place in the block, whose address depends on the load
-    /// before. On a machine where SPEs read memory only by DMA, it is the time to get a node of 64
-    /// bytes.
+    /// The median time of a load from a random address in the block. Each address depends on the
+    /// load before. On a machine whose SPEs read memory only by DMA, it is the time to get a node
+    /// of 64 bytes.
     pub latency_ns: f64,
-    /// The interval of that median, from the medians of the rounds. `None` if there were fewer than
-    /// six rounds, or, on a machine whose times repeat, one round.
+    /// The interval of `latency_ns`, from the medians of the rounds. On a machine whose times
+    /// repeat, `None` if there was one round. On other machines, `None` if there were fewer than
+    /// six rounds.
     pub latency_interval_ns: Option<Interval>,
-    /// The bytes of the block divided by the time in which the SPE gets all of it.
+    /// The bytes of the block divided by the time in which the SPE gets the whole block.
     pub bandwidth_bytes_per_s: u64,
     /// The share of the block that lay in huge pages of 2 MB, 0 to 1. The rest lay in pages of 4
-    /// KB. `None` if the machine cannot tell, or has no pages.
+    /// KB. `None` if the machine has no pages, or cannot tell the share.
     pub huge_page_share: Option<f64>,
     /// Whether the machine confirmed that the block lies in the memory module. `None` if the
-    /// machine cannot tell.
+    /// machine cannot tell this.
     pub verified: Option<bool>,
 }

@@ -5,19 +5,20 @@ use cellworks_machine::{CellId, ModuleId, Span, Topology};
 use crate::function::{Function, Polling};
 use crate::settings::Settings;
 
-/// A request for a measurement, in the terms of CellStats' flags (section 3.1).
+/// A request for a measurement, in the terms of CellStats' flags (section 3.1 of the paper).
 ///
-/// Where a field is `None`, [`plan`](Self::plan) chooses a value.
+/// If a field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. Of the fields below it uses
-/// `settings` (a copy has a block), `module` (an atomic variable has one), `polling` and `budget`.
-/// A [`Function::Memory`] measures every memory module. It uses the block of `settings`, and
-/// `budget`.
+/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. Its requests may set the
+/// block of `settings` for a copy, `module` for an atomic variable, `polling`, and `budget`. A
+/// [`Function::Memory`] measures every memory module. Its requests may set the block of `settings`,
+/// and `budget`.
 ///
-/// On a computer with fewer CPUs than SPEs, SPEs share a CPU and take turns on it. Most functions
-/// then take longer, and the results of two have no meaning. The SPE of a [`Function::Chase`] under
-/// load waits for the CPU while the load runs, so the two do not compete for memory. The partner of
-/// a [`Function::WakeUp`] has to wait until the sender gives up the CPU.
+/// If a computer has fewer CPUs than SPEs, SPEs share a CPU and take turns on it. Most functions
+/// then take longer, and the results of two functions have no meaning. In a [`Function::Chase`]
+/// under load, the measured SPE waits for the CPU while the loading SPEs run, so the SPEs do not
+/// compete for memory. In a [`Function::WakeUp`], the partner has to wait until the sender gives up
+/// the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -49,34 +50,34 @@ pub struct Request {
     /// The number of timed iterations (`-i`). An iteration of [`Function::Chase`] is a walk of
     /// 1,024 nodes along every chain, and the result is the time of one node.
     pub iterations: Iterations,
-    /// The number of iterations of the warm-up, which is not timed (`-w`). If `None`, the warm-up
-    /// takes 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady) it
-    /// is then a quarter of a round; if the number of timed iterations is given, it is that number,
-    /// and at most 16.
+    /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
+    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), the
+    /// warm-up is a quarter of a round instead. If the number of timed iterations is given for such
+    /// a machine, the warm-up has that number, but at most 16.
     pub warm_up: Option<u64>,
     /// Further numbers for the function, each of which has its flag
-    /// ([`Setting::flag`](crate::Setting::flag)). A field that is `None` has the default that the
-    /// help of its flag names. The block of a copy is a multiple of 16 bytes, and the table of a
-    /// chase a multiple of 64.
+    /// ([`Setting::flag`](crate::Setting::flag)). If a field is `None`, the function uses the
+    /// default in the help of the flag. The block of a copy is a multiple of 16 bytes, and the
+    /// table of a chase a multiple of 64.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`). If `None`, it is the first Cell that has an SPE
-    /// to take. This is Cell 0, unless SPE 0 is its only SPE and has a separate role.
+    /// The Cell whose SPEs are taken first (`-c`). If `None`, it is the first Cell with a free SPE.
+    /// SPE 0 is not free if `between_spes` gives it another role.
     pub cell: Option<CellId>,
-    /// The memory module that holds the data (`-m`). If `None`, it is the one nearest to the Cell.
-    /// For a transfer between SPEs it holds only the control blocks.
+    /// The memory module that holds the data (`-m`). If `None`, it is the module nearest to the
+    /// Cell. In a transfer between SPEs, the module holds only the control blocks of the SPEs.
     pub module: Option<ModuleId>,
-    /// Whether SPE 0 takes the place of the PPE in an exchange, and its local store the place of
-    /// main memory in a transfer (`-s`).
+    /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 the
+    /// place of main memory in a transfer (`-s`).
     pub between_spes: bool,
     /// Whether the result contains every sample.
     pub keep_samples: bool,
     /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`). If
-    /// `None`, it waits by reads.
+    /// `None`, the receiver reads the variable.
     pub polling: Option<Polling>,
     /// The time for all pairs of a matrix (`--budget`). If `None`, every pair gets the time that it
-    /// needs. On a machine that [is steady](cellworks_machine::Capabilities::is_steady) each pair
-    /// is measured for 10 us, and the budget limits the number of pairs. On a simulated machine it
-    /// is simulated time.
+    /// needs. On a simulated machine, the budget is simulated time. On a machine that [is
+    /// steady](cellworks_machine::Capabilities::is_steady), each pair is measured for 10 us, and
+    /// the budget limits the number of pairs.
     pub budget: Option<Span>,
 }
 
@@ -95,14 +96,14 @@ pub enum Count {
 pub enum Iterations {
     /// This number of iterations on each SPE.
     Exactly(u64),
-    /// At least six rounds of iterations, until the interval of the median is narrow or this time
-    /// is over.
+    /// Rounds of iterations, at least six. The measurement ends when the interval of the median is
+    /// narrow, or when this time is over.
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
-    /// one, ignores the time. It does rounds of 2 to 128 iterations, at most eight of them, until
-    /// the medians of two successive rounds differ by at most a thousandth. One visit is enough
-    /// there. A round has the number of iterations that move 256 KB, between 16 and 128. It has
-    /// fewer iterations if an iteration is long, such as the start of a program.
+    /// one, ignores the time. There are at most eight rounds, until the medians of two successive
+    /// rounds differ by at most a thousandth. One visit is enough on such a machine. A round
+    /// usually has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration
+    /// is long, such as the start of a program, a round may have as few as 2 iterations.
     Within(Span),
 }
 
@@ -116,17 +117,18 @@ pub struct Limits {
     pub local_store_bytes: usize,
     /// The most bytes of main memory for all buffers of a measurement together.
     pub memory_bytes_max: usize,
-    /// The most bytes a second that one SPE can move. [`measure`](crate::measure) refuses a result
-    /// above it. On a computer it is the bandwidth of the widest instructions, 64 bytes a cycle at
-    /// the highest clock rate. `None` if it is not known.
+    /// The most bytes a second that one SPE can move. `None` if this limit is not known.
+    /// [`measure`](crate::measure) refuses a result above the limit. On a computer, the limit is
+    /// the bandwidth of the widest instructions, 64 bytes a cycle at the highest clock rate.
     pub bandwidth_bytes_per_s_max: Option<u64>,
-    /// The bytes of the largest typed view that a program stages, such as 16 KB, so that several
-    /// views fit into a local store. `None` on a machine where a view is the memory itself.
+    /// The bytes of the largest slice that a program stages (brings into its local store) at once,
+    /// such as 16 KB. The limit leaves room for several slices. `None` on a machine whose SPEs use
+    /// slices in main memory.
     pub staging_bytes_max: Option<usize>,
 }
 
 impl Request {
-    /// A request with one SPE, up to about 0.2 s, and default values for everything else.
+    /// A request with one SPE, up to about 0.2 s, and defaults for everything else.
     pub fn new(function: Function) -> Self {
         Self {
             function,

@@ -13,17 +13,17 @@
 //! Samples of one loop have much in common, such as the places of the loop's lines and the clock
 //! rate of that moment. So samples of one loop cannot show how different the median would be next
 //! time. The medians of several rounds show more: their range shows drift that the samples of one
-//! loop hide. But the rounds of one visit have something in common as well, such as the places of
-//! memory and the other users of the computer. Only several visits show the effect of these
-//! circumstances, so the interval of the median contains the median of each visit.
+//! loop hide. But the rounds of one visit (one run of a measurement) have something in common as
+//! well, such as the addresses of memory and the other users of the computer. Only several visits
+//! show the effect of these circumstances, so the interval of the median contains the median of
+//! each visit.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that the loops of a round give together. If a loop would then give fewer than
-/// [`SAMPLES_MIN`] samples, the loop gives [`SAMPLES_MIN`]. Samples are kept until the last round,
-/// and there may be hundreds of SPEs.
+/// The most samples that all loops of a round give together. Samples are kept until the last round,
+/// and there may be hundreds of SPEs. However many loops there are, each may give [`SAMPLES_MIN`].
 const SAMPLES_MAX: u32 = 1_000;
 
 /// The number of samples that each loop of a round may give, however many loops there are. This
@@ -80,8 +80,8 @@ pub(crate) struct Stopwatch {
     kept: Vec<TimedLoop>,
 }
 
-/// The properties of the clock. If the clock was not seen to move, all properties are 0. This is so
-/// on a simulated machine where reading the clock takes no time.
+/// The properties of the clock. If the clock was not seen to move, all properties are 0. An example
+/// is a simulated machine where reading the clock takes no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// The time of a reading.
@@ -167,8 +167,8 @@ impl Clock {
 
 impl Stopwatch {
     /// Makes a stopwatch. `stopwatches` is the number of stopwatches that time loops at the same
-    /// time. `now` reads the clock. This measures how long a reading of the clock takes, with at
-    /// most 10,000 readings.
+    /// time. `now` reads the clock. This function measures how long a reading of the clock takes,
+    /// with at most 10,000 readings.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -310,8 +310,8 @@ impl Scale for Span {
     }
 }
 
-/// Returns the smallest span that half of the spans do not exceed. If there are no spans, returns
-/// `None`. Sorts the spans.
+/// Sorts the spans, and returns the median. If there are two spans in the middle, the median is the
+/// shorter one. If there are no spans, returns `None`.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
@@ -359,9 +359,10 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 
 /// Returns the interval of the median. If there are too few rounds, returns `None`.
 ///
-/// If only the ranks of all rounds counted, a visit of many rounds would outvote the other visits.
-/// The rounds of one visit have something in common in which visits differ, and the next visit
-/// finds one of these states again. So the interval is widened to contain the median of each visit.
+/// A visit finds the computer in a state that all rounds of the visit share. The next visit may
+/// find any of these states again. If only the ranks of all rounds decided, a visit with many
+/// rounds would outvote the other visits. So the interval is widened to contain the median of each
+/// visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -379,8 +380,9 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 /// Returns whether these rounds are enough to know the median. If there are too few rounds to
 /// decide, returns `None`.
 ///
-/// This is called after every round. So if rounds agree by chance, this sometimes returns true too
-/// early: the 95 % hold for a number of rounds that was fixed before.
+/// This function is called after every round. So if rounds agree by chance, it sometimes returns
+/// true too early. The probability of 95 % holds only for a number of rounds that is fixed in
+/// advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -440,8 +442,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the range of the medians of all visited rounds. If rounds differ only by what
-    /// happens in them, this range is the interval.
+    /// Returns the range of the medians of all visited rounds. On a steady machine, rounds do
+    /// not differ by chance, and this range is the interval of the median.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -479,9 +481,9 @@ impl<'a> Samples<'a> {
     /// every round counts from the first start to the last end. If nothing moves, or the clock does
     /// not move, returns `None`.
     ///
-    /// This is the rate that the SPEs reached together, although unequal SPEs do not overlap all
-    /// the time. The rate that they could reach if all were busy would be an estimate from the rate
-    /// of each SPE. For SPEs that share a CPU, this estimate is too high.
+    /// The result is the rate that the SPEs reached together, although unequal SPEs do not overlap
+    /// all the time. The rate that they could reach if all were busy would be an estimate from the
+    /// rate of each SPE. For SPEs that share a CPU, this estimate is too high.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -652,7 +654,7 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks alone the interval would have only medians of the last visit: the 5th to the
+        // From ranks only, the interval would hold only medians of the last visit: the 5th to the
         // 13th of 17.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));

@@ -1,6 +1,6 @@
-//! The numbers that a request can set for its function, with the description of each. To add one,
-//! add a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures with it. The
-//! flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
+//! The numbers that a request can set for its function, with the description of each number. To add
+//! a number, add a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures
+//! with it. The flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::function::{Kind, Primitive};
 
-/// The numbers that a request can set for its function. If a field of a [`Request`](crate::Request)
-/// is `None`, [`plan`](crate::Request::plan) chooses a value. If one of
-/// [`Parameters`](crate::Parameters) is `None`, it has no meaning for the function. The help of the
-/// flag ([`Setting::help`]) describes which values a request may set.
+/// The numbers that a request can set for its function. In a [`Request`](crate::Request), `None`
+/// lets [`plan`](crate::Request::plan) choose the number. In [`Parameters`](crate::Parameters),
+/// `None` means that the function has no such number. The help of each flag ([`Setting::help`])
+/// describes which values a request may set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The size of a block, of an element of a list, or of a variable.
@@ -52,14 +52,14 @@ pub struct Setting {
     pub set: fn(&mut Settings, Option<usize>),
     /// How views show the field. `None` if each view has its own way.
     pub shown: Option<SettingView>,
-    /// What the field is called in the refusal of a function that does not use it.
+    /// The name of the field in the refusal of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Which functions use the field.
+    /// Whether functions of this kind use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why a function of this kind does not use it. `None` if the reason is the same as for the
-    /// other flags about memory.
+    /// Why a function of this kind does not use the field. If `None`, the refusal has the reason
+    /// that also holds for private buffers and memory modules.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
-    /// The reason if no function takes this value.
+    /// The reason why no function takes this value. `None` if the value is not refused.
     pub(crate) refusal: fn(usize) -> Option<String>,
     /// Flags that the user can give instead of a refused value.
     pub(crate) instead: &'static str,
@@ -68,11 +68,12 @@ pub struct Setting {
 /// How views show one of the [`Settings`].
 #[derive(Debug)]
 pub struct SettingView {
-    /// The heading of its column in a table.
+    /// The heading of the setting's column in a table.
     pub heading: &'static str,
-    /// The heading of its column where there is more room.
+    /// The heading of the setting's column where there is more room.
     pub long_heading: &'static str,
-    /// The text for a value in the title of a measurement. `None` for the usual value.
+    /// The text for a value in the title of a measurement. `None` if the title leaves out the
+    /// value.
     pub in_title: fn(usize) -> Option<String>,
     /// The text for a value in the name of a line of a chart.
     pub in_words: fn(usize) -> String,
@@ -80,7 +81,7 @@ pub struct SettingView {
     pub axis: &'static str,
     /// Whether the axis has one step for each doubling. If not, it has one for each whole number.
     pub doubles: bool,
-    /// The value on the axis of a measurement that has no value.
+    /// The place on the axis for a measurement that has no value.
     pub default: Option<usize>,
 }
 
@@ -90,7 +91,7 @@ const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 /// The size of a huge page.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// The most chains of `chase`. No core has this many misses under way at once.
+/// The most chains of `chase`. Each core has fewer misses under way at once.
 const CHAINS_MAX: usize = 64;
 
 impl Setting {

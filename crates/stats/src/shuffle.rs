@@ -1,10 +1,10 @@
-//! A random order that is the same each time and everywhere.
+//! A random order that is the same in each run and on every machine.
 
-/// The generator's seed: any number, but always the same.
+/// The generator's seed. Any number would do, but it must not change.
 const SEED: u64 = 0x0043_656c_6c42_4521;
 
-/// A shuffle (Fisher and Yates) by a generator (SplitMix64: Steele, Lea, Flood: *Fast splittable
-/// pseudorandom number generators*).
+/// Shuffles the items (Fisher and Yates) by a generator (SplitMix64: Steele, Lea, Flood: *Fast
+/// splittable pseudorandom number generators*).
 pub(crate) fn shuffle<T>(items: &mut [T]) {
     let mut state = SEED;
     let mut next = || {

@@ -7,17 +7,17 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// Data of this multiple of the size of a cache lies in main memory: little of it is still in the
-/// cache when it is accessed again.
+/// Data that is at least this many times as large as a cache counts as being in main memory: little
+/// of the data is still in the cache at the next access.
 const BEYOND: usize = 2;
 
 /// Sets `lies_in` of each measurement whose data has an address in main memory. The data is in a
-/// cache if it fits into the last-level caches of the Cells that take part, and in main memory if
-/// it is at least twice as large.
+/// cache if it fits into the last-level caches of the Cells that take part. The data is in main
+/// memory if it is at least twice as large as these caches.
 ///
-/// There are two sizes of a last-level cache: the one that the system states, and the one in
-/// `findings`. The second is smaller if other programs use the cache. Data that is larger than the
-/// smaller size and smaller than twice the larger one lies partly in the cache.
+/// A last-level cache has two sizes: one that the system states, and one in `findings`. The second
+/// size is smaller if other programs use the cache. Data lies partly in the cache if it is larger
+/// than the smaller size and smaller than twice the larger size.
 pub fn classify_storage(
     topology: &Topology,
     measurements: &mut [Measurement],
@@ -45,8 +45,8 @@ pub fn classify_storage(
     }
 }
 
-/// Where this many bytes lie if they are accessed again and again. The size of the last-level cache
-/// is between `least` and `most`.
+/// Where data of this many bytes lies if it is accessed again and again. The size of the last-level
+/// cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,
@@ -55,12 +55,12 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     }
 }
 
-/// The bytes in main memory that all SPEs access together; `None` if the data is elsewhere.
+/// The bytes in main memory that all SPEs together access. `None` if the data is elsewhere.
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
     let of_one = match measurement.function.kind() {
-        // The source and the destination.
+        // A copy has a source and a target.
         Kind::Copy => block.saturating_mul(2),
         _ => block.saturating_mul(p.settings.list_elements.unwrap_or(1) as usize),
     };
@@ -68,8 +68,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// The number of Cells over whose caches the buffers are spread. SPEs are taken from the Cell of
-/// the parameters first, and then from the others in order.
+/// The number of Cells over whose caches the buffers are spread. First the SPEs of the Cell in `p`
+/// take part, then those of the other Cells in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
@@ -140,7 +140,7 @@ mod tests {
             (Function::DmaGet, 4, shared, 32 * MB, cache),
             (Function::DmaGet, 1, shared, 33 * MB, partly),
             (Function::DmaGet, 1, shared, 64 * MB, memory),
-            // Two buffers in each Cell.
+            // Each Cell has two buffers.
             (Function::DmaGet, 4, private, 16 * MB, cache),
             (Function::DmaGet, 2, private, 17 * MB, partly),
             (Function::DmaGet, 4, private, 32 * MB, memory),
@@ -170,7 +170,7 @@ mod tests {
             named(&computer, Some(6 * MB), get(16 * MB)),
             Some(Storage::Partly)
         );
-        // The system does not state a size.
+        // The system states no size.
         assert_eq!(
             named(&two_pairs(), Some(6 * MB), get(16 * MB)),
             Some(Storage::Memory)

@@ -1,4 +1,4 @@
-//! Whether the computer was in one state for the whole of a run.
+//! Finds out whether the computer was in one state for the whole of a run.
 
 use cellworks_machine::{CellId, SpeId, Topology};
 
@@ -6,18 +6,18 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// An exchange is timed by the loop of its function, and the way of the same pair in a matrix by
-/// another program: the fastest times of the two that were measured differ by a tenth. If they
-/// differ by this factor, the computer was in another state.
+/// If two one-way times of a pair differ by this factor, the computer was in two states. The loop
+/// of an exchange and the matrix time the same pair with different code. Their fastest times
+/// differed by only a tenth.
 const DISAGREE: f64 = 2.0;
 
-/// What to do about numbers of two states.
+/// What to do about a run with numbers of two states.
 const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
                           on a computer without virtual CPUs, or on virtual CPUs that are pinned to cores";
 
-/// The reasons why the numbers of a run are not of one state of the computer, in sentences with
-/// what to do about it. A reference may have changed, the samples of an exchange may have two
-/// peaks, or an exchange and the matrix, or the matrix and the reference, may disagree about one
+/// The reasons why the numbers of a run do not belong to one state of the computer, in sentences
+/// that also say what to do. The times of the reference may have changed. The samples of an
+/// exchange may have two peaks. Two sources, such as an exchange and a matrix, may disagree about a
 /// pair of SPEs.
 pub fn unsteady(
     topology: &Topology,
@@ -34,7 +34,7 @@ pub fn unsteady(
     changed.chain(peaks).chain(disagree).collect()
 }
 
-/// A reason if one of the operations of the reference was in two states.
+/// The reason if an operation of the reference was in two states.
 fn changed(reference: &Reference) -> Option<String> {
     let [a, b] = reference.spes;
     let of = |what: &str, states: &[State]| {
@@ -56,7 +56,7 @@ fn changed(reference: &Reference) -> Option<String> {
     })
 }
 
-/// A reason if the samples of an exchange of words have two peaks.
+/// The reason if the samples of an exchange of words have two peaks.
 fn two_peaks(measurement: &Measurement) -> Option<String> {
     let function = measurement.function;
     if !matches!(function, Function::Mailbox | Function::Signal) {
@@ -73,7 +73,7 @@ fn two_peaks(measurement: &Measurement) -> Option<String> {
     ))
 }
 
-/// `136 ns in 62 % and 495 ns in 38 %`; `None` if there is one state.
+/// Returns a text such as `136 ns in 62 % and 495 ns in 38 %`. `None` if there is one state.
 fn two(states: &[State]) -> Option<String> {
     match states {
         [fast, slow] => Some(format!("{} and {}", in_share(fast), in_share(slow))),
@@ -85,7 +85,7 @@ fn in_share(state: &State) -> String {
     format!("{} in {:.0} %", time(state.ns), state.share * 100.0)
 }
 
-/// The time of one way from an SPE to another one, and its source.
+/// The one-way time from an SPE to another one, and its source.
 struct Way {
     primitive: Primitive,
     pair: [usize; 2],
@@ -93,8 +93,7 @@ struct Way {
     source: &'static str,
 }
 
-/// The times of ways from all sources, between the pairs that an exchange or the reference
-/// measured.
+/// The one-way times from all sources, for the pairs that an exchange or the reference measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],
@@ -120,7 +119,8 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // A receiver that swaps takes the line away from a sender that reads it.
+        // A receiver that swaps takes the line away from a sender that reads it. So times with
+        // compare-and-swap are not compared with others.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }
@@ -139,8 +139,8 @@ fn ways(
     ways
 }
 
-/// The way of an exchange between SPE 0 and one other SPE; `None` for any other measurement, and if
-/// it has two states.
+/// The one-way time of an exchange between SPE 0 and one other SPE. `None` for any other
+/// measurement, and for an exchange with two states.
 fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     let primitive = match measurement.function {
         Function::Mailbox => Primitive::Mailbox,
@@ -159,7 +159,8 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// A reason if the two times of one pair that differ most are too different to be of one state.
+/// The reason if two times of one pair differ too much for one state. If several pairs of times do,
+/// the reason is about the two that differ most.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

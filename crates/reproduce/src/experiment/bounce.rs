@@ -7,16 +7,16 @@ use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A line that two SPEs change in turn by `getllar` and `putllc`; the result is the time from one
+/// A line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from one
 /// change to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
-    /// The SPEs.
+    /// The two SPEs.
     pub between: [u16; 2],
 }
 
-/// The changes by each SPE before the timed ones.
+/// The changes by each SPE before the timed changes.
 const WARM_UP: u32 = 8;
 const TIMED: u32 = 64;
 
@@ -42,8 +42,9 @@ impl Bounce {
     }
 }
 
-/// Adds 1 whenever it is this SPE's turn: whether the number in the line is even or odd decides
-/// that. Returns the time from one change, by either SPE, to the next, in nanoseconds.
+/// Adds 1 to the number in the line whenever it is this SPE's turn. An even number is the turn of
+/// one SPE, and an odd number that of the other. Returns the time from one change, by either SPE,
+/// to the next, in nanoseconds.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

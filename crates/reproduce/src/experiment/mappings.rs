@@ -10,24 +10,25 @@ use super::Dimension;
 /// The number of timed rounds of a mapping.
 const ROUNDS: u32 = 30;
 
-/// Tasks in a ring, with all mappings to SPEs in which SPE 0 has task 0.
+/// Tasks in a ring, with all mappings of tasks to SPEs in which SPE 0 has task 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
-    /// The number of SPEs and of tasks, 3 to 8.
+    /// The number of SPEs and of tasks: 3 to 8.
     pub spes: u8,
-    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    /// The bytes of a packet: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
     /// Whether packets go around in one direction only.
     #[serde(default)]
     pub one_way: bool,
-    /// The statistic of the times of all mappings that is the result.
+    /// The result: a statistic of the times of all mappings.
     pub statistic: RingStatistic,
-    /// The mapping that the statistic is about: the task of SPE 0, of SPE 1 and so on.
+    /// The mapping that the statistic is about. The text lists the task of SPE 0, of SPE 1 and so
+    /// on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The size of the packets that `correlation` compares with those of `packet_bytes`: a multiple
-    /// of 16, up to 16,384.
+    /// The size of other packets: a multiple of 16, up to 16,384. `correlation` compares the times
+    /// with these packets and with those of `packet_bytes`.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }
@@ -36,19 +37,19 @@ pub struct Ring {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingStatistic {
-    /// The longest divided by the shortest.
+    /// The longest time divided by the shortest.
     WorstToBest,
-    /// The median divided by the shortest.
+    /// The median time divided by the shortest.
     MedianToBest,
-    /// The time of one mapping divided by the shortest.
+    /// The time of one mapping divided by the shortest time.
     MappingToBest,
-    /// The place of one mapping among all; the fastest is at 1.
+    /// The place of one mapping among all. The fastest mapping is at 1.
     Rank,
     /// The range of the middle half of the times, divided by the median. It shows how much the
-    /// mapping matters, without a few very fast or slow ones.
+    /// mapping matters, without the effect of a few very fast or slow mappings.
     MiddleHalf,
-    /// The correlation coefficient of the times with packets of one size and those with packets of
-    /// another. It is 1 if the times are proportional, and about 0 if they are random.
+    /// The correlation coefficient of the times with packets of one size and the times with packets
+    /// of another size. It is 1 if the times are proportional, and about 0 if they are random.
     Correlation,
 }
 
@@ -104,14 +105,15 @@ impl Ring {
         })
     }
 
-    /// The place of a mapping among all that are tried.
+    /// The index of a mapping among all that are tried.
     fn place_of(&self, mapping: &str) -> Option<usize> {
         let spes = usize::from(self.spes);
         let mapping = Mapping::parse(mapping, spes, spes).ok()?;
         Mapping::all(spes, spes).position(|other| other == mapping)
     }
 
-    /// A run for each mapping, then one for each with packets of the other size, if there is one.
+    /// The runs: one for each mapping, and then, if there is another size of packets, one for each
+    /// mapping with that size.
     pub(super) fn runs(&self) -> impl Iterator<Item = ExchangeRun> + use<> {
         let (spes, one_way) = (usize::from(self.spes), self.one_way);
         let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
@@ -128,7 +130,7 @@ impl Ring {
         })
     }
 
-    /// The statistic, from the times of all [runs](Self::runs).
+    /// Computes the statistic from the times of all [runs](Self::runs).
     pub(super) fn statistic(&self, ns: &[f64]) -> f64 {
         let times = Times::of(ns).expect("there is always one mapping");
         let of_mapping = || {

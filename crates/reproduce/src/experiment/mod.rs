@@ -1,4 +1,4 @@
-//! The experiments that can be simulated, in the terms of the papers.
+//! The experiments that can be simulated, in the papers' terms.
 
 mod bounce;
 mod mappings;
@@ -26,7 +26,7 @@ pub use stream::Stream;
 
 pub(crate) use outcome::Outcome;
 
-/// A program whose result is a number, or a combination of several.
+/// A program whose result is a number, or a combination of several programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Experiment {
@@ -34,31 +34,31 @@ pub enum Experiment {
     Stats(Stats),
     /// The time of one tick of the decrementer, which the machine's description states.
     Tick,
-    /// Tasks that pass packets around a ring, for all mappings to SPEs.
+    /// Tasks that pass packets around a ring, with all mappings of tasks to SPEs.
     Ring(Ring),
-    /// SPEs that move blocks without waiting for each.
+    /// SPEs that move several blocks at the same time.
     Stream(Stream),
-    /// A line that two SPEs change in turn.
+    /// A line of memory that two SPEs change in turn.
     Bounce(Bounce),
-    /// A communication by a channel on the PPE alone: a write to a buffer, and a read from it.
+    /// A communication by a channel within the PPE: a write to a buffer, and a read from the
+    /// buffer.
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// How many times as fast a program of `cellworks run` is as the same program with one process
-    /// on one SPE.
+    /// The time of a program with one process on one SPE, divided by the program's own time.
     SpeedUp(Run),
     /// The least computation with which a ring scales well.
     ScalesFrom(ScalesFrom),
-    /// Several experiments, put together.
+    /// Several experiments whose values become one.
     Combined(Combined),
 }
 
-/// Several experiments, put together. All must have results of the same kind: a time, a bandwidth
-/// or a ratio.
+/// Several experiments whose values become one. All experiments must have the same kind of result,
+/// such as a time, a bandwidth or a ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {
-    /// How their values become one.
+    /// How the values become one.
     pub how: Combination,
     /// The experiments.
     pub of: Vec<Experiment>,
@@ -68,15 +68,15 @@ pub struct Combined {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combination {
-    /// The first divided by the second.
+    /// The first value divided by the second.
     Ratio,
-    /// The first less the second.
+    /// The first value minus the second.
     Difference,
-    /// The greatest divided by the least.
+    /// The greatest value divided by the least.
     Spread,
-    /// The greatest.
+    /// The greatest value.
     Greatest,
-    /// The mean.
+    /// The mean of the values.
     Mean,
 }
 
@@ -87,7 +87,7 @@ pub enum Access {
     /// By loads and stores.
     #[default]
     Direct,
-    /// By calls of the library that go through the kernel.
+    /// By calls of the library, which go through the kernel.
     SystemCalls,
 }
 
@@ -116,7 +116,7 @@ impl Dimension {
     }
 }
 
-/// One run of a machine. Equal runs are simulated only once.
+/// One run of a program on a machine. Equal runs are simulated only once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Simulation {
     /// The name of the machine's description.
@@ -137,15 +137,16 @@ pub(crate) enum Program {
     Run(Run),
 }
 
-/// Finds the outcome of a simulation; `Err` is the reason why there is none.
+/// Finds the outcome of a simulation. `Err` has the reason why there is none.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs on a machine whose decrementer counts at `timebase_hz`. `runner` is the same machine.
+    /// Runs the program on a machine whose decrementer counts at `timebase_hz`. `runner` is the
+    /// same machine.
     ///
     /// # Errors
     ///
-    /// The reason why the machine gave no number.
+    /// The reason why the machine did not give a number.
     pub fn run<M: CellMachine>(
         &self,
         machine: &M,
@@ -165,7 +166,7 @@ impl Program {
 }
 
 impl Experiment {
-    /// The kind of the result. The error is what is wrong with the experiment.
+    /// The kind of the result. `Err` says what is wrong with the experiment.
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
@@ -217,8 +218,8 @@ impl Experiment {
         }
     }
 
-    /// The outcome of the first of its [simulations](Self::simulations). If there is another one
-    /// that the first is only compared with, this is the outcome of the experiment itself.
+    /// The outcome of the first of the experiment's [simulations](Self::simulations). If an
+    /// experiment compares two simulations, the first one is the experiment itself.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,
@@ -229,7 +230,7 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// The result of the experiment, from those of its [simulations](Self::simulations), in
+    /// The result of the experiment, from the outcomes of its [simulations](Self::simulations), in
     /// nanoseconds or bytes a second.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);

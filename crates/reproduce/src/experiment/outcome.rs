@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Outcome {
     /// The time of one operation.
     pub ns: f64,
-    /// The bytes a second that all SPEs together moved, if they moved anything.
+    /// The bytes a second that all SPEs together moved. `None` if they moved nothing.
     pub bytes_per_s: Option<f64>,
 }
 

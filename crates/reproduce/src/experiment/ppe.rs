@@ -1,22 +1,22 @@
-//! A communication by a channel on the PPE alone (the paper on CSP, section 3.1).
+//! A communication by a channel within the PPE (the paper on CSP, section 3.1).
 
 use cellworks_csp::{Channel, Ended, Network, Transport};
 use cellworks_machine::{Machine, Span};
 
 use super::outcome::{Outcome, failed};
 
-/// The number of timed communications, and of those before them.
+/// The number of timed communications, and of the warm-up communications before them.
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 
-/// The time of a write to a buffer and a read from it, by the main process, with the paper's own
+/// The time in which the main process writes to a buffer and reads from it, with the paper's own
 /// transport.
 pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
     let took = on_ppe(machine)?;
     Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))
 }
 
-/// Communications of the main process with itself.
+/// Runs communications of the main process with itself.
 fn on_ppe<M: Machine>(machine: &M) -> Result<Span, String> {
     let mut network = Network::on(machine);
     network.transport(Transport::Coordinator);

@@ -1,7 +1,7 @@
 //! Programs of `apps`, with the parameters that a paper states.
 //!
-//! A speed-up compares two simulations: the program, and the same program with a single process.
-//! The least computation with which a ring scales well follows from several speed-ups.
+//! A speed-up compares two simulations: a program, and the same program with a single process. The
+//! least computation with which a ring scales well follows from several speed-ups.
 
 use std::iter;
 
@@ -13,20 +13,20 @@ use serde_json::{Map, Value};
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A program of `cellworks run`, with all its parameters, and the number of its output that counts.
+/// A program of `cellworks run` with all its parameters, and the result that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Its name, such as `switch`.
+    /// The name of the program, such as `switch`.
     pub program: String,
-    /// The names and values of all its parameters, such as `{ threads = 8, yields = 16_000 }`.
+    /// The names and values of all parameters, such as `{ threads = 8, yields = 16_000 }`.
     pub with: Map<String, Value>,
-    /// The number of its output that counts, such as `switch`: a time or a bandwidth.
+    /// The name of the result that counts, such as `switch`. It must be a time or a bandwidth.
     pub gives: String,
-    /// The published time is that of this number of runs, one after the other.
+    /// The number of successive runs whose time was published.
     #[serde(default = "once")]
     pub times: u32,
-    /// The published time is divided by this: 2 for the time of half of what runs.
+    /// The divisor of the simulated time. It is 2 if the published time is that of half of the run.
     #[serde(default = "once")]
     pub divided_by: u32,
     /// How the PPE reaches mailboxes.
@@ -34,18 +34,18 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The least computation in each step of a program with which the program scales well: its speed-up
-/// is for the first time the stated share of the number of SPEs. The speed-up is simulated at the
-/// numbers in `operations`. Between two of them the times are taken to be linear.
+/// The least computation in each step with which a program scales well. A program scales well if
+/// its speed-up is at least the stated share of the number of SPEs. The speed-up is simulated at
+/// the numbers in `operations`. Between two of these numbers, times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program. `operations` replaces its parameter of that name. The speed-up is that of its
-    /// time.
+    /// The program. `operations` replaces its parameter of that name. The speed-up is computed from
+    /// the program's time.
     pub of: Run,
-    /// The share of the number of SPEs that a speed-up must reach, in per cent: 1 to 100.
+    /// The share of the number of SPEs that the speed-up must reach, in per cent: 1 to 100.
     pub efficiency_percent: u16,
-    /// Floating-point operations of a step, in rising order; at least 2.
+    /// The numbers of floating-point operations of a step: at least two, in rising order.
     pub operations: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// The same run with another value of a parameter; `None` if it has no such parameter.
+    /// The same run with another value of a parameter. `None` if the run has no such parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();
@@ -82,7 +82,7 @@ impl Run {
         })
     }
 
-    /// The kind of the number that counts. The error is what is wrong with the run.
+    /// The kind of the result that counts. `Err` says what is wrong with the run.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
         let kind = self.kind()?;
         self.read(&kind)?;
@@ -116,7 +116,7 @@ impl Run {
             let times = f64::from(self.times) / f64::from(self.divided_by);
             return Ok(Outcome::time(value * nanoseconds * times));
         }
-        // The bandwidth of all SPEs together, which move block after block.
+        // The value is the bandwidth of all SPEs together, which move block after block.
         let block_bytes = self.with.get("block_bytes").and_then(Value::as_f64);
         Ok(Outcome {
             ns: block_bytes.unwrap_or(1.0) / value * 1e9,
@@ -181,18 +181,19 @@ impl ScalesFrom {
         }
     }
 
-    /// The runs: for each number of operations, one with one process and one with all.
+    /// The runs. For each number of operations there are two: with one process, and with all
+    /// processes.
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
         let at = |operations: &u64| self.of.at("operations", *operations);
         let all = self.operations.iter().filter_map(at);
         all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
     }
 
-    /// The least number of operations, from the times of the [runs](Self::runs).
+    /// The least number of operations, from the times of all [runs](Self::runs).
     pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
         let spes = self.of.with["spes"].as_f64().unwrap_or_default();
         let wanted = spes * f64::from(self.efficiency_percent) / 100.0;
-        // A margin is above 0 if the program scales well.
+        // If the program scales well, a margin is at least 0.
         let margins = times.chunks_exact(2).map(|pair| pair[0] - wanted * pair[1]);
         let operations = self.operations.iter().map(|operations| *operations as f64);
         let points: Vec<(f64, f64)> = operations.zip(margins).collect();

@@ -8,17 +8,17 @@ use serde::Deserialize;
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A measurement of `cellworks stats`, in the terms of the paper's flags; see
-/// [`cellworks_stats::Request`], which also has the values of what is not given.
+/// A measurement of `cellworks stats`, in the terms of the paper's flags. If a field is not given,
+/// it has the default of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
     /// The function that is measured.
     pub function: Function,
-    /// The number of SPEs; between SPEs, SPE 0 is one of them.
+    /// The number of SPEs. If `between_spes`, SPE 0 is one of them.
     #[serde(default = "one")]
     pub spes: usize,
-    /// Whether they share a buffer or variable.
+    /// Whether the SPEs share a buffer or variable.
     #[serde(default = "shared")]
     pub buffers: Buffers,
     /// The Cell whose SPEs are taken first.
@@ -27,13 +27,13 @@ pub struct Stats {
     /// The memory module.
     #[serde(default)]
     pub module: Option<u16>,
-    /// Bytes of a block, of an element of a list, or of a variable.
+    /// The bytes of a block, of an element of a list, or of a variable.
     #[serde(default)]
     pub block_bytes: Option<usize>,
-    /// Elements of a list.
+    /// The number of elements of a list.
     #[serde(default)]
     pub list_elements: Option<u32>,
-    /// Bytes from one private buffer to the next.
+    /// The bytes from the start of one private buffer to the start of the next.
     #[serde(default)]
     pub stride_bytes: Option<usize>,
     /// Whether SPE 0 is used instead of the PPE or main memory.
@@ -54,7 +54,7 @@ pub enum Gives {
     /// The mean time of an operation, as in CellStats.
     #[default]
     Latency,
-    /// What all SPEs move together.
+    /// The bandwidth of all SPEs together.
     Bandwidth,
 }
 
@@ -75,8 +75,8 @@ const fn shared() -> Buffers {
     Buffers::Shared
 }
 
-/// The limits of a simulated machine. The memory is half of one module of a QS20, which is more
-/// than any measurement here takes.
+/// The limits of a simulated machine. The memory is half of one module of a QS20, which is enough
+/// for all measurements.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -85,17 +85,18 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The most and the fewest iterations that are timed. A simulated machine repeats itself exactly
-/// after a few iterations, so more would only take time. A measurement of thousands of requests
-/// reaches a steady state within one iteration.
+/// The most and the fewest timed iterations. After a few iterations a simulated machine repeats
+/// itself exactly, so more iterations would only take time. A measurement with thousands of
+/// requests reaches a steady state within one iteration.
 const ITERATIONS: (u64, u64) = (64, 4);
-/// The iterations of SPEs that contend for one line. Their order repeats itself only after
-/// hundreds of rounds; with these the mean is within 1.5 % of that of 20,000 iterations.
+/// The timed iterations of SPEs that contend for one line. The order of these SPEs repeats itself
+/// only after hundreds of rounds. With this number, the mean is within 1.5 % of that of 20,000
+/// iterations.
 const CONTENDED_ITERATIONS: u64 = 1_024;
 /// The most bus requests that a measurement should have.
 const REQUESTS: u64 = 30_000;
-/// The iterations when programs are created. This takes milliseconds and moves nothing, so it needs
-/// no steady state.
+/// The timed iterations if programs are created. To create a program takes milliseconds and moves
+/// nothing, so these measurements need no steady state.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {

@@ -8,20 +8,20 @@ use serde::Deserialize;
 use super::outcome::{Outcome, check_spes, failed};
 
 /// SPEs that move blocks between their local stores and main memory, or the local stores of other
-/// SPEs. Each SPE keeps several blocks under way. The result is what all SPEs move together.
+/// SPEs. Each SPE keeps several blocks under way. The result is the bandwidth of all SPEs together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     /// The SPEs that move blocks.
     pub spes: Vec<u16>,
-    /// The SPE whose local store each of them accesses. If the list is empty, they access main
-    /// memory.
+    /// The SPEs whose local stores the moving SPEs access, one for each moving SPE. If the list is
+    /// empty, the SPEs access main memory.
     #[serde(default)]
     pub lenders: Vec<u16>,
-    /// Whether they put blocks instead of getting them.
+    /// Whether the SPEs put blocks. Otherwise they get blocks.
     #[serde(default)]
     pub put: bool,
-    /// Bytes of a block: a multiple of 16, up to 16,384.
+    /// The bytes of a block: a multiple of 16, up to 16,384.
     pub block_bytes: u32,
     /// The number of blocks that an SPE keeps under way.
     pub in_flight: u32,
@@ -30,9 +30,11 @@ pub struct Stream {
 /// The bytes that each SPE moves before the timed part and after it.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
-/// The size of the window at the far end. Blocks follow each other in it, over and over.
+/// The size of the window in main memory or in a lender. Blocks follow each other in the window,
+/// again and again.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// The most blocks under way: the number of tag groups that libspe2 does not keep for itself.
+/// The most blocks under way. Each block needs one of the tag groups that libspe2 leaves to
+/// programs.
 const IN_FLIGHT_MAX: u32 = 8;
 
 impl Stream {
@@ -102,7 +104,8 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window, and moves blocks if `moves`. Returns what it moved, in bytes a second.
+    /// The program of an SPE, which lends a window. If `moves`, the SPE also moves blocks, and
+    /// returns its bandwidth in bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(
@@ -148,7 +151,8 @@ impl Stream {
         for block in 0..edge + timed + edge {
             mfc.wait_all(tag(block).mask());
             issue(block + self.in_flight)?;
-            // Other SPEs may begin later and end earlier, so the time counts without both edges.
+            // Other SPEs may begin later and end earlier, so the bytes before and after the timed
+            // part do not count.
             if block + 1 == edge {
                 begin = spe.now();
             }

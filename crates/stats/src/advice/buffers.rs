@@ -11,9 +11,10 @@ pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths. If not, they are times.
+    /// Whether the values are bandwidths. Otherwise they are times.
     are_rates: bool,
-    /// How much better private buffers are.
+    /// The comparison of the private buffers with the shared one. `More` means that private buffers
+    /// are better.
     private_is: Compared,
 }
 
@@ -56,7 +57,8 @@ impl Pair {
     }
 }
 
-/// The sizes at which private buffers or a shared one are better. The pairs are sorted by size.
+/// Recommends private buffers or a shared one for the sizes at which one of the two is better. The
+/// pairs are sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,
@@ -78,8 +80,8 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // A difference at one size only, between sizes without one, may come from the places of its
-        // pages.
+        // If only one size between other sizes shows a difference, the addresses of its pages may
+        // be the reason.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

@@ -1,9 +1,9 @@
-//! Advice that follows from a comparison of two times, as a table: the two times, and a sentence
-//! for each result.
+//! Advice that follows from a comparison of two times, as a table. A row has the two times, and a
+//! sentence for each result of the comparison.
 //!
-//! A sentence has the names of its values in braces. `{first}` and `{second}` are the two times,
-//! and `{ratio}` is how many times as long the longer one is. The comparison sets values with other
-//! names by [`Sides::with`].
+//! A sentence has the names of its values in braces. `{first}` and `{second}` are the two times.
+//! `{ratio}` is the longer time divided by the shorter one. [`Sides::with`] sets values with other
+//! names.
 
 use cellworks_machine::SpeId;
 
@@ -16,16 +16,16 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times that are compared, and the sentences about them. There is no advice if the sentence is
-/// empty, or if it is not clear whether the times differ.
+/// Two times that are compared, and the sentences about them. If it is not clear whether the times
+/// differ, or if the sentence is empty, there is no advice.
 pub(super) struct Comparison {
-    /// The times, if both were measured.
+    /// The times. `None` if one of them was not measured.
     sides: fn(&Run) -> Option<Sides>,
-    /// The sentence if the first one is longer.
+    /// The sentence if the first time is longer.
     longer: &'static str,
-    /// The sentence if the first one is shorter.
+    /// The sentence if the first time is shorter.
     shorter: &'static str,
-    /// The sentence if they are equal.
+    /// The sentence if the times are equal.
     equal: &'static str,
 }
 
@@ -96,7 +96,7 @@ pub(super) const WAITING: &[Comparison] = &[WAKE_UP_OR_SPIN];
 /// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
 
-/// Section 5.1: programs that stay on their SPE and get their tasks by messages.
+/// Section 5.1: programs stay on their SPE and get their tasks by messages.
 const START_OR_SEND: Comparison = Comparison {
     sides: |run| {
         let start = run.median(Function::MkThread, |p| p.spes == 1)?;
@@ -115,7 +115,7 @@ const START_OR_SEND: Comparison = Comparison {
             task may be a program of its own.",
 };
 
-/// The time that a worker which waits for programs saves.
+/// The time that is saved if a worker waits for programs.
 const CREATE_OR_START: Comparison = Comparison {
     sides: |run| {
         let create = run.median(Function::OsThread, |_| true)?;
@@ -128,7 +128,7 @@ const CREATE_OR_START: Comparison = Comparison {
     equal: "",
 };
 
-/// Section 5.2: which primitive carries a word.
+/// Section 5.2: the primitive that should carry a word.
 const MAILBOX_OR_SIGNAL: Comparison = Comparison {
     sides: |_| None,
     longer: "Between {whom} an exchange takes {second} by signal and {first} by mailbox, {ratio} times as long: use \
@@ -156,8 +156,8 @@ fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
     })
 }
 
-/// Section 5.2: whether the PPE should pass on the messages between SPEs. For each message it has
-/// an exchange with the sender and one with the receiver.
+/// Section 5.2: whether the PPE should pass on the messages between SPEs. For each message, the PPE
+/// has one exchange with the sender and one with the receiver.
 const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     sides: |run| {
         WORDS.into_iter().find_map(|word| {
@@ -175,7 +175,7 @@ const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     equal: "",
 };
 
-/// Sections 5.2 and 5.3: which Cell is near the PPE.
+/// Sections 5.2 and 5.3: the Cell that is near the PPE.
 const CELLS_FROM_PPE: Comparison = Comparison {
     sides: |run| {
         let (word, cells) = by_cell(run, Between::PpeSpe)?;
@@ -196,14 +196,14 @@ const CELLS_FROM_PPE: Comparison = Comparison {
 };
 
 /// Sections 5.2 and 5.3: whether SPEs that communicate should be in one Cell. Matrices show more
-/// about this, so the advice is left out if there are any.
+/// about this, so this advice is left out if there is a matrix.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
             return None;
         }
         let (word, cells) = by_cell(run, Between::SpeSpe)?;
-        // SPE 0 is the other side of each exchange.
+        // SPE 0 is one end of each exchange.
         let home = run.topology.cell_of(SpeId::new(0)).index();
         let (inside, across): (Vec<Point>, Vec<Point>) =
             cells.into_iter().partition(|(cell, _)| *cell == home);
@@ -219,7 +219,8 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// The exchanges of the first function that was measured with SPEs of several Cells.
+/// The exchanges with SPEs of each Cell, by the first function that was measured with several
+/// Cells.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -255,7 +256,7 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
             and at once {second}.",
 };
 
-/// How early to request data.
+/// How early a program should request data.
 const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     sides: |run| {
         let (idle, loaded) = run.memory_latency()?;
@@ -323,8 +324,8 @@ const SHARED_OR_PRIVATE: Comparison = Comparison {
             shared one.",
 };
 
-/// The variable that the most SPEs share, the variable of a single SPE, and the comparison of their
-/// times.
+/// The variable that the largest number of SPEs share, the variable of a single SPE, and the
+/// comparison of their times.
 fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measurement, Sides)> {
     let by_several = |p: &Parameters| p.spes > 1 && p.buffers == Some(Buffers::Shared);
     let shared = Function::ALL
@@ -343,7 +344,7 @@ fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measure
     Some((shared, one, sides.with("spes", p.spes)))
 }
 
-/// Sleep or spin.
+/// Whether a waiting thread should sleep or spin.
 const WAKE_UP_OR_SPIN: Comparison = Comparison {
     sides: |run| {
         run.findings_named("wake_up_ns")

@@ -1,4 +1,4 @@
-//! The best places for SPEs that exchange data, by the classes of matrices.
+//! The best places for SPEs that exchange data, by the distances in matrices.
 
 use super::value::{Compared, Value};
 use super::words::{listed, range};
@@ -6,8 +6,8 @@ use crate::figures::{plain, size, time};
 use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
-/// A sentence for each distance at which something is fastest, and one for the primitives whose
-/// times do not depend on the distance.
+/// Writes a sentence for each distance at which some primitives are fastest, and a sentence for the
+/// primitives whose times do not depend on the distance.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// The median of a class of pairs. A disturbed pair is slower, so the fastest pair is a lower end
-/// of the class, while the slowest shows nothing.
+/// The median of a class of pairs, with a lower end. The lower end is the fastest pair. Disturbed
+/// pairs are slower, so the slowest pair shows nothing.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -86,7 +86,7 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// The name of the rest of a machine with two Cells, from
+/// The name of all pairs across Cells on a machine with two Cells, from
 /// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
@@ -103,7 +103,7 @@ fn where_pairs_sit(class: &str) -> String {
     format!("{preposition} the same {place}")
 }
 
-/// The name of a class of pairs within a sentence that has named nearer pairs before.
+/// The name of a class of pairs in a sentence that has already named nearer pairs.
 fn where_others_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "to an SPE in the other Cell".to_owned();

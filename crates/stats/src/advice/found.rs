@@ -1,4 +1,4 @@
-//! All results of a machine, and how advice finds what it needs in them.
+//! All results of a machine, and the look-ups that advice needs.
 
 use cellworks_machine::Topology;
 
@@ -7,7 +7,7 @@ use super::value::Value;
 use crate::function::Function;
 use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
 
-/// All results.
+/// All results of a machine.
 pub(super) struct Run<'a> {
     pub topology: &'a Topology,
     pub measurements: &'a [Measurement],
@@ -50,8 +50,9 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The latency of main memory while no other SPE uses it, and its longest latency while other
-    /// SPEs copy memory, with the number of these SPEs.
+    /// The latency of main memory while no other SPE uses it, and the longest latency while other
+    /// SPEs copy memory, with the number of these SPEs. The second part is `None` if it was not
+    /// measured.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")
@@ -77,8 +78,8 @@ impl Run<'_> {
     }
 }
 
-/// The value of a finding, with the interval of the measurement that it comes from, if there is
-/// one.
+/// The value of a finding. If the measurement behind the finding is known, the value has its
+/// interval.
 pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     let exactly = Value::exactly(finding)?;
     Some(measured.map_or(exactly, |measured| Value {
@@ -87,13 +88,13 @@ pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     }))
 }
 
-/// A parameter that is a number.
+/// The parameter of this name, if it is a number.
 pub(super) fn number(finding: &Finding, name: &str) -> Option<usize> {
     let number = finding.parameters.get(name)?.as_u64()?;
     usize::try_from(number).ok()
 }
 
-/// The points sorted by size. If several have the same size, only the first stays.
+/// The points sorted by size. If several points have the same size, only the first one stays.
 pub(super) fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = points.collect();
     points.sort_by_key(|(size, _)| *size);

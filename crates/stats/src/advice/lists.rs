@@ -1,12 +1,12 @@
-//! The overhead of lists, and the time that they save.
+//! The overhead of DMA lists, and the time that lists save.
 
 use super::points::Point;
 use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
-/// The largest number of elements with which a list takes no longer than one with fewer elements of
-/// the same bytes in all. The points are numbers of elements.
+/// Recommends the largest number of elements that costs no time: a list with fewer elements and the
+/// same bytes in all is not faster. The points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -61,7 +61,7 @@ pub(super) fn elements_worth_having(
     })
 }
 
-/// The same elements moved by a list and by single commands, one after the other.
+/// The same elements moved by a list, and by single commands one after the other.
 pub(super) struct Gathered {
     pub elements: usize,
     pub element_bytes: usize,
@@ -69,8 +69,8 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// The sizes of elements at which a list is faster than single commands, and those at which it is
-/// slower. The elements are sorted by size.
+/// Recommends lists or single commands, each for the sizes of elements at which it is faster. The
+/// elements are sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
     let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
@@ -103,7 +103,7 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
     recommendations
 }
 
-/// The times of a list and of single commands, the shorter first.
+/// A text with the times of a list and of single commands, the shorter time first.
 fn in_order(gathered: &Gathered, what: &str) -> String {
     let Gathered {
         elements,

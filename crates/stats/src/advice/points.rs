@@ -1,4 +1,4 @@
-//! Times and bandwidths at sizes. Advice compares the best of them.
+//! Times and bandwidths at sizes, and the best of them.
 
 use super::value::Value;
 use crate::figures::bandwidth;
@@ -10,7 +10,7 @@ pub(super) const NEARLY_BEST: f64 = 0.9;
 /// A size in bytes, or a number of something, with its time or bandwidth.
 pub(super) type Point = (usize, Value);
 
-/// The point with the least value. If there are several, the first one.
+/// The point with the least value. If several points have it, returns the first one.
 ///
 /// # Panics
 ///
@@ -22,7 +22,7 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// The point with the greatest value. If there are several, the first one.
+/// The point with the greatest value. If several points have it, returns the first one.
 ///
 /// # Panics
 ///
@@ -36,7 +36,7 @@ pub(super) fn most(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// A value as a share of the best one, in percent.
+/// A text with a value as a share of the best value, in per cent.
 pub(super) fn share(value: Value, best: Value) -> String {
     format!("{:.0} %", 100.0 * value.is / best.is)
 }

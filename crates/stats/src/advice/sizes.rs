@@ -7,10 +7,11 @@ use super::value::Compared;
 use super::words::{Recommendation, listed};
 use crate::figures::size;
 
-/// The most that one DMA command moves (section 3.1.4). Larger blocks take several.
+/// The most bytes that one DMA command moves (section 3.1.4 of the paper). Larger blocks take
+/// several commands.
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
-/// The sizes between which the bandwidth of one command is near the best.
+/// Recommends the sizes at which the bandwidth of one command is near the best bandwidth.
 pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recommendation> {
     if sizes.len() < 2 {
         return None;
@@ -38,7 +39,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
         if !clearly_slower(&smallest) {
             return None;
         }
-        // With the next smaller block a reader can see the cost of smaller blocks.
+        // The next smaller block shows the reader what smaller blocks cost.
         reached.extend(sizes[1..from].last().map(at));
         reached.push(at(&smallest));
     }
@@ -76,7 +77,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
     })
 }
 
-/// The speed of blocks that a cache holds, and that of blocks that come from main memory.
+/// Compares the bandwidth of blocks that a cache holds with that of blocks in main memory.
 pub(super) fn in_and_out(
     sizes: &[Point],
     largest_cache_bytes: usize,

@@ -8,7 +8,8 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// A machine with a memory module and a Cell for each number, which is that of the Cell's SPEs.
+/// A machine with a Cell and a memory module for each element of `spes`. The element is the number
+/// of SPEs of the Cell.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes
@@ -38,7 +39,7 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     }
 }
 
-/// A measurement with an interval of its median.
+/// The measurement with this interval of its median.
 fn within(measurement: Measurement, low: f64, high: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval { low, high }),
@@ -127,8 +128,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// The blade of the paper: section 4.2, tables 1 and 2, and numbers that have the shape of figures
-/// 4 to 12.
+/// Measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the shape of
+/// figures 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -149,7 +150,7 @@ fn blade() -> Vec<Measurement> {
         .into_iter()
         .zip([300.0, 330.0, 390.0, 500.0, 800.0, 1_500.0])
     {
-        // All 16 together are limited by 24.6 GB/s.
+        // All 16 SPEs together are limited to 24.6 GB/s.
         let all = (16.0 * bytes as f64 / 24.6).max(300.0);
         let contended = match bytes {
             128 => 8.0,
@@ -376,7 +377,7 @@ fn matrices_give_the_places_of_neighbours() {
             &[("same Cell", Some(50.0)), ("across Cells", None)],
         ),
     ];
-    // Exchanges give no advice about SPEs that the matrices already give.
+    // The matrices already give advice about these SPEs, so the exchanges give none.
     let exchanges = [0, 1].map(|cell| {
         let ns = 100.0 + 300.0 * cell as f64;
         exchange(Function::Mailbox, Between::SpeSpe, cell, ns)
@@ -504,7 +505,7 @@ fn private_buffers_may_gain_nothing_or_lose() {
              buffers and 26.8 GB/s on a shared one, 2.00 times as much.",
         ]
     );
-    // A single size between others that are equal.
+    // Only one size differs, between two sizes at which the buffers are equal.
     let lone = [
         pair(16, 20.0, 20.0),
         pair(128, 70.0, 50.0),
@@ -526,14 +527,14 @@ fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
 fn buffers_with_unclear_differences_are_not_called_equal() {
     let unsure = pair(64 << 20, 5e6, 1e7).map(|put| within(put, 4e6, 2e7));
     assert!(on_one_cell(&unsure).is_empty());
-    // The same holds together with sizes at which they are equal.
+    // The advice is the same if the buffers are equal at further sizes.
     let with_equal = [pair(128, 50.0, 49.0), unsure].concat();
     assert!(on_one_cell(&with_equal).is_empty());
 }
 
 #[test]
 fn buffers_are_compared_by_bandwidth() {
-    // Half of the puts to the shared buffer are slow. The median does not show that.
+    // Half of the puts to the shared buffer are slow, which the median does not show.
     let [mut shared, private] = pair(256 << 10, 7_000.0, 6_800.0);
     shared.bandwidth_bytes_per_s = Some(28_000_000_000);
     let told = on_one_cell(&[within(shared.clone(), 6_900.0, 9_000.0), private.clone()]);
@@ -597,7 +598,7 @@ fn advice_for_lists_of_gets_and_of_puts_is_one_sentence() {
         ..m.clone()
     };
     let single = |bytes, ns| {
-        // This has no bandwidth, so no size is recommended for single commands.
+        // This measurement has no bandwidth, so no size is recommended for single commands.
         Measurement {
             bandwidth_bytes_per_s: None,
             ..transfer(Function::DmaGet, 1, Buffers::Shared, bytes, ns)
@@ -703,7 +704,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              others copy, 2.53 times as long as the 95.0 ns of an idle machine.",
         ]
     );
-    // The advice has both times of a cache that is slower at its end.
+    // If a cache is slower at its end, the advice has both times of the cache.
     let chase = |bytes, ns| {
         let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
         chase.parameters.settings.chains = Some(1);
@@ -736,11 +737,11 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // There is no advice without the time of an idle machine, nor about a load that makes no
-    // difference.
+    // Without the time of an idle machine there is no advice. A load that makes no difference gives
+    // no advice either.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // There is no advice about a load whose interval is wider than the difference.
+    // If the interval of a load is wider than the difference, there is no advice about the load.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -770,8 +771,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the variable nearly always, and the other waits. That is not free, although the
-    // median is short.
+    // One SPE has the variable nearly always, and the other SPE waits. Sharing is not free,
+    // although the median is short.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -796,7 +797,7 @@ fn waiting_sleeps_or_spins() {
     let exchanges = [exchange(Function::Mailbox, Between::SpeSpe, 0, 150.0)];
     let told = |ns| {
         let from = |between: &str| json!({"between": between, "cell": 0, "spes": 2});
-        // The exchange of the PPE, which would belong to the first wake-up, was not measured.
+        // The PPE's exchange, which belongs to the first wake-up, was not measured.
         let wake_up = [
             finding("wake_up_ns", 9.0 * ns, from("ppe-spe")),
             finding("wake_up_ns", ns, from("spe-spe")),
@@ -951,7 +952,7 @@ fn overlapping_classes_of_pairs_are_not_distinguished() {
         matrix.classes[0].max_ns = Some(max_ns);
         texts(advise(&machine(&[2, 2]), &[], &[], &[matrix]))
     };
-    // A near pair that was disturbed does not count.
+    // A disturbed near pair does not count.
     assert_eq!(
         of_far_pairs(80.0, 900.0),
         [
@@ -1010,7 +1011,7 @@ fn transfers_are_sized_by_what_one_command_moves() {
             "Make puts of any size: puts by one SPE reach 58.0 GB/s with 1 KB and 60.0 GB/s with 16 KB."
         ]
     );
-    // There is no advice if it is not clear whether the smallest blocks are slower.
+    // If it is not clear whether the smallest blocks are slower, there is no advice.
     let even = within(put(1 << 10, 58.0), 10.0, 20.0);
     assert!(on_one_cell(&[even, put(16 << 10, 60.0)]).is_empty());
     let unsure = within(get(16, 4.0), 0.1, 6.0);
@@ -1051,8 +1052,8 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // No block comes from main memory: the largest one is the most that one command moves, or a
-    // cache may hold a part of it.
+    // No block comes from main memory. The first block is the largest that one command moves. A
+    // cache may hold a part of the second block.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

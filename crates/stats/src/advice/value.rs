@@ -2,22 +2,22 @@
 //!
 //! ```text
 //!        10 %  ╭─────╮
-//!   ├──●──┤    ┆  ├──●──┤     apart: by more than 10 %, and the intervals are
+//!   ├──●──┤    ┆  ├──●──┤     different: more than 10 % apart, and the intervals are
 //!                             disjoint and no wider than the difference
 //!   ├────●──────┤
-//!            ├──────●────┤    cannot be told apart: nothing is said
+//!            ├──────●────┤    unclear: there is no advice
 //!
 //!   ├●┤ ├●┤                   equal: less than 10 % from end to end
 //! ```
 
 use crate::report::Measurement;
 
-/// Numbers that are less than this factor apart count as equal. It is not worth while to rearrange
-/// a program for less, and two runs may differ by half of it.
+/// Numbers that are less than this factor apart count as equal. A smaller difference is not worth
+/// rearranging a program, and two runs may differ by 5 %.
 pub(super) const DIFFERS: f64 = 1.1;
 
-/// A time in nanoseconds or a bandwidth in bytes per second, and the interval of its median.
-/// Without an interval both ends are the number itself.
+/// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median. If
+/// there is no interval, both ends are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
     /// The number itself, which is finite and above 0.
@@ -29,18 +29,18 @@ pub(super) struct Value {
 /// The result of comparing one value with another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compared {
-    /// The value is this many times the other.
+    /// The value is this many times the other value.
     More(f64),
-    /// The other is this many times the value.
+    /// The other value is this many times this one.
     Less(f64),
-    /// Less than 10 % apart, even from end to end of their intervals.
+    /// The values are less than 10 % apart, even from end to end of their intervals.
     Equal,
-    /// It is not clear whether they differ.
+    /// It is not clear whether the values differ.
     Unclear,
 }
 
 impl Compared {
-    /// The ratio of this value to the other one, if it is greater.
+    /// If this value is greater, returns its ratio to the other value.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -48,7 +48,7 @@ impl Compared {
         }
     }
 
-    /// The ratio of the other value to this one, if this one is less.
+    /// If this value is less, returns the ratio of the other value to this one.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),
@@ -57,11 +57,11 @@ impl Compared {
     }
 }
 
-/// The factor by which one way of doing something is better than another, if it clearly is.
+/// Returns the factor by which one way of doing something is better than another, if it clearly is.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
-    /// A number without an interval. `None` if it is not finite or not above 0.
+    /// A number without an interval. `None` if the number is not finite or not above 0.
     pub fn exactly(is: f64) -> Option<Self> {
         (is.is_finite() && is > 0.0).then_some(Self {
             is,
@@ -83,10 +83,10 @@ impl Value {
         })
     }
 
-    /// The bandwidth of all SPEs together. Its interval comes from that of the median: it is the
-    /// bandwidth that SPEs would have if each block took that time. A bandwidth far outside of it
-    /// was lowered by a few slow blocks. Then it counts as uncertain, because something else may
-    /// have stopped the SPEs.
+    /// The bandwidth of all SPEs together. Its interval comes from the interval of the median time,
+    /// as the bandwidths that SPEs would have if each block took these times. A few slow blocks can
+    /// lower the bandwidth far below this interval. Such a bandwidth is uncertain, because
+    /// something else may have stopped the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
@@ -102,7 +102,7 @@ impl Value {
         })
     }
 
-    /// This value times a factor.
+    /// The value multiplied by a factor.
     pub fn times(self, factor: f64) -> Self {
         Self {
             is: factor * self.is,
@@ -142,8 +142,8 @@ impl Value {
         high - low
     }
 
-    /// The ends of the interval, extended to the number itself, because a bandwidth may lie outside
-    /// of its interval.
+    /// The ends of the interval. A bandwidth may lie outside of its interval, so the interval is
+    /// extended to the number itself.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }

@@ -1,4 +1,4 @@
-//! Puts several facts into one sentence.
+//! Makes one sentence of several facts.
 
 use super::value::{Compared, Gain};
 use crate::figures::size;
@@ -14,8 +14,8 @@ pub(super) struct Recommendation {
     pub figures: String,
 }
 
-/// A sentence for each recommendation. Recommendations that are alike for gets and for puts share
-/// one sentence.
+/// Makes a sentence for each recommendation. If the recommendations for gets and for puts are
+/// alike, they share one sentence.
 pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     let mut groups: Vec<Vec<Recommendation>> = Vec::new();
     for one in all {
@@ -41,7 +41,7 @@ pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// A range of times. If both ends have the same text, it is one time.
+/// A text with a range of times. If both ends have the same text, the text has one time.
 pub(super) fn range(from: String, to: &str) -> String {
     if from == to {
         from
@@ -50,8 +50,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// The size at which one way of doing something gains most over another one: its index, the factor,
-/// and a text with all sizes at which it is better.
+/// Finds the size at which one way of doing something gains most over another way. Returns the
+/// index of the size, the factor, and a text with all sizes at which the first way is better.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains
@@ -66,9 +66,9 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// A text with the places at which a statement is known to be true. If it is known to be false at
-/// no place between the first and the last, the text has only these two. Otherwise it has each
-/// place.
+/// A text with the places at which a statement is known to be true. If the statement is known to be
+/// false at a place between the first and the last of them, the text has each place. Otherwise it
+/// has only the first and the last.
 ///
 /// # Panics
 ///
@@ -87,7 +87,7 @@ fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// The names with commas, and `and` before the last one.
+/// Joins names with commas, and with `and` before the last one.
 pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),

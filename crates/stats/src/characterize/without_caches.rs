@@ -1,5 +1,5 @@
 //! The measurements that describe a machine without caches: the curves of the paper, and further
-//! ones for an SPE with a local store.
+//! curves for an SPE with a local store.
 
 use cellworks_machine::{CellId, ModuleId, Topology};
 
@@ -9,27 +9,27 @@ use crate::settings::Settings;
 /// The numbers of SPEs in the paper's figures.
 const SPES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// The sizes of blocks, up to the largest that one DMA command moves.
+/// The sizes of blocks, up to the largest block that one DMA command moves.
 const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
 /// The sizes of blocks that are copied from memory to memory, from less than a tile to many tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
-/// The size of the table of pointers. There are no caches, so every size has the same latency. The
-/// nodes of this one are in all banks of a memory module.
+/// The size of the table of pointers. Without caches, every size has the same latency. The nodes of
+/// this table are in all banks of a memory module.
 const TABLE_BYTES: usize = 256 << 10;
 
-/// Numbers of chains, up to the entries of an MFC command queue.
+/// The numbers of chains, up to the number of entries of an MFC command queue.
 const CHAINS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Blocks of main memory, and of the local store of SPE 0.
+/// Requests blocks of main memory, and blocks of the local store of SPE 0.
 pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = memory_blocks(topology, request);
     requests.extend(local_blocks(topology, request));
     requests
 }
 
-/// Every size with one SPE, and the largest size also with several.
+/// Requests copies of every size by one SPE, and copies of the largest size also by several SPEs.
 pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     let by_one = COPY_BYTES.map(|bytes| request.with_block(bytes));
     let by_several = numbers(all).skip(1).map(|spes| Request {
@@ -39,7 +39,8 @@ pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     by_one.into_iter().chain(by_several).collect()
 }
 
-/// Every number of chains, and one chain while all other SPEs load the memory.
+/// Requests chases with every number of chains, and with one chain while all other SPEs load the
+/// memory.
 pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |chains, loading_spes| Request {
         settings: Settings {
@@ -56,14 +57,14 @@ pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
         .collect()
 }
 
-/// The numbers of SPEs in the paper's figures up to `all`, and `all` itself.
+/// Returns the numbers of SPEs in the paper's figures that are below `all`, and `all` itself.
 fn numbers(all: usize) -> impl Iterator<Item = usize> {
     let below = SPES.into_iter().filter(move |number| *number < all);
     below.chain([all])
 }
 
-/// Blocks of main memory: every size by every number of SPEs, with each module that is nearest to a
-/// Cell.
+/// Requests blocks of main memory: every size by every number of SPEs, with each module that is
+/// nearest to a Cell.
 fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut modules: Vec<ModuleId> = topology
         .cells()
@@ -88,8 +89,8 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Blocks of the local store of SPE 0: every size by every number of SPEs, those of each Cell
-/// first.
+/// Requests blocks of the local store of SPE 0: every size by every number of SPEs. The requests
+/// are repeated for each Cell, whose SPEs are taken first.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

@@ -1,11 +1,11 @@
-//! `fetchadd` and its relatives: read-modify-write operations on variables in main memory
-//! (section 3.1.5).
+//! `fetchadd` and its relatives: read-modify-write operations on variables in main memory (section
+//! 3.1.5 of the paper).
 //!
-//! A variable of one word is changed by the machine's best way. A larger one is changed by the loop
-//! of `getllar` and `putllc`.
+//! A variable of one word is changed in the machine's fastest way. A larger variable is changed by
+//! a loop of `getllar` and `putllc`.
 //!
-//! On a machine with caches the same is timed once more without the library: a variable of one word
-//! is changed by the processor's own instruction for it, such as `lock xadd`.
+//! On a machine with caches, operations on one word are timed once more without the library, as the
+//! processor's own instructions, such as `lock xadd`.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,8 +24,8 @@ use crate::plan::atomic::AtomicTask;
 use crate::plan::layout::Layout;
 use crate::sample::TimedLoop;
 
-/// The number that `fetchadd` adds and `fetchsub` subtracts. It is not 1, which belongs to
-/// `fetchinc` and `fetchdec`.
+/// The number that `fetchadd` adds and `fetchsub` subtracts. It differs from 1, which `fetchinc`
+/// and `fetchdec` use.
 const OPERAND: u32 = 5;
 
 pub(super) fn measure<M: CellMachine>(
@@ -71,8 +71,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The loops of each SPE, and the balance of each variable, which is the sum of all that operations
-/// wrote minus all that they read.
+/// The loops of each SPE, and the balance of each variable: the sum of all values that operations
+/// wrote minus the sum of all values that they read.
 fn loops_and_balances(
     results: Vec<(Vec<TimedLoop>, u32)>,
     layout: Layout,
@@ -87,13 +87,13 @@ fn loops_and_balances(
     (loops, balances)
 }
 
-/// A line of variables that the processor's own instructions change.
+/// A line of variables for the processor's own instructions.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// The loops of the same SPEs on variables at the same offsets, with the processor's own
-/// instructions.
+/// The loops of the same SPEs with the processor's own instructions, on variables at the same
+/// offsets.
 fn bare<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -125,16 +125,16 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// The program of an SPE that changes a variable by the instruction for it. Each instruction has a
-/// separate loop. The loop uses the value that the instruction returns, because otherwise the
-/// compiler could choose a shorter instruction that returns none.
+/// The program of an SPE that changes a variable by one instruction. Each instruction has a
+/// separate loop. The loop uses the value that the instruction returns. Otherwise the compiler
+/// could choose a shorter instruction that returns no value.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
     function: Function,
     variable: &AtomicU32,
 ) -> WorkResult<u32> {
-    // The memory order that the library uses, too.
+    // The memory order of the library.
     const ORDER: Ordering = Ordering::SeqCst;
     let added = |read: u32, gained: u32| {
         black_box(read);
@@ -162,8 +162,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Timed loops of a change. `of` makes the change from the first number to store. Each call of the
-/// change returns what the variable has gained.
+/// The timed loops of a change. `of` makes the change, a closure, from the first number to store.
+/// The closure changes the variable, and returns what the variable has gained.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -177,13 +177,15 @@ fn changed<S: CellSpe, F: FnMut() -> u32>(
     })
 }
 
-/// The first number that `fetchset` stores. SPEs start 2^20 apart, so that up to that number of
-/// operations no two store the same number; the balance holds beyond that too.
+/// The first number that `fetchset` stores. The first numbers of two SPEs are 2^20 apart. Up to
+/// 2^20 operations, no two SPEs store the same number. The balance is right even after more
+/// operations.
 fn first_number(block: &ControlBlock) -> u32 {
     (block.position + 1) << 20
 }
 
-/// A change without the library, with its balance: what was written minus what was read.
+/// A change without the library, with its balance: the sum of values written minus the sum of
+/// values read.
 struct Change<F> {
     change: F,
     balance: u32,
@@ -203,9 +205,10 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Every value that was written is read by the operation after it, or is there at the end. So the
-/// balance, which is all that operations wrote minus all that they read, is what the variable
-/// gained from 0. A lost update breaks this, for every kind of operation.
+/// Compares a variable with its balance. Every value that was written is read by the next
+/// operation, or is the final value. So the sum of all values written minus the sum of all values
+/// read is what the variable gained from 0. A lost update breaks this rule, for every kind of
+/// operation.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);
@@ -228,11 +231,11 @@ struct Updater {
     function: Function,
     ea: EffectiveAddress,
     words: usize,
-    /// The line that reservations need in the local store.
+    /// The line in the local store that reservations need.
     scratch: LocalBuffer,
     /// The last number that `fetchset` stored.
     next: u32,
-    /// What was written minus what was read.
+    /// The sum of values written minus the sum of values read.
     balance: u32,
 }
 

@@ -9,9 +9,9 @@
 //!                 └──────────────┘  ...                      all in one cycle, in random order
 //!
 //!   1 chain    ●────►●────►●────►●                           one miss at a time
-//!   3 chains   ●────►●────►●────►●                           three misses at a time: they start at
+//!   3 chains   ●────►●────►●────►●                           three misses at a time: chains start at
 //!              ●────►●────►●────►●                           equally distant places of the cycle,
-//!              ●────►●────►●────►●                           and are followed in turn
+//!              ●────►●────►●────►●                           and the SPE follows them in turn
 //! ```
 //!
 //! The order is random so that no prefetcher can predict it. The table is one cycle so that a walk
@@ -75,8 +75,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// Measures as [`measure`] does. Here the table is in a region that has room for it, and not in
-/// memory near the SPE.
+/// Measures as [`measure`] does, with the table in a region that has room for it, and not in memory
+/// near the SPE.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -286,7 +286,7 @@ fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
-    /// The next node. This is `None` only until [`link`] has made the table.
+    /// The next node. It is `None` only until [`link`] has made the table.
     next: Cell<Option<&'t Link<'t>>>,
     /// The number of nodes that the cycle has before this one.
     place: Cell<usize>,
@@ -359,7 +359,7 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
     }
 }
 
-/// A node that is staged.
+/// A node that the SPE stages.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Node {
@@ -438,7 +438,7 @@ impl InRegion {
 
     fn load(&mut self) {
         if let [only] = *self.positions {
-            // The position is in a register, as in `Linked::walk`.
+            // The position is in a register for the reason given in `Linked::walk`.
             self.positions[0] = (0..STEPS).fold(only, |node, _| self.next(node));
         } else {
             for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! Control blocks: the description of its work that each SPE gets from the PPE by DMA.
+//! Control blocks. Each SPE gets the description of its work from the PPE by DMA.
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -11,29 +11,29 @@ use crate::error::{MeasureError, SpeError};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct ControlBlock {
-    /// The address of its buffer or variable.
+    /// The address of the SPE's buffer or variable.
     pub ea: u64,
     /// The bytes of a block or of an element of a list, or the words of a variable.
     pub size: u32,
-    /// Elements in a list; 0 for a single block.
+    /// The number of elements of a list, or 0 for a single block.
     pub list_elements: u32,
-    /// The number of its buffer. Each buffer has different content.
+    /// The number of the SPE's buffer. Each buffer has different content.
     pub buffer: u32,
-    /// The SPE's position among the SPEs that work.
+    /// The SPE's position among the working SPEs.
     pub position: u32,
-    /// The number of SPEs that work; 0 if it is the only one.
+    /// The number of working SPEs, or 0 if there is only one.
     pub spes: u32,
     /// Fills the block up to a multiple of 16 bytes, which DMA requires.
     pub padding: u32,
 }
 
-/// The distance between control blocks, so that no two share a line.
+/// The distance between control blocks. No two control blocks share a line.
 pub(super) const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
 
 /// The tag group of all measured transfers.
 pub(super) const TAG: Tag = Tag::of::<0>();
 
-/// The PPE's side of the control blocks: a region that holds one for each SPE.
+/// Makes a region with a control block for each SPE.
 pub(super) fn control_blocks<M: CellMachine>(
     machine: &M,
     module: ModuleId,
@@ -49,7 +49,7 @@ pub(super) fn control_blocks<M: CellMachine>(
     Ok(region)
 }
 
-/// The SPE's side: gets its control block by DMA.
+/// Gets the control block of an SPE by DMA.
 pub(super) fn receive<S: CellSpe>(
     spe: &S,
     from: EffectiveAddress,

@@ -1,5 +1,5 @@
 //! `copy`: copies a block of main memory to another place in main memory. The paper does not have
-//! it. Half of a copy moves blocks in by DMA, and the other half moves them out.
+//! this function. Half of a copy moves blocks in by DMA, and the other half moves blocks out.
 //!
 //! ```text
 //!   source  ── stream ──►  a tile to read   ─┐
@@ -7,10 +7,11 @@
 //!   target ◄─ stage_out ─  a tile to write  ◄┘
 //! ```
 //!
-//! Each SPE allocates its two blocks itself and is the first to touch them, so that ordinary memory
-//! is placed near it. A tile is as large as staging allows. If staging moves nothing, a tile is the
-//! whole block, and the measurement is that of the C library's `memcpy`, with what staging does
-//! before it: it prefetches the beginnings of both blocks, and lets other threads run.
+//! Each SPE allocates its two blocks itself and is the first to touch them, so that the operating
+//! system places them near the SPE. A tile is as large as staging allows. If staging moves nothing,
+//! a tile is the whole block. The time is then that of the C library's `memcpy`, and of what
+//! staging does before it: prefetching the beginnings of both blocks, and letting other threads
+//! run.
 
 use std::ops::ControlFlow;
 
@@ -54,13 +55,14 @@ pub(super) fn measure<M: CellMachine>(
 }
 
 /// On many computers, a load that follows a store to the same offset in another page waits for the
-/// store (4K aliasing), because the lower 12 bits of their addresses are compared first.
+/// store (4K aliasing). The reason is that the processor first compares the lower 12 bits of
+/// addresses.
 const ALIAS_BYTES: usize = 4096;
 
 /// The two blocks of one SPE, in one allocation. A word of the source and its copy are some pages
-/// and half a page apart, which is as far from aliasing as possible. Two allocations of large
-/// blocks are a few bytes more than whole pages apart: copies of 4,096 bytes then took twice as
-/// long (EPYC of family 25, 119 to 172 ns and 65 ns).
+/// and half a page apart, which is as far from aliasing as possible. Two separate allocations of
+/// large blocks are a few bytes more than whole pages apart. With them, copies of 4,096 bytes took
+/// twice as long (EPYC of family 25, 119 to 172 ns instead of 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
     /// The words of a block.
@@ -70,7 +72,7 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Blocks for the SPE at `position`. That SPE must make the call.
+    /// Makes the blocks for the SPE at `position`. That SPE must make the call.
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;
@@ -94,7 +96,7 @@ impl Copier {
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block, and calls `go_on` after each tile, which returns whether to go on.
+    /// Copies the block tile by tile. After each tile, `go_on` returns whether to go on.
     pub fn copy<S: CellSpe>(
         &mut self,
         spe: &S,
@@ -128,7 +130,7 @@ impl<S: CellSpe> Work<S> for Copier {
     }
 }
 
-/// The content of word `index` of the source at `position`. No two are equal, within one block or
+/// The content of word `index` of the source at `position`. No two words are equal, in one block or
 /// in several.
 fn content(position: u32, index: usize) -> u64 {
     (u64::from(position) << 40 | index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)

@@ -1,7 +1,7 @@
-//! The SPEs that work, and the start gate that the PPE opens for them.
+//! The crew: the SPEs that work. The PPE starts the loops of all of them at the same time.
 
-// Rejected: rounds back to back until they agree. They agreed within 1 %, and the next run
-// differed by half: on a shared processor, states last longer than a measurement.
+// Rejected: rounds without a pause until the rounds agree. They agreed within 1 %, but the next run
+// differed by half, because states of a shared processor last longer than a measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -15,46 +15,46 @@ use crate::sample::{
     ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
 };
 
-/// In the outbound mailbox: the SPE is ready for the next word.
+/// A word in the outbound mailbox: the SPE is ready for the next word.
 pub(super) const READY: u32 = 1;
-/// In the outbound mailbox: the loop is done, and its times follow.
+/// A word in the outbound mailbox: the loop is done, and its times follow.
 const DONE: u32 = 2;
 
-/// In the inbound mailbox: there is nothing more to do.
+/// A word in the inbound mailbox: the program shall end.
 pub(super) const END: u32 = 0;
-/// In the inbound mailbox: the loop whose iterations follow is a warm-up.
+/// A word in the inbound mailbox: the next loop is a warm-up. Its iterations follow.
 const WARM_UP: u32 = 1;
-/// In the inbound mailbox: the loop whose iterations follow counts.
+/// A word in the inbound mailbox: the next loop counts. Its iterations follow.
 const COUNTS: u32 = 2;
 
-/// The time in which an SPE that sleeps wakes up: twice the median of `wakeup` on a virtual machine
+/// The time in which a sleeping SPE wakes up: twice the median of `wakeup` on a virtual machine
 /// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// The time in which the PPE sends the words of a round to one SPE that sleeps, which it has to
-/// wake. This is an estimate: an SPE that gets its words later starts at once.
+/// The time in which the PPE wakes one sleeping SPE and sends it the words of a round. This time is
+/// an estimate: if an SPE gets its words later, the SPE starts at once.
 const SEND_NS: u64 = 5_000;
 
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// A round takes this part of the time for all rounds. The rounds that an interval needs fit into
-/// half of the time, and the other half is for more rounds if those do not agree.
+/// The number of rounds that fit into the time for all rounds. An interval needs half of them. The
+/// other half is for more rounds if the first rounds do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit but the last one, which may have more. Three visits together have the
-/// rounds that an interval needs.
+/// The rounds of each visit before the last one, which may have more. Three visits together have
+/// the rounds that an interval needs.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which limits the memory for their samples. It is only reached if rounds become
-/// ever shorter.
+/// The most rounds, which limits the memory for their samples. A measurement reaches this limit
+/// only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// On a machine whose times repeat, the medians of two rounds agree if they differ by at most this
-/// part of them: a thousandth, less than the accuracy of published numbers of Cells.
+/// On a steady machine, the medians of two rounds agree if they differ by at most a thousandth.
+/// Published numbers of Cells are less accurate than that.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The most rounds of a measurement that does not become steady, for example because SPEs overtake
+/// The most rounds of a measurement that does not become steady. For example, SPEs may overtake
 /// each other in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
@@ -66,14 +66,14 @@ pub(super) trait Work<S: CellSpe> {
     /// Does the operation once.
     fn operate(&mut self, spe: &S) -> Result<(), SpeError>;
 
-    /// Verifies what the SPE itself can see.
+    /// Verifies what the SPE can see, and returns the data for the PPE.
     fn finish(self, spe: &S) -> Result<Self::Left, SpeError>;
 }
 
 /// The result of an SPE's program: its loops that count, and the data that its work left.
 pub(super) type WorkResult<L> = Result<(Vec<TimedLoop>, L), SpeError>;
 
-/// The program of an SPE that works: timed loops, as the PPE requests them.
+/// The program of a working SPE: timed loops, as the PPE requests them.
 pub(super) fn work<S: CellSpe, W: Work<S>>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -83,7 +83,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
         let stopwatch = Stopwatch::new(block.spes, || spe.now());
         Ok((set_up(spe, block)?, stopwatch))
     });
-    // A program that fails reports it: otherwise the PPE would wait for its report for ever.
+    // A failing program must report, because otherwise the PPE would wait for its report for ever.
     let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
     run_rounds(spe, |round| {
         stopwatch.time(round, || spe.now(), || work.operate(spe))
@@ -91,7 +91,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
     Ok((stopwatch.into_rounds(), work.finish(spe)?))
 }
 
-/// Does the rounds that the PPE requests, until there are no more.
+/// Does the rounds that the PPE requests, until the PPE ends the program.
 pub(super) fn run_rounds<S: CellSpe>(
     spe: &S,
     mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
@@ -118,11 +118,11 @@ fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
-/// A clock that has not moved in this number of readings stands still.
+/// If a clock has not moved in this number of readings, it stands still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Lets time pass until `until`, which may be past. `pass` gets the time that is left. The function
-/// also returns if the clock stands still: a measurement with that clock will be refused, which is
+/// Lets time pass until `until`. If `until` is past, returns at once. `pass` gets the time that is
+/// left. If the clock stands still, returns too. The measurement will then be refused, which is
 /// better than waiting for ever.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
@@ -135,8 +135,9 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets others run, and on a simulated machine lets a part of `left` pass, which need not be
-/// simulated in detail. It is less than all of it if the SPU's clock is faster than 0.5 GHz.
+/// Lets other threads run. On a simulated machine, also computes during a part of `left`, because
+/// one computation takes less time to simulate than many readings of the clock. If the SPU's clock
+/// is faster than 0.5 GHz, this part is less than `left`.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
@@ -144,18 +145,19 @@ pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     spe.yield_now();
 }
 
-/// A time in a run as two mailbox words, upper half first; saturates as [`words`] does.
+/// A time in a run as two mailbox words, in the form of [`words`].
 pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
 }
 
-/// The time whose words [`words_of`] returned.
+/// The time that [`words_of`] has put into these words.
 pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// A span as two mailbox words, upper half first. They count femtoseconds in 64 bits, which are
-/// five hours. That is enough to pace rounds.
+/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits. The
+/// longest span that fits is five hours, which is enough to pace rounds. Longer spans become this
+/// one.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -165,12 +167,12 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The SPEs that work, as the PPE uses them. Each has a program that returns a `T`, and waits for
+/// The working SPEs, as the PPE uses them. The program of each SPE returns a `T`, and waits for
 /// words in its inbound mailbox.
 pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,
-    /// The longest time that it took to send the words of a round to all of them.
+    /// The longest time that it took to send the words of a round to all members.
     longest_send: Span,
 }
 
@@ -206,12 +208,12 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Result<Vec<T>, MeasureError> {
         let mut crew = Self::gather(ppe, programs);
-        // If a program stopped the crew, `dismiss` reports which.
+        // If a program stopped the crew, `dismiss` says which program it was.
         let _ = conduct(pace, |round| crew.round(round));
         crew.dismiss()
     }
 
-    /// An error if a program has failed. Then the crew gets no more words.
+    /// Returns an error if a program has failed. The crew then gets no more words.
     pub fn check(&self) -> Result<(), Stopped> {
         match self.members.iter().any(|member| member.failed) {
             true => Err(Stopped),
@@ -227,13 +229,13 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Lets each SPE do a loop.
+    /// Lets each SPE do a loop, and returns the times of all loops.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // Twice the time that it took before, on a machine where a word costs the PPE a system
-        // call.
+        // If a word costs the PPE a system call, sending takes long. So the delay until the start
+        // is at least twice the longest time that sending took before.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -265,7 +267,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
-        // All programs are joined, even after one that failed.
+        // All programs are joined, even if one of them failed.
         let results: Vec<_> = self
             .members
             .into_iter()
@@ -275,7 +277,8 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 }
 
-/// The time until this number of SPEs have their words of a round. A single SPE waits for no other.
+/// The time in which this number of SPEs get their words of a round. A single SPE waits for no
+/// other.
 fn start_delay(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
@@ -288,10 +291,10 @@ fn twice(mut span: Span) -> Span {
     span
 }
 
-/// Warms up, and then runs the rounds that count. This is one round of an exact number of
-/// iterations, or rounds until the measurement is steady, until the median is known well enough, or
-/// until the time is over. There are at least [`ROUNDS_MIN`] with those of earlier visits, but only
-/// [`ROUNDS_PER_VISIT`] if there will be another visit.
+/// Warms up, and then runs the rounds that count. If the number of iterations is given, this is one
+/// round. Otherwise there are rounds until the measurement is steady, until the median is known
+/// well enough, or until the time is over. With the rounds of earlier visits, there are at least
+/// [`ROUNDS_MIN`]. If there will be another visit, there are only [`ROUNDS_PER_VISIT`] in this one.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -330,8 +333,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Rounds of `iterations` iterations, until the medians of two in a row agree, or there were
-/// [`STEADY_ROUNDS_MAX`].
+/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, or
+/// until there were [`STEADY_ROUNDS_MAX`] rounds.
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -357,8 +360,8 @@ struct Rate {
 }
 
 impl Rate {
-    /// The number of iterations that take about `span`. If the clock saw no time, it is the same
-    /// number as before.
+    /// The number of iterations that take about `span`. If the clock saw no time, the number stays
+    /// the same.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -368,7 +371,8 @@ impl Rate {
     }
 }
 
-/// Loops that do not count, each longer than the one before, until one takes at least `span`.
+/// Runs loops that do not count, each longer than the one before, until a loop takes at least
+/// `span`.
 fn warm_up_for<E>(
     span: Span,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -377,8 +381,8 @@ fn warm_up_for<E>(
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // The first loop is cold, so its time does not show that of the others: an OS thread may
-        // have to be started for it.
+        // An OS thread may have to be started for the first loop, so its time does not show that of
+        // the others.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         if is_long || stands_still || iterations == u32::MAX {
@@ -389,7 +393,7 @@ fn warm_up_for<E>(
     }
 }
 
-/// Rounds of about `of_round`, until the interval of the median is narrow or `span` is over.
+/// Runs rounds of about `of_round` until the interval of the median is narrow or `span` is over.
 fn repeat<E>(
     span: Span,
     of_round: Span,
@@ -513,7 +517,7 @@ mod tests {
             ..steady(round, counted)
         };
         let rounds = conducted(None, Timed::Within(ns(120 * MS)), disturbed_once);
-        // With nine rounds the interval leaves out the slowest and the fastest.
+        // With nine rounds, the interval leaves out the slowest and the fastest round.
         assert_eq!(counted(&rounds).len(), 9);
     }
 
@@ -532,12 +536,12 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // Two visits found the machine in another state. The third visit does not outvote them,
-        // however many rounds it has.
+        // The first two visits found the machine in another state than this one. This visit does
+        // not outvote them, however many rounds it has.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // With 101 ns an iteration, rounds are a little shorter than 10 ms, so that there is time
-        // for one more.
+        // With 101 ns an iteration, rounds are a little shorter than 10 ms, so there is time for
+        // one more.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

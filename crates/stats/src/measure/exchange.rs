@@ -1,4 +1,4 @@
-//! `mailbox` and `signal`: a word there and a word back (sections 3.1.2 and 3.1.3).
+//! `mailbox` and `signal`: a word there and a word back (sections 3.1.2 and 3.1.3 of the paper).
 //!
 //! | | there | back |
 //! |---|---|---|
@@ -21,11 +21,12 @@ use crate::program::{FAILED, check, join};
 use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
-/// The word that ends a partner. No other word of an exchange has the most significant bit.
+/// The word that ends a partner's program. No other word of an exchange has the most significant
+/// bit.
 pub(super) const STOP: u32 = 1 << 31;
 
-/// Measures the initiator, which is SPE 0 or the PPE, with its partners. They answer it one after
-/// the other, and an iteration is an exchange with each.
+/// Measures exchanges of the initiator, which is SPE 0 or the PPE, with its partners. An iteration
+/// is one exchange with each partner, one after the other.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -150,8 +151,8 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// The program of a partner: sends every word back to the initiator, which is the PPE if there is
-/// no other.
+/// The program of a partner. It sends every word back to `initiator`, or, without an initiator, to
+/// the PPE.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,

@@ -7,9 +7,9 @@
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!
-//! Both are measured by the code of the functions of these names, but the block is a region of the
-//! module. A node of a region holds the index of the next node instead of a reference, so a step
-//! takes some cycles more than in memory of the SPE itself.
+//! The functions `chase` and `dmaget` measure the latency and the bandwidth, on a block in a region
+//! of the module. A node in a region holds the index of the next node instead of a reference. So a
+//! step takes some cycles more than in memory that an SPE allocates.
 
 use std::ops::ControlFlow;
 
@@ -26,11 +26,11 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
-/// The number of places of a block that are checked for the memory module in which they lie.
+/// The number of addresses of a block whose memory module is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell after the other. After each cell it calls `progress` with the number of cells
-/// that are done and the number of all cells, and stops if `progress` returns a break.
+/// Measures one cell after the other. After each cell, calls `progress` with the number of measured
+/// cells and the number of all cells. If `progress` returns a break, no more cells are measured.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,
@@ -79,15 +79,15 @@ fn measure_cell<M: CellMachine>(
     })
 }
 
-/// Summarizes the loops of one visit. It is an error if the result cannot be true.
+/// Summarizes the loops of one visit. Returns an error if the result cannot be true.
 fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let mut plan = plan.clone();
     plan.pace.earlier.push(round_medians(&outcome.loops));
     summarize(&plan, outcome)
 }
 
-/// Whether a block lies in a memory module, from some places of it. `None` if the machine does not
-/// know.
+/// Whether a block lies in a memory module, by some addresses of the block. `None` if the machine
+/// does not know this.
 fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
     let step = block.bytes().div_ceil(CHECKED_PLACES);
     let mut is_there = true;

@@ -1,4 +1,4 @@
-//! Takes measurements as section 3.2 of the paper describes, with one code for all machines.
+//! Takes measurements as section 3.2 of the paper describes, with the same code for all machines.
 //!
 //! ```text
 //!   PPE                                         each SPE
@@ -19,15 +19,15 @@
 //! ```
 //!
 //! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
-//! time on the clock of the run. The PPE chooses a time that is late enough for every SPE to have
-//! its words by then. An SPE that is late, because it shares its CPU, starts at once. If a word
-//! started the loops instead, the first of hundreds of SPEs would have run alone before the last
-//! one was woken.
+//! time on the clock of the run. The PPE chooses a start time that is late enough for every SPE to
+//! have its words by then. If an SPE is late because it shares its CPU, it starts at once. If a
+//! word started the loops instead, the first of hundreds of SPEs would run alone until the last one
+//! was woken.
 //!
-//! Two things differ from the paper. Times are points on the clock that all SPEs of a run share,
-//! and not ticks of the decrementer of each SPE, because aggregate bandwidth needs the first start
-//! and the last end. The samples are the result of the program, because mailbox words cannot hold
-//! them.
+//! Two things differ from the paper. First, times are points on the clock that all SPEs of a run
+//! share, and not ticks of each SPE's decrementer, because aggregate bandwidth needs the first
+//! start and the last end. Second, each program returns its samples as its result, because mailbox
+//! words cannot hold them.
 
 mod atomic;
 mod chase;
@@ -60,7 +60,7 @@ use summary::summarize;
 
 pub use reference::Readings;
 
-/// Runs a measurement on the machine for which it was planned, in one visit.
+/// Runs a measurement on the machine for which it was planned, in one visit (see [`Visits`]).
 ///
 /// # Errors
 ///
@@ -69,9 +69,9 @@ pub use reference::Readings;
 ///
 /// # Panics
 ///
-/// If the plan was made for another topology and names an SPE that the machine does not have. If
-/// the plan is that of a matrix ([`Function::is_matrix`](crate::Function::is_matrix)), which
-/// [`Visits::visit`] measures.
+/// Panics if the plan was made for another topology and names an SPE that the machine does not
+/// have. Panics if the plan is that of a matrix
+/// ([`Function::is_matrix`](crate::Function::is_matrix)), which [`Visits::visit`] measures.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
     let go_on = &mut |_, _| ControlFlow::Continue(());
@@ -85,13 +85,13 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 
 /// A measurement that is taken in several visits. Each visit is a separate run with its own memory.
 ///
-/// Some conditions change slowly, such as the other programs on the computer, and the places of
+/// Some conditions change slowly, such as the other programs on the computer, and the addresses of
 /// memory. They are the same for all rounds of one visit, so these rounds cannot show their effect.
-/// A caller with many plans visits each of them once, and then all of them again.
+/// A caller with many plans should visit each plan once, and then all of them again.
 ///
-/// The interval of the median is that of the rounds of all visits, widened to hold the median of
-/// each visit. From the rounds alone, an interval would have a probability of 95 % only if they
-/// were independent of each other, and those of one visit are not.
+/// The interval of the median comes from the rounds of all visits. If all rounds were independent
+/// of each other, it would contain the median with a probability of 95 %. Rounds of one visit are
+/// not independent, so the interval is widened to hold the median of each visit.
 ///
 /// The interval does not show a condition that is the same in all visits, such as SPEs that share a
 /// CPU ([`Request`](crate::Request)).
@@ -119,7 +119,7 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// A measurement without a visit so far.
+    /// A measurement of this plan, with no visit so far.
     pub fn of(plan: Plan) -> Self {
         Self {
             plan,
@@ -138,22 +138,22 @@ impl Visits {
     }
 
     /// Visits the machine for which the measurement was planned, and returns the result of all
-    /// visits so far. A visit has two rounds if there will be `more` visits. The last visit has
-    /// rounds until the interval of the median is narrow, or its time is over. With a given number
-    /// of iterations, each visit does that number.
+    /// visits so far. If there will be `more` visits, this visit has two rounds. The last visit has
+    /// rounds until the interval of the median is narrow, or its time is over. If the plan has a
+    /// given number of iterations, each visit does that number of iterations.
     ///
-    /// A matrix is measured anew in each visit, so one visit is enough. After each pair `progress`
-    /// gets the number of pairs that are done and the number of all pairs, and returns whether to
-    /// go on. After a break the matrix has the pairs that were measured before. If the transfers of
-    /// a pair are shorter than the steps of the clock, the pair has no time.
+    /// A matrix is measured anew in each visit, so one visit is enough. After each pair, `progress`
+    /// gets the number of measured pairs and the number of all pairs, and returns whether to go on.
+    /// After a break, the matrix has the pairs that were measured before. If the transfers of a
+    /// pair are shorter than the steps of the clock, the pair has no time.
     ///
     /// # Errors
     ///
-    /// As [`measure`].
+    /// The same errors as [`measure`].
     ///
     /// # Panics
     ///
-    /// As [`measure`].
+    /// In the same cases as [`measure`].
     pub fn visit<M: CellMachine>(
         &mut self,
         machine: &M,
@@ -214,7 +214,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// A plan for two SPEs that move 1,024 bytes in each operation, with at most 10 GB/s each.
+    /// A plan for two SPEs that move 1,024 bytes in each operation, each of them at most 10 GB/s.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
@@ -265,7 +265,7 @@ mod tests {
         assert!(idle(true) > idle(false));
     }
 
-    /// The outcome of two SPEs that both had these samples in their rounds.
+    /// The outcome of two SPEs that each had these samples in their rounds.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -307,7 +307,7 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // 14 blocks. In each of the 6 rounds one SPE starts 1 ns after the other.
+        // 14 blocks are moved. In each of the 6 rounds one SPE starts 1 ns after the other.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn more_bandwidth_than_the_spes_can_have_is_refused() {
-        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less.
+        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s. In 103 ns they are less.
         let fast = &[&[101][..]];
         assert_eq!(
             refusal(Function::DmaPut, fast),

@@ -2,24 +2,24 @@
 
 use crate::sample::TimedLoop;
 
-/// The times.
+/// The times of all processors that took part.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The rounds of each processor that count. All processors have the same number of rounds, at
+    /// The counted rounds of each processor. All processors have the same number of rounds, at
     /// least one.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,
-    /// The same loops with the operation of the processor itself instead of that of the library: of
-    /// all processors, or of none.
+    /// Rounds with one instruction of the processor instead of the library's operation. Either
+    /// all processors have such rounds, or none has.
     pub bare: Vec<Vec<TimedLoop>>,
-    /// The share of the memory that lay in huge pages, if a size of pages was asked for and the
-    /// machine can tell.
+    /// The share of the memory that lay in huge pages. `None` if the request gave no size of pages,
+    /// or if the machine cannot tell the share.
     pub huge_page_share: Option<f64>,
 }
 
 impl Outcome {
-    /// The times of two visits together.
+    /// Adds the times of a later visit.
     pub fn and(mut self, later: Self) -> Self {
         let bare = self.bare.iter_mut().zip(later.bare);
         for (rounds, more) in self.loops.iter_mut().zip(later.loops).chain(bare) {

@@ -1,12 +1,12 @@
-//! The content of buffers, by which it can be checked whether transfers arrived.
+//! The content of buffers, which shows whether transfers arrived.
 //!
-//! The content repeats every 64 KB. A longer block moves through a window of this size, and
-//! whichever part of it was moved last, the window then holds the same bytes.
+//! The content repeats every 64 KB. A longer block moves through a window of this size, piece by
+//! piece. The window then holds the same bytes, whichever piece was moved last.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
 
-/// The content of a buffer. It differs from buffer to buffer.
+/// The content of a buffer. Each buffer has different content.
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {
@@ -23,8 +23,8 @@ impl Pattern {
         Self(self.0.iter().map(|byte| !byte).collect())
     }
 
-    /// Fills the buffer bytes `from..from + bytes`: calls `write` with an offset in the buffer and
-    /// the bytes that belong there.
+    /// Fills the bytes `from..from + bytes` of the buffer: calls `write` with offsets in the buffer
+    /// and the bytes for these offsets.
     pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
         let mut done = 0;
         while done < bytes {
@@ -35,7 +35,7 @@ impl Pattern {
         }
     }
 
-    /// Compares the buffer bytes `from..from + bytes` with what `read` returns at each offset.
+    /// Compares the bytes `from..from + bytes` of the buffer with the bytes that `read` returns.
     pub fn verify(
         &self,
         from: usize,

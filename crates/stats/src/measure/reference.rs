@@ -1,5 +1,5 @@
-//! The reference of a run: the times of two SPEs for an exchange and for a cache line, measured
-//! again and again.
+//! The reference of a run: the times of two SPEs for a mailbox exchange and for a cache line,
+//! measured again and again.
 
 use std::time::{Duration, Instant};
 
@@ -12,19 +12,19 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// How long each of the two is timed in a reading. This is some twenty rounds, and a round that was
-/// interrupted does not move their median.
+/// How long each of the two operations is timed in a reading. In this time there are about twenty
+/// rounds, so one interrupted round does not move the median of the rounds.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The least time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// The least time between two readings, in multiples of the time of the last reading. A reading
-/// takes some 3 ms on an idle computer and more on a busy one, so readings take a small part of the
-/// run.
+/// takes about 3 ms on an idle computer, and more on a busy one. With this factor, readings take a
+/// small part of the run.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The readings of a run.
+/// The readings of the reference in a run.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -47,7 +47,7 @@ pub struct Readings {
     last: Option<(Instant, Duration)>,
 }
 
-/// The times of one of the operations, one for each reading.
+/// The times of one of the two operations, one time for each reading.
 #[derive(Debug)]
 struct Times {
     task: PairsTask,
@@ -55,8 +55,8 @@ struct Times {
 }
 
 impl Readings {
-    /// No readings yet, of the first two SPEs; `None` if there is only one, or if the times of the
-    /// machine repeat.
+    /// Readings of the first two SPEs, none of them taken yet. `None` if there is only one SPE, or
+    /// if the machine is steady.
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.spes().len() < 2 || topology.capabilities().is_steady {
             return None;
@@ -74,19 +74,19 @@ impl Readings {
         })
     }
 
-    /// Whether another reading is due after the last one.
+    /// Whether the next reading is due.
     pub fn is_due(&self) -> bool {
         self.last.is_none_or(|(end, took)| {
             end.elapsed() >= BETWEEN.max(took.saturating_mul(BETWEEN_PER_READING))
         })
     }
 
-    /// Times the SPEs of the machine for which this was made once more. A time that is far from the
-    /// last one is read again, because it may have been interrupted.
+    /// Takes a reading on the machine whose topology [`of`](Self::of) got. If a time is far from
+    /// the time of the last reading, an interrupt may be the reason, and two more times are taken.
     ///
     /// # Errors
     ///
-    /// Like [`measure`](crate::measure()).
+    /// The same errors as [`measure`](crate::measure()).
     pub fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
         let begin = Instant::now();
         self.exchange.read(machine)?;
@@ -95,7 +95,7 @@ impl Readings {
         Ok(())
     }
 
-    /// The summary of all readings; `None` if the clock saw no time in any of them.
+    /// The summary of all readings. `None` if the clock saw no time in any reading.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
             let mut states = states(&times.all_ns);

@@ -1,11 +1,11 @@
-//! Main memory of measurements.
+//! Allocates the main memory of measurements.
 
 use cellworks_machine::memory::Region;
 use cellworks_machine::{CellMachine, ModuleId};
 
 use crate::error::MeasureError;
 
-/// Memory in a module, in pages of the size that was asked for, if one was.
+/// Allocates memory in a module. If `page_bytes` is given, the memory is in pages of that size.
 pub(super) fn allocate<M: CellMachine>(
     machine: &M,
     module: ModuleId,

@@ -1,4 +1,5 @@
-//! What the timed loops of a measurement say, unless it cannot be true.
+//! Turns the timed loops of a measurement into its result, and refuses a result that cannot be
+//! true.
 
 use super::outcome::Outcome;
 use crate::error::{Impossible, MeasureError};
@@ -7,7 +8,7 @@ use crate::report::Measurement;
 use crate::sample::Samples;
 use crate::state::lasting;
 
-/// What the loops of all visits say, unless it cannot be true.
+/// Returns the result of the loops of all visits, or an error if the result cannot be true.
 pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
     let (latency_ns, outliers) = samples.latency();
@@ -25,8 +26,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // An SPE that goes on when the others have ended is alone, which is no state of the
-        // computer.
+        // If there are several loops, a slow SPE is alone when the other SPEs have ended. Its
+        // samples then show two states although the computer had one.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),
@@ -45,7 +46,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
     Ok(measurement)
 }
 
-/// The median of the operation without the library, if it was timed and the clock saw it.
+/// The median of the operation without the library. `None` if it was not timed, or if the clock saw
+/// no time.
 fn bare_ns(outcome: &Outcome) -> Option<f64> {
     let is_timed = !outcome.bare.is_empty();
     let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);
@@ -68,7 +70,7 @@ pub(super) fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
     Ok(())
 }
 
-/// Refuses a bandwidth above what `spes` SPEs, each with one of `max`, can have together.
+/// Refuses a bandwidth that `spes` SPEs cannot have together if each has at most `max`.
 fn check_bandwidth(
     measurement: &Measurement,
     spes: usize,

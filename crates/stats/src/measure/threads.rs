@@ -1,4 +1,5 @@
-//! `mkthread`: starting an empty program on an SPE, and seeing that it ended (section 3.1.1).
+//! `mkthread`: starting an empty program on an SPE, and seeing its end (section 3.1.1 of the
+//! paper).
 
 use std::convert::Infallible;
 
@@ -10,7 +11,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sample::Stopwatch;
 
-/// An iteration starts a program on each SPE and then joins all.
+/// Measures iterations, each of which starts a program on each SPE and then joins all programs.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,

@@ -1,6 +1,6 @@
-//! `dmaget`, `dmaput` and their lists. They move blocks between the local store and main memory, or
-//! between the local store and that of SPE 0 (section 3.1.4). Each operation issues its commands,
-//! and then waits for their tag group.
+//! `dmaget`, `dmaput` and their lists. They move blocks between an SPE's local store and main
+//! memory, or between an SPE's local store and that of SPE 0 (section 3.1.4 of the paper). Each
+//! operation issues its commands, and then waits for the tag group of these commands.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list
@@ -83,7 +83,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Lets every SPE move its buffer. The first buffer starts at `buffers`.
+/// Lets every SPE move its buffer. The first buffer is at `buffers`.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -143,12 +143,14 @@ fn between_spes<'scope, M: CellMachine>(
     Ok(loops)
 }
 
-/// In the lender's outbound mailbox: the effective address of its buffers follows, upper half
-/// first.
+/// A word in the lender's outbound mailbox: the effective address of the buffers follows, upper
+/// half first.
 const LENT: u32 = 1;
-/// In the lender's outbound mailbox: its program has failed, and the result has the reason.
+/// A word in the lender's outbound mailbox: the lender's program has failed. The result of the
+/// program has the reason.
 const NOTHING_LENT: u32 = 0;
-/// In the lender's inbound mailbox: the other SPEs do not use its local store any more.
+/// A word in the lender's inbound mailbox: the other SPEs do not use the lender's local store any
+/// more.
 const RETURN: u32 = 1;
 
 /// The program of the SPE that lends its local store.
@@ -193,8 +195,8 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Prepares the buffers. Before gets they have the pattern that the SPEs expect. Before puts
-    /// they have its opposite, so that a put that did nothing is noticed.
+    /// Prepares the buffers. Before gets, the buffers have the pattern that the SPEs expect. Before
+    /// puts, they have the opposite pattern, so that a put without an effect is noticed.
     fn fill(&self, direction: Direction) {
         for index in 0..self.layout.buffers {
             let pattern = Pattern::of_buffer(index as u32);
@@ -209,7 +211,7 @@ impl Buffers {
         }
     }
 
-    /// Verifies the data that was put into the buffers. Data that was got is verified by the SPEs.
+    /// Verifies the data that puts moved into the buffers. The SPEs verify the data of gets.
     fn verify(&self, direction: Direction) -> Result<(), crate::Untrusted> {
         if direction == Direction::Get {
             return Ok(());
@@ -278,8 +280,8 @@ impl Mover {
         Ok(mover)
     }
 
-    /// The pieces of the block that the local store holds. Each has its address in the local store,
-    /// its offset in the block, and its number of bytes.
+    /// The pieces of the block that the local store holds. Each piece is its address in the local
+    /// store, its offset in the block, and its number of bytes.
     fn pieces(&self) -> impl Iterator<Item = (LsAddr, usize, usize)> {
         let start = self.data.address().0;
         let (count, bytes) = match self.shape {
@@ -291,8 +293,8 @@ impl Mover {
         };
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
-            // The offset of an element of fewer than 16 bytes within its 16 bytes of local store
-            // is that of its effective address (CBEA section 7.4).
+            // An element of fewer than 16 bytes takes 16 bytes of the local store. Its offset in
+            // these is that of its effective address modulo 16 (CBEA section 7.4).
             let in_store = if bytes < 16 {
                 index * 16 + in_block % 16
             } else {
@@ -311,7 +313,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list. Its blocks lie one after the other from `ea` on.
+/// Writes the elements of a list, whose blocks follow each other from `ea` on.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

@@ -1,6 +1,6 @@
-//! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have it: its SPEs wait
-//! for a channel in hardware and never sleep. An OS thread that waits for long does sleep. Then the
-//! kernel has to wake it, which takes far longer than a word between two threads that are awake.
+//! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function: its
+//! SPEs wait in hardware and never sleep. An OS thread that waits for long sleeps. The kernel has
+//! to wake it, which takes far longer than a word between two threads that are awake.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -12,11 +12,12 @@
 //!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
-//! On a machine on which no thread sleeps SPEs wait in hardware, and 2 us are enough.
+//! On a machine on which no thread sleeps, the sender waits for only 2 us, because SPEs wait in
+//! hardware.
 //!
 //! A sample is woken - sent, both on the common clock of the run. The rest of an iteration is not
-//! part of it. If an SPE shares its CPU with the sender, it is not woken by the word, but when the
-//! sender goes to sleep. Then the scheduler is measured.
+//! part of the sample. If an SPE shares its CPU with the sender, the SPE wakes when the sender goes
+//! to sleep, and not when the word arrives. The sample is then a time of the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
@@ -29,7 +30,7 @@ use crate::plan::Plan;
 use crate::program::{check, join};
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
-/// The sender wakes partners one after the other: an iteration wakes each once.
+/// Measures how the sender wakes its partners in turn. An iteration wakes each partner once.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -58,8 +59,8 @@ pub(super) fn measure<M: CellMachine>(
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
-                // Reading a mailbox that stays empty lets time pass on a simulated machine. On a
-                // computer the partner may share the PPE's CPU, and needs it until it sleeps.
+                // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
+                // the partner may share the PPE's CPU, and needs the CPU until it sleeps.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -103,13 +104,13 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The sender's side.
+/// The sender, which is the PPE or SPE 0.
 struct Waker<'a> {
     partners: &'a [SpeId],
     /// How long each partner waits before it is woken.
     idle: Span,
     word: u32,
-    /// The rounds of each partner that count.
+    /// The counted rounds of each partner.
     loops: Vec<Vec<TimedLoop>>,
 }
 
@@ -124,7 +125,8 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
-    /// returns its three words. The time of the round contains the sleep, and the median does not.
+    /// returns the partner's three words. The time of the round contains the waiting before each
+    /// word, and the median does not.
     fn round(
         &mut self,
         round: Round,
@@ -170,7 +172,8 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
     Ok(woken.since(sent))
 }
 
-/// The program of a partner: replies to each word with that word and the time at which it arrived.
+/// The program of a partner. It replies to each word with that word and the time at which the word
+/// arrived.
 fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
@@ -204,8 +207,8 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes after 10 us, 20 us, 30 us and so on, and SPE 4 takes 2 us more. Replies take
-        // 300 us.
+        // SPE 3 wakes after 10 us, 20 us, 30 us and so on. SPE 4 takes 2 us more. Replies take 300
+        // us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);
@@ -225,7 +228,8 @@ mod tests {
         assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
         let medians = [round(3, true), round(1, true)].map(|times| times.median);
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
-        // The interval of the next visit is compared with these, so they must be the same.
+        // The interval of the next visit is computed from `round_medians`, which must give the same
+        // medians.
         assert_eq!(round_medians(&waker.loops), medians);
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);

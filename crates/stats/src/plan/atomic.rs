@@ -56,10 +56,10 @@ impl AtomicTask {
     }
 }
 
-/// A variable must not cross a line, because a reservation covers one.
+/// Refuses variables that cross a line, because a reservation covers only one line.
 fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
     let (stride, bytes) = (layout.stride, layout.bytes);
-    // Offsets within a line repeat after at most 32 variables, as strides are multiples of 4.
+    // Offsets within a line repeat after at most 32 variables, because strides are multiples of 4.
     let crossing = (0..layout.buffers.min(LINE_BYTES / 4))
         .find(|index| stride.wrapping_mul(*index) % LINE_BYTES + bytes > LINE_BYTES);
     let Some(variable) = crossing else {

@@ -1,4 +1,4 @@
-//! The table in which an SPE follows pointers, and the memory that others copy meanwhile.
+//! The table in which an SPE follows pointers, and the memory that other SPEs copy meanwhile.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::sizes::{in_flags, in_words};
@@ -9,32 +9,34 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// An SPE follows pointers while others copy.
+/// One SPE follows pointers while other SPEs copy.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
     pub table_bytes: usize,
     pub chains: u32,
-    /// Whether a view of the whole table is the table itself.
+    /// Whether the SPE uses the whole table in memory, without staging its nodes.
     pub in_one_view: bool,
     /// The SPE that follows pointers.
     pub spes: [SpeId; 1],
     pub load: CopyTask,
 }
 
-/// A node of a table of pointers: a cache line of most computers, so that each node is a miss.
+/// The size of a node of a table of pointers, which is that of a cache line on most computers. So
+/// each node is a miss.
 pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 
-/// The size of the block that an SPE copies to load the memory, if there is room: far more than
-/// fits into a cache.
+/// The size of the block that an SPE copies to load the memory, if there is room. The block is far
+/// larger than a cache.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// How much such an SPE copies before it checks whether to stop: some ten microseconds.
+/// The bytes that a loading SPE copies before it checks whether to stop. To copy them takes some
+/// ten microseconds.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {
-    /// The first of `spes` follows pointers, and the others copy.
+    /// Plans a chase in which the first of `spes` follows pointers, and the others copy.
     pub fn plan(request: &Request, limits: &Limits, spes: &[SpeId]) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_TABLE_BYTES);
         check_multiple(request.function, bytes, NODE_BYTES)?;

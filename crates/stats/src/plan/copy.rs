@@ -11,7 +11,7 @@ use crate::settings::Settings;
 #[derive(Clone, Debug)]
 pub(crate) struct CopyTask {
     pub bytes: usize,
-    /// The most bytes at a time.
+    /// The most bytes that are staged at a time.
     pub tile_bytes: usize,
     pub spes: Vec<SpeId>,
 }
@@ -26,7 +26,7 @@ impl CopyTask {
     ) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
         check_multiple(request.function, bytes, COPY_UNIT_BYTES)?;
-        // The source and the target.
+        // Each SPE has a source and a target.
         let copies = Layout::packed(2 * spes.len(), bytes);
         copies.check_fits(request, limits.memory_bytes_max, "main memory")?;
         Ok(Self {

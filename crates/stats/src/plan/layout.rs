@@ -1,4 +1,4 @@
-//! The bytes of an operation, and the places of the buffers of SPEs.
+//! The bytes of an operation, and the places of the SPEs' buffers.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
@@ -9,10 +9,10 @@ use crate::function::Function;
 use crate::request::{Count, Limits, Request};
 use crate::settings::HUGE_PAGE_BYTES;
 
-/// The window through which blocks of more than 16 KB move.
+/// The size of the window in a local store through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 
-/// Copies are multiples of a quadword.
+/// Copies move multiples of this number of bytes, a quadword.
 pub(super) const COPY_UNIT_BYTES: usize = 16;
 
 /// The bytes of one transfer operation.
@@ -22,17 +22,17 @@ pub(crate) enum Shape {
     List { elements: u32, element_bytes: u32 },
 }
 
-/// The places of the buffers of the SPEs, relative to the first one.
+/// The places of the SPEs' buffers, relative to the first buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// 1 if all SPEs share a buffer.
+    /// The number of buffers. It is 1 if all SPEs share a buffer.
     pub buffers: usize,
     pub bytes: usize,
     pub stride: usize,
 }
 
 impl Shape {
-    /// Bytes that one operation moves.
+    /// The bytes that one operation moves.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes,
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of data that the SPE has in its local store at a time.
+    /// The bytes of data that the SPE has in its local store at a time.
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
@@ -55,7 +55,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of the list itself, which is in the local store too.
+    /// The bytes of the list itself, which is also in the local store.
     pub const fn list_bytes(self) -> usize {
         match self {
             Self::Block { .. } => 0,
@@ -65,8 +65,8 @@ impl Shape {
 }
 
 impl Layout {
-    /// Buffers of `bytes` for this number of SPEs, spread as in the request, each at a multiple of
-    /// `align`.
+    /// Places buffers of `bytes` for this number of SPEs, each at a multiple of `align`. The
+    /// request says whether SPEs share a buffer, and may give the stride.
     pub(super) fn of(
         request: &Request,
         bytes: usize,
@@ -74,7 +74,7 @@ impl Layout {
         align: usize,
     ) -> Result<Self, RequestError> {
         let number = request.spes.number();
-        // Between SPEs all buffers are in one local store.
+        // In a request between SPEs, all buffers are in one local store.
         let example = if request.between_spes { "2k" } else { "16k" };
         let refused = |instead, why| Err(RequestError::new("-t", instead, why));
         let buffers = match (request.spes, request.settings.stride_bytes) {
@@ -118,7 +118,7 @@ impl Layout {
         })
     }
 
-    /// Buffers that follow each other.
+    /// Buffers without gaps between them.
     pub(super) const fn packed(buffers: usize, bytes: usize) -> Self {
         Self {
             buffers,
@@ -127,17 +127,17 @@ impl Layout {
         }
     }
 
-    /// The start of the buffer of the SPE at `position`.
+    /// The offset of the buffer of the SPE at `position`.
     pub const fn offset(&self, position: usize) -> usize {
         self.stride * self.buffer_of(position)
     }
 
-    /// The number of the buffer that the SPE at `position` uses.
+    /// The index of the buffer that the SPE at `position` uses.
     pub const fn buffer_of(&self, position: usize) -> usize {
         if self.buffers == 1 { 0 } else { position }
     }
 
-    /// Bytes from the start of the first buffer to the end of the last.
+    /// The bytes from the start of the first buffer to the end of the last one.
     pub const fn span_bytes(&self) -> usize {
         self.stride * (self.buffers - 1) + self.bytes
     }
@@ -180,7 +180,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The error for buffers, at least two, that do not fit into `room`.
+    /// The error for two or more buffers that do not fit into `room`.
     pub(super) fn too_large(&self, request: &Request, room: usize, where_to: &str) -> RequestError {
         let Self {
             buffers,
@@ -225,7 +225,7 @@ pub(super) fn check_multiple(
     )))
 }
 
-/// The bytes that an SPE stages at a time: the largest view that may be staged, and at most `max`.
+/// The bytes that an SPE stages at a time: as many as the limits allow, and at most `max`.
 pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
     let most = limits.staging_bytes_max.unwrap_or(max).min(max);
     (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES

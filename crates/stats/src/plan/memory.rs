@@ -14,30 +14,30 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The size of a block that the user does not choose, as a multiple of the size of the last-level
-/// cache. A block of this size has only a small part in the cache. So the measured latency differs
-/// from the latency of memory by some per cent only.
+/// The default size of a block, as a multiple of the size of the last-level cache. Only a small
+/// part of such a block is in the cache, so the measured latency differs from the latency of memory
+/// by only some per cent.
 const PER_CACHE: usize = 4;
 
-/// If the size of the last-level cache is not known, this is the size of a block. The block is
+/// The default size of a block if the size of the last-level cache is not known. The block is
 /// larger than most caches.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// The size of a block on a machine without caches. On such a machine the size hardly changes the
+/// The default size of a block on a machine without caches. There the size hardly changes the
 /// figures, and a large block takes long.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
-/// The largest block. An SPE receives the size in 32 bits, so no block is larger.
+/// The largest block, whose size fits into the 32 bits with which an SPE receives it.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
-/// One SPE of each place reads each memory module, one module after the other. `P` is the plan of a
-/// measurement.
+/// One SPE of each place reads each memory module, one module after the other. `P` is the type of
+/// plans.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
     /// The size of the pages of blocks, if the request gives it.
     pub page_bytes: Option<usize>,
-    /// The storage in which a block of this size lies, if this is known.
+    /// Where a block of this size lies, if this is known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
@@ -51,13 +51,12 @@ pub(crate) struct MemoryCellTask<P> {
     pub module: ModuleId,
     /// The plan for following pointers in the block.
     pub latency: P,
-    /// The plan for getting all of the block.
+    /// The plan for getting the whole block.
     pub bandwidth: P,
 }
 
 impl<P> MemoryTask<P> {
-    /// Plans all cells of the matrix. `planned` makes the plan of a function for SPEs that are
-    /// placed.
+    /// Plans all cells of the matrix. `planned` makes the plan of a function for placed SPEs.
     pub(super) fn plan(
         request: &Request,
         topology: &Topology,
@@ -126,8 +125,8 @@ impl<P> MemoryTask<P> {
 }
 
 /// Returns a row for each SPE that reads. On a computer, the first SPE beside each memory module
-/// reads, if the module has an SPE beside it. On a machine without caches, the first SPE of each
-/// Cell reads, because several Cells may share a module.
+/// reads. A module without such an SPE has no row. On a machine without caches, the first SPE of
+/// each Cell reads, because several Cells may share a module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -213,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A request, and the SPEs that fulfil the request.
+    /// A request, and the SPEs that fulfil it.
     type Asked = (Request, Vec<SpeId>);
 
     fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn rows_are_the_nodes_with_cpus_and_columns_all_nodes() {
-        // Two caches over node 0, one over nodes 1 and 0, and a node without CPUs.
+        // Two caches belong to node 0, one to nodes 1 and 0, and node 2 has no CPUs.
         let computer = topology(&[(0, 0), (1, 0), (2, 1), (2, 0)], 3);
         let task = planned(&computer, &request()).unwrap();
         assert_eq!(task.modules, 3);

@@ -1,4 +1,4 @@
-//! Checks a request against a machine, and makes a plan of it.
+//! Checks a request against a machine, and makes a plan of the request.
 //!
 //! ```text
 //!   Request ── plan(topology, limits) ──► Plan ──► measure
@@ -6,9 +6,9 @@
 //!                            └─► RequestError
 //! ```
 //!
-//! All mistakes in a request are found here, before the machine runs anything. The code that
-//! measures takes a [`Plan`], so it does not check again. The tasks of most kinds of functions are
-//! planned in files of their own.
+//! This module finds all mistakes in a request before the machine runs anything. The measuring code
+//! takes a [`Plan`], so it does not check again. Most kinds of functions have their own file, which
+//! plans their tasks.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -36,7 +36,7 @@ use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
-/// A request that was checked. The machine for which it was checked can measure it.
+/// A checked request. The machine for which it was checked can measure it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) function: Function,
@@ -45,10 +45,10 @@ pub struct Plan {
     /// The memory module of the control blocks, and of buffers that are not in a local store.
     pub(crate) module: ModuleId,
     pub(crate) keep_samples: bool,
-    /// The upper limit of what one SPE can move.
+    /// The most bytes a second that one SPE can move. `None` if this is not known.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
-    /// The partners that share a CPU with the processor that takes the time.
+    /// The partners that share a CPU with the processor that times the operation.
     pub(crate) shared_cpu: Vec<usize>,
     parameters: Parameters,
 }
@@ -56,7 +56,7 @@ pub struct Plan {
 /// The number and length of the rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    /// The iterations of the warm-up, if their number is given.
+    /// The iterations of the warm-up. `None` if their number is not given.
     pub warm_up: Option<u32>,
     pub timed: Timed,
     /// The medians of the rounds of earlier visits.
@@ -72,7 +72,7 @@ pub(crate) enum Timed {
     Exactly(u32),
     /// Rounds until the interval of the median is narrow, or this time is over.
     Within(Span),
-    /// Rounds of this number of iterations, until two of them agree.
+    /// Rounds of this number of iterations, until the medians of two successive rounds agree.
     Steady(u32),
 }
 
@@ -90,8 +90,8 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn. It waits for `idle`
-    /// before it wakes one.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn. Before each wake-up
+    /// it waits for `idle`.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -105,17 +105,16 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that a partner waits before it is woken, on a machine whose SPEs sleep. The partner
-/// sleeps by then, because a thread spins for at most the time of a wake-up, which is some ten
-/// microseconds.
+/// The time that a partner waits before it is woken, on a machine whose SPEs sleep. A thread spins
+/// for at most the time of a wake-up, some ten microseconds, so the partner sleeps by then.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
 /// The time that a partner waits before it is woken, on a machine whose SPEs never sleep. An SPE of
-/// a Cell waits in hardware, so it is enough that it has begun to wait.
+/// a Cell waits in hardware, so the partner need only have begun to wait.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The iterations of a warm-up on a machine that is steady, before a given number of iterations.
-/// After these, each cache line is where it stays.
+/// The iterations of the warm-up on a steady machine, if the number of timed iterations is given.
+/// After the warm-up, each cache line is where it stays.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -232,7 +231,7 @@ impl Request {
         })
     }
 
-    /// Refuses a request that sets something that the function does not use.
+    /// Refuses a request that sets a field that the function does not use.
     fn check_unused(&self, topology: &Topology) -> Result<(), RequestError> {
         let kind = self.function.kind();
         let matrix = match kind {
@@ -346,7 +345,7 @@ impl Request {
         }
     }
 
-    /// Refuses functions of an operating system on a machine that has none.
+    /// Refuses functions of an operating system on a machine without one.
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -362,7 +361,7 @@ impl Request {
         }
     }
 
-    /// Refuses a size of pages where the data is not in pages.
+    /// Refuses a size of pages for data that is not in pages.
     fn check_pages(&self, topology: &Topology) -> Result<(), RequestError> {
         if self.settings.page_bytes.is_none() {
             return Ok(());
@@ -459,8 +458,9 @@ impl Request {
 }
 
 impl Pace {
-    /// The pace for the same operation without the library around it: two rounds within a fourth of
-    /// the time, or the iterations of the request if it gives a number.
+    /// The pace for the same operation without the library around it. If the request gives a number
+    /// of iterations, the pace has that number. Otherwise it has two rounds in a fourth of the
+    /// time.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
@@ -493,9 +493,9 @@ impl Plan {
     }
 
     /// Changes the time for the rounds that count, if the request gave them a time
-    /// ([`Iterations::Within`]). A given number of iterations does not change. A caller with many
-    /// plans can use this to divide the rest of a budget before each measurement. The time of the
-    /// warm-up is not part of `span`.
+    /// ([`Iterations::Within`]). A given number of iterations does not change. The time of the
+    /// warm-up is not part of `span`. Before each measurement, a caller with many plans can divide
+    /// the rest of a budget in this way.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -515,7 +515,7 @@ impl Plan {
         }
     }
 
-    /// The pairs of SPEs of a matrix in the order in which they are measured, each once. Empty for
+    /// The pairs of SPEs of a matrix, each once, in the order in which they are measured. Empty for
     /// any other function.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
@@ -524,10 +524,10 @@ impl Plan {
         }
     }
 
-    /// About how long it takes to measure a matrix between SPEs. The estimate includes 0.2 ms for
-    /// each pair, in which its SPEs are woken and get their commands. It takes longer if SPEs share
-    /// an OS thread. On a simulated machine it is simulated time, and no SPE has to be woken.
-    /// `None` for any other function.
+    /// An estimate of the time to measure a matrix between SPEs. `None` for any other function. The
+    /// estimate includes 0.2 ms for each pair, in which its SPEs are woken and get their commands.
+    /// If SPEs share an OS thread, the matrix takes longer. On a simulated machine, the estimate is
+    /// simulated time, and no SPE has to be woken.
     pub fn estimated_time(&self) -> Option<Span> {
         match &self.task {
             Task::Pairs(task) => Some(task.estimated_time()),
@@ -535,8 +535,8 @@ impl Plan {
         }
     }
 
-    /// The SPEs that run the measured operation, or answer it. Empty for a matrix, which has
-    /// [`pairs`](Self::pairs).
+    /// The SPEs that run the measured operation, or answer it. Empty for a matrix (see
+    /// [`pairs`](Self::pairs)) and for `osthread`.
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
             Task::Threads { spes }
@@ -565,7 +565,7 @@ impl Task {
         }
     }
 
-    /// The SPEs that share a CPU with the other end of their exchange.
+    /// The SPEs that share a CPU with the other end of their exchange, which is the PPE or SPE 0.
     fn shared_cpu(&self, topology: &Topology) -> Vec<usize> {
         let (between_spes, partners) = match self {
             Self::Exchange {
@@ -630,15 +630,15 @@ impl Task {
         }
     }
 
-    /// The iterations of a round on a machine whose times repeat. At the start and the end of a
-    /// round not all SPEs are busy, and this must be a small part of the round. Still more
-    /// iterations would only take longer to simulate.
+    /// The iterations of a round on a steady machine. At the start and the end of a round, some
+    /// SPEs are idle. A round of this length is so long that the idle times are a small part of it.
+    /// More iterations would only take longer to simulate.
     fn steady_iterations(&self) -> u32 {
         /// The bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;
         let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
         match self {
-            // An iteration takes milliseconds, and does not overlap with the next one.
+            // An iteration takes milliseconds, and the next iteration does not overlap with it.
             Self::Threads { .. } | Self::OsThread => 4,
             Self::WakeUp { .. } => 16,
             Self::Exchange { .. } | Self::Atomic(_) => 128,

@@ -1,4 +1,5 @@
-//! The order in which pairs are measured: the pairs that show most about the machine come first.
+//! The order in which pairs of SPEs are measured. The pairs that show most about the machine come
+//! first.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +7,24 @@ use cellworks_machine::{Distance, SpeId, Topology};
 
 use crate::shuffle::shuffle;
 
-/// The number of pairs at each distance with which the order begins. It is enough for a median that
-/// one unusual pair does not move.
+/// The number of pairs at each distance with which the order begins. A single unusual pair does not
+/// move the median of this number of pairs.
 const PER_DISTANCE: usize = 9;
-/// The number of pairs of each combination of memory modules and distance that follow.
+/// The number of pairs of each combination of memory modules and distance, which come next.
 const PER_COMBINATION: usize = 3;
 
 /// The pairs of a machine, each once.
 pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// The number of those that come first, for each distance.
+    /// The number of pairs at the beginning of `pairs` that were picked by distance only.
     pub first: usize,
     /// The number of pairs at each distance.
     pub classes: BTreeMap<Distance, usize>,
 }
 
-/// All pairs: some at each distance, then some of each combination of memory modules and distance,
-/// then one of each pair of Cells, then the rest. Each of these groups is shuffled, so that any
-/// beginning is spread evenly over the machine.
+/// Returns all pairs in groups: first some at each distance, next some of each combination of
+/// memory modules and distance, next one of each pair of Cells, and last the rest. Each group is
+/// shuffled, so that any beginning of the order is spread evenly over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()
@@ -53,7 +54,8 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     }
 }
 
-/// Moves pairs from `rest` to `picked` until there are `quota` with each key, or no more.
+/// Moves pairs from `rest` to `picked` until `picked` has `quota` with each key, or `rest` has no
+/// more.
 fn pick<K: Ord>(
     picked: &mut Vec<(SpeId, SpeId)>,
     rest: &mut Vec<(SpeId, SpeId)>,

@@ -1,8 +1,7 @@
-//! The pairs of SPEs that are measured, their order, and the time for each.
+//! The pairs of SPEs that are measured, their order, and the time for each pair.
 
-// Rejected: the same time for every pair of a large machine. The 165,600 pairs of 576 CPUs take
-// hours at the pace that a trustworthy median needs, so pairs are sampled until the budget is
-// spent.
+// Rejected: measuring every pair of a large machine. A trustworthy median for each of the 165,600
+// pairs of 576 CPUs takes hours, so pairs are sampled until the budget is spent.
 
 use std::collections::BTreeMap;
 
@@ -18,32 +17,33 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The time for a pair when there is enough.
+/// The usual time for a pair.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// The time for a pair if there are so few that the user hardly waits for all of them.
+/// The time for a pair if there are few pairs, so that the user hardly waits for all of them.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// A time for all pairs together that is short for a user.
+/// A time for all pairs together that a user finds short.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
-/// The shortest time for a pair before pairs are left out: enough for some dozens of rounds, and to
-/// wake two SPEs that sleep.
+/// The time for a pair if the budget does not fit all pairs. Further pairs are left out, so that
+/// each measured pair has this time. It is enough for two sleeping SPEs to wake and do some dozens
+/// of rounds.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The shortest time for a pair if even the pairs that each distance needs do not fit. In less
-/// time, two SPEs that sleep would hardly be awake.
+/// The shortest time for a pair if the budget is too small even for the pairs that each distance
+/// needs. In less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// The time for a pair on a machine whose times repeat: some dozens of exchanges or about ten
-/// copies of 16 KB on a Cell.
+/// The time for a pair on a steady machine. On a Cell, this is enough for some dozens of exchanges
+/// or about ten copies of 16 KB.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
-/// The time between two pairs, beside measuring them: for each of two directions the PPE wakes two
-/// SPEs and is woken by them, and each of these takes some 10 to 50 us.
+/// The time between two measured pairs. For each of two directions, the PPE wakes two SPEs, and
+/// they wake the PPE. Each wake-up takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
-/// The one-way times of pairs of SPEs, one pair after the other.
+/// Measures the one-way times of pairs of SPEs, one pair after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct PairsTask {
     pub(crate) carrier: Carrier,
@@ -52,15 +52,15 @@ pub(crate) struct PairsTask {
     pub(crate) classes: BTreeMap<Distance, usize>,
     /// The number of SPEs of the machine.
     pub(crate) spes: usize,
-    /// The pairs that are measured, in this order; no pair occurs twice.
+    /// The measured pairs in their order. No pair occurs twice.
     pub pairs: Vec<(SpeId, SpeId)>,
     /// The module of the variables, if the user chose it.
     module: Option<ModuleId>,
-    /// Whether every pair is measured for the same time, however long others took.
+    /// Whether every pair is measured for the same time, even if pairs before it took longer.
     pub(crate) steady: bool,
 }
 
-/// What carries the data, with what belongs to it.
+/// The carrier of the data, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Mailbox,
@@ -70,10 +70,9 @@ pub(crate) enum Carrier {
 }
 
 impl PairsTask {
-    /// If all pairs fit in the budget, all are measured. If not, some at each distance are
-    /// measured, then some of each combination of memory modules and distance, then one for each
-    /// pair of Cells, then others all over the machine, until the budget is spent. The same request
-    /// on the same topology gives the same plan.
+    /// Plans the pairs. If all pairs fit in the budget, all are measured. Otherwise, the first
+    /// pairs of `ordered` are measured, until the budget is spent. The same request on the same
+    /// topology gives the same plan.
     pub fn plan(
         request: &Request,
         primitive: Primitive,
@@ -143,7 +142,7 @@ impl PairsTask {
         })
     }
 
-    /// A single pair, measured for `span`.
+    /// A task with one pair, which is measured for `span`.
     pub fn of_one(carrier: Carrier, pair: (SpeId, SpeId), span: Span, topology: &Topology) -> Self {
         Self {
             carrier,
@@ -163,7 +162,7 @@ impl PairsTask {
         }
     }
 
-    /// About how long measuring will take, including the time between pairs.
+    /// An estimate of the time to measure all pairs, including the time between pairs.
     pub fn estimated_time(&self) -> Span {
         let each = if self.steady {
             self.pair_span
@@ -173,8 +172,9 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// The directions in which a pair is measured. Half of an exchange is the same both ways,
-    /// unless the variable moves with the sender.
+    /// The directions in which a pair is measured. A copy, and a variable that moves with the
+    /// sender, are measured in both directions. With other carriers, either way takes half of an
+    /// exchange.
     pub(crate) fn directions(
         &self,
         topology: &Topology,
@@ -193,7 +193,7 @@ impl PairsTask {
         }
     }
 
-    /// The memory module of the variable that `sender` sends; `None` if it sends something else.
+    /// The memory module of the variable that `sender` changes. `None` for other carriers.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {
@@ -215,9 +215,9 @@ impl Carrier {
         })
     }
 
-    /// The SPE that takes the time on the way from one SPE to another, and its partner: the sender
-    /// sees the end of an exchange, the receiver that of a copy. It also works the other way round:
-    /// from the SPE that took the time and its partner it returns the way.
+    /// The SPE that takes the time on the way from one SPE to another, and its partner. In an
+    /// exchange the sender sees the end, and in a copy the receiver. The function is its own
+    /// inverse: it also turns the timing SPE and its partner into the two ends of the way.
     pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
@@ -249,8 +249,8 @@ impl Carrier {
     }
 }
 
-/// The bytes of a copy, which one DMA command moves. The default is 16 KB, or the largest power of
-/// two that is at most a quarter of a local store.
+/// The bytes of a copy, which one DMA command moves. The default is 16 KB, or less for a small
+/// local store: the largest power of two that is at most a quarter of the store.
 fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
     let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
     let bytes = request.settings.block_bytes.unwrap_or_else(|| {
@@ -282,13 +282,13 @@ fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError
     Ok(bytes)
 }
 
-/// The time for a pair that is measured for `span`, with the time between two pairs.
+/// The time for a pair that is measured for `span`, including the time between two pairs.
 fn handed_over(mut span: Span) -> Span {
     span += HAND_OVER;
     span
 }
 
-/// One of `parts` equal parts of a span.
+/// A span divided by `parts`.
 pub(crate) fn divided(span: Span, parts: usize) -> Span {
     Span::from_femtoseconds(span.as_femtoseconds() / parts.max(1) as u128)
 }
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_measured_both_ways_where_the_ways_differ() {
-        // SPEs 0 and 1 are on one Cell, and SPE 2 on another one with a separate memory module.
+        // SPEs 0 and 1 are in one Cell. SPE 2 is in another Cell with a separate memory module.
         let [first, second] = [0, 1].map(ModuleId::new);
         let sites = [0, 0, 1].map(site).into();
         let blade = Topology::new("a blade", vec![first, second], sites);

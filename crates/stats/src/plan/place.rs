@@ -9,14 +9,14 @@ use crate::request::Request;
 pub(super) struct Placed {
     pub cell: CellId,
     pub module: ModuleId,
-    /// SPE 0, if it has a separate role.
+    /// SPE 0, if the request gives it a separate role.
     pub first: Option<SpeId>,
     pub spes: Vec<SpeId>,
 }
 
 impl Placed {
-    /// Chooses SPEs as the paper does: those of the Cell first, then the others in order. Between
-    /// SPEs, SPE 0 is one of them and has a separate role.
+    /// Chooses SPEs as the paper does: first those of the requested Cell, then those of other Cells
+    /// in order. If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
@@ -34,7 +34,7 @@ impl Placed {
             topology.cells().len(),
             topology,
         )
-        // Cell 0 may have no SPE but SPE 0.
+        // SPE 0 may be the only SPE of Cell 0.
         .map_err(|error| match request.between_spes {
             true => error.with_instead(request.fewest_flag(topology)),
             false => error,
@@ -72,7 +72,7 @@ impl Placed {
     }
 }
 
-/// Refuses a number of SPEs that the machine does not have, or that is too small.
+/// Refuses a number of SPEs that is too small or too large for the machine.
 fn check_number(
     request: &Request,
     topology: &Topology,
@@ -130,7 +130,7 @@ pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), 
     )
 }
 
-/// Refuses a part that the machine does not have; it has `has` of them.
+/// Refuses a part that the machine does not have. `has` is the number of such parts of the machine.
 fn check_part(
     flag: &'static str,
     noun: &str,
@@ -157,7 +157,7 @@ fn check_part(
     ))
 }
 
-/// `2`, or `1 to 2`.
+/// Returns a text such as `2` or `1 to 2`.
 fn range(from: usize, to: usize) -> String {
     match from >= to {
         true => to.to_string(),

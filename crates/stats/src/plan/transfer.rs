@@ -10,8 +10,8 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` moves its buffer. The buffers are in the local store of `lender`, or in main
-/// memory.
+/// Each of `spes` moves its buffer. If there is a `lender`, the buffers are in its local store.
+/// Otherwise they are in main memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferTask {
     pub direction: Direction,
@@ -21,12 +21,13 @@ pub(crate) struct TransferTask {
     pub layout: Layout,
 }
 
-/// The bytes that SPEs keep in their local stores beside data: the control block, and room to
-/// align.
+/// The bytes that SPEs keep in their local stores beside data, for the control block and for
+/// alignment.
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
-/// All elements of a list must be between two multiples of 4 GiB, because they share the upper half
-/// of their effective addresses. A machine allocates memory of less than 4 GiB in this way.
+/// The most bytes of all buffers of lists together. All elements of a list share the upper half of
+/// their effective addresses, so they must lie between two multiples of 4 GiB. A machine places an
+/// allocation of less than 4 GiB in this way.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
@@ -90,7 +91,7 @@ fn room_in(local_store_bytes: usize) -> usize {
 
 fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-    // Any block fits if there is room for the window through which large blocks move.
+    // If there is room for the window through which large blocks move, any block fits.
     let room = room_in(limits.local_store_bytes);
     let local_max = match room >= WINDOW_BYTES {
         true => usize::MAX,

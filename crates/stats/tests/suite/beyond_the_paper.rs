@@ -1,5 +1,5 @@
-//! The functions that the paper does not have, measured on this computer: they end, count, verify,
-//! and take some time, on one SPE and on several, which may share a CPU.
+//! Measures, on this computer, the functions that the paper does not have, on one SPE and on
+//! several. The measurements end, count, verify, and take some time. SPEs may share a CPU.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
-/// The limits of a machine on which a view is the memory itself, and that has little memory.
+/// The limits of a machine with little memory, on which a view is the memory itself.
 const LIMITS: Limits = Limits {
     memory_bytes_max: 4 << 20,
     ..crate::LIMITS
@@ -29,12 +29,12 @@ fn times(iterations: u64, function: Function) -> Request {
     }
 }
 
-/// Few wake-ups, which take a millisecond each.
+/// A few wake-ups, each of which takes a millisecond.
 fn few(function: Function) -> Request {
     times(6, function)
 }
 
-/// Enough copies of `bytes` bytes that they take longer than to read a slow clock.
+/// Copies of `bytes` bytes, enough to take longer than reading a slow clock.
 fn copies(bytes: usize) -> Request {
     let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
     times(iterations as u64, Function::Copy).with_block(bytes)
@@ -45,7 +45,7 @@ fn walks() -> Request {
     times(12, Function::Chase)
 }
 
-/// A host, and one whose programs see local stores, each with its limits.
+/// A host, and a host whose programs see local stores, each with its limits.
 fn hosts(spes: usize) -> [(Host, Limits); 2] {
     let builder = || Host::builder().spes(spes);
     [
@@ -127,7 +127,7 @@ fn the_time_that_a_partner_sleeps_is_not_part_of_a_wake_up() {
     }
 }
 
-/// The sleep is part of the time that was requested: a millisecond of each iteration.
+/// The waiting before each wake-up, a millisecond, is part of the requested time.
 #[test]
 fn wake_ups_that_do_not_agree_end_with_the_time() {
     let host = Host::builder().spes(1).build().unwrap();

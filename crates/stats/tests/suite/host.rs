@@ -1,5 +1,5 @@
-//! Every function of the paper measured on this computer: it ends, counts, verifies, and takes some
-//! time.
+//! Measures every function of the paper on this computer. The measurements end, count, verify, and
+//! take some time.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use cellworks_stats::{
     Request, Settings, Visits, characterize, measure,
 };
 
-/// The result of all visits, including this one.
+/// Visits the host, and returns the result of all visits so far.
 fn visited(visits: &mut Visits, host: &Host, more: bool) -> Measurement {
     match visits.visit(host, more, &mut |_, _| ControlFlow::Continue(())) {
         Ok(Measured::Operation(measurement)) => *measurement,
@@ -31,7 +31,7 @@ fn host(spes: usize) -> Host {
     Host::builder().spes(spes).build().unwrap()
 }
 
-/// The number of repetitions of a short operation, which takes longer than to read a slow clock.
+/// A number of repetitions with which a short operation takes longer than reading a slow clock.
 const OFTEN: u64 = 3_000;
 
 /// A request for few iterations.
@@ -62,7 +62,7 @@ fn measured(host: &Host, request: &Request) -> Measurement {
             "{measurement:?}"
         );
     }
-    // Samples are whole femtoseconds, the mean is not.
+    // Samples are whole femtoseconds, but the mean is not.
     let rounding = 1e-3;
     assert!(
         latency.min <= latency.p50 && latency.p50 <= latency.p99,
@@ -105,8 +105,8 @@ fn every_function_by_one_spe_and_by_three() {
     }
 }
 
-/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5), with the
-/// SPEs and the memory that every computer has: those of Cell 0, and memory module 0.
+/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5). They use
+/// the SPEs and the memory that every computer has: those of Cell 0, and memory module 0.
 #[test]
 fn the_papers_examples_in_cell_0() {
     let host = host(16);
@@ -137,7 +137,7 @@ fn the_papers_examples_in_cell_0() {
                 ..example(Function::DmaGet, Count::Private(6)).settings
             },
             between_spes: true,
-            // If SPE 0 is alone in Cell 0, the partners are in the next one.
+            // If Cell 0 has only SPE 0, the partners are in the next Cell.
             cell: None,
             ..example(Function::DmaGet, Count::Private(6))
         },
@@ -291,7 +291,8 @@ fn a_time_and_no_warm_up_are_enough() {
     assert!(measured(&host, &request).rounds >= 6);
 }
 
-/// By the PPE alone, by the PPE with partners, and by SPEs.
+/// The PPE times the first function alone, and the second function with partners. SPEs time the
+/// third function.
 #[test]
 fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
     let host = host(2);
@@ -317,7 +318,7 @@ fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
     }
 }
 
-/// By the PPE, by SPEs that are timed together, and by wake-ups, which are timed one by one.
+/// Functions that the PPE times, that SPEs time together, and wake-ups, which are timed one by one.
 #[test]
 fn visits_add_up_and_the_last_one_has_an_interval() {
     let host = host(2);

@@ -1,4 +1,4 @@
-//! Measurements, as users of the library request them.
+//! Measurements as users of the library request them.
 //!
 //! One program holds all these tests, because each program of tests takes time to link.
 

@@ -1,4 +1,4 @@
-//! Matrices: which pairs are planned, what this computer measures, and which requests are refused.
+//! Matrices: the planned pairs, measurements on this computer, and refused requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,8 +20,9 @@ fn milliseconds(count: u64) -> Span {
     Span::from_nanoseconds(count * 1_000_000)
 }
 
-/// Two sockets of 12 Cells with 12 cores each. A core has two hardware threads, so there are 576
-/// CPUs. CPUs 0 to 287 are the first threads of the cores, and the others the second threads.
+/// Two sockets with 12 Cells each. A Cell has 12 cores, and a core has two hardware threads, so
+/// there are 576 CPUs. CPUs 0 to 287 are the first threads of the cores, and the other CPUs the
+/// second threads.
 fn two_sockets() -> Topology {
     let site = |cpu: u16| SpeSite {
         cell: CellId::new(cpu % 288 / 12),
@@ -124,7 +125,7 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
         "{}",
         plan.estimated_time().unwrap()
     );
-    // A pair takes 2 ms, and 0.2 ms until its SPEs have their commands.
+    // A pair takes 2 ms. Before this, its SPEs get their commands in 0.2 ms.
     assert_eq!(plan.pairs().len(), 136_363);
 }
 
@@ -156,7 +157,7 @@ fn a_minute_on_576_cpus_covers_every_class_and_every_pair_of_cells() {
     assert_eq!(different.len(), pairs.len(), "a pair comes twice");
     assert!(pairs.iter().all(|(a, b)| a != b));
 
-    // The other pairs are spread evenly over the SPEs: of 27,272 pairs, each SPE is in about 95.
+    // The other pairs are spread evenly over the SPEs. Each SPE is in about 95 of 27,272 pairs.
     let each = count(pairs.iter().flat_map(|&(a, b)| [a, b]));
     assert_eq!(each.len(), 576);
     assert!(each.values().all(|pairs| (50..160).contains(pairs)));
@@ -477,7 +478,7 @@ fn the_variable_is_placed_where_it_was_asked_for() {
     }
 }
 
-/// There are more SPEs than this computer has CPUs, so SPEs take turns on a CPU.
+/// This computer has fewer CPUs than SPEs, so SPEs take turns on a CPU.
 #[test]
 fn a_sampled_matrix_tells_which_pairs_it_measured() {
     let host = Host::builder().spes(64).build().unwrap();
@@ -559,7 +560,7 @@ fn a_memory_matrix_of_this_computer_has_both_figures_in_each_cell() {
             let cell = cell.unwrap();
             assert!(cell.latency_ns > 0.0, "{cell:?}");
             assert!(cell.bandwidth_bytes_per_s > 0, "{cell:?}");
-            // `None` in a sandbox that forbids the system call.
+            // In a sandbox that forbids the system call, the value is `None`.
             assert_ne!(cell.verified, Some(false), "{cell:?}");
         }
     }

@@ -7,7 +7,7 @@ use cellworks_stats::{
     characterize,
 };
 
-/// The limits of a Cell: no block above what one DMA command moves.
+/// The limits of a Cell. No block is larger than one DMA command can move.
 const CELL: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: 256 << 10,
@@ -16,7 +16,7 @@ const CELL: Limits = Limits {
     staging_bytes_max: Some(16 << 10),
 };
 
-/// The machine of the paper: two Cells of 8 SPEs, each with a memory module.
+/// The machine of the paper: two Cells of 8 SPEs. Each Cell has a memory module.
 fn blade() -> Topology {
     let modules = vec![ModuleId::new(0), ModuleId::new(1)];
     Topology::new(
@@ -35,7 +35,7 @@ fn single(spes: usize) -> Topology {
     )
 }
 
-/// One Cell over two memory modules. SPE 0 is next to the second.
+/// One Cell with two memory modules. SPE 0 is next to the second module.
 fn halves() -> Topology {
     let modules = [1, 0, 1, 0].map(ModuleId::new);
     single(4).with_modules_of_spes(modules.to_vec())
@@ -50,7 +50,7 @@ fn data_is_in_the_module_nearest_to_the_first_spe() {
     assert_eq!(module_of(&halves(), "-f dmaget -b 128"), 1);
     assert_eq!(module_of(&halves(), "-f dmaget -b 128 -m 0"), 0);
     assert_eq!(module_of(&blade(), "-f dmaget -b 128 -c 1"), 1);
-    // Everything is measured with the other module, too.
+    // All DMA gets are also measured with the other module.
     let requests = characterize(&halves(), &CELL);
     let gets = requests
         .iter()
@@ -59,7 +59,7 @@ fn data_is_in_the_module_nearest_to_the_first_spe() {
     assert_eq!(modules, [None, Some(ModuleId::new(0))].into());
 }
 
-/// The same machine as a simulated one: no caches, no sleep, and times that repeat.
+/// The same machine as a simulated one: without caches and sleep, and with times that repeat.
 fn simulated(machine: Topology) -> Topology {
     machine.with_capabilities(Capabilities {
         has_caches: false,
@@ -119,12 +119,12 @@ fn refusal(line: &str, topology: &Topology) -> String {
 
 #[test]
 fn the_papers_examples_are_placed_as_the_paper_says() {
-    // Section 3.1.1 to 3.1.3.
+    // Sections 3.1.1 to 3.1.3.
     assert_eq!(spes_of("-f mkthread -n 1 -i 100000"), [0]);
     for function in ["mailbox", "signal"] {
         assert_eq!(spes_of(&format!("-f {function} -n 1 -c 0")), [0]);
         assert_eq!(spes_of(&format!("-f {function} -n 1 -c 1")), [8]);
-        // SPE 0 is always the other side.
+        // SPE 0 is always one end.
         assert_eq!(spes_of(&format!("-f {function} -n 2 -c 0 -s")), [1]);
         assert_eq!(spes_of(&format!("-f {function} -n 2 -c 1 -s")), [8]);
     }
@@ -536,7 +536,7 @@ fn room_is_a_matter_of_one_buffer_or_of_all() {
         "2 buffers of 128 KB, 128 KB apart: together they may take 255.7 KB of the \
          local store of SPE 0; use fewer, smaller or closer ones"
     );
-    // Lists stay below 4 GiB, where no region crosses a multiple of 4 GiB.
+    // Lists stay below 4 GiB, because no region of this size crosses a multiple of 4 GiB.
     assert_eq!(
         refusal("-f dmalistget -N 2 -t 4294967280"),
         "2 buffers of 1 KB, 4294967280 bytes apart: together they may take 3.9 GB \
@@ -569,7 +569,7 @@ fn errors_name_the_parts_of_small_machines() {
         refusal("-f mailbox -n 2 -s -c 0", &far),
         "Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell"
     );
-    // The request names no Cell, so the first Cell that has a partner is taken.
+    // If the request names no Cell, the first Cell that has a partner is taken.
     for line in [
         "-f mailbox -n 2 -s -c 1",
         "-f mailbox -n 2 -s",
@@ -638,7 +638,7 @@ fn characterizing_covers_what_the_paper_does_not_have() {
     let copies: Vec<_> = of(Function::Copy)
         .filter_map(|r| Some((r.spes, r.settings.block_bytes? >> 10)))
         .collect();
-    // The blade has 256 MB in all, for 16 SPEs and two blocks each.
+    // The blade has 256 MB in all, for two blocks of each of the 16 SPEs.
     let by_one = [1, 4, 16, 64, 256, 1_024, 4_096, 8_192, 16_384, 65_536];
     assert_eq!(copies[..10], by_one.map(|kb| (Count::Shared(1), kb)));
     let by_several = [2, 3, 4, 6, 8, 12, 16].map(|spes| (Count::Private(spes), 8_192));
@@ -782,7 +782,7 @@ fn a_block_leaves_room_for_the_control_block() {
     );
 }
 
-/// However many SPEs there are, all numbers of them copy blocks of one size. One SPE does so, too.
+/// All numbers of SPEs, from one to all, copy blocks of the same size.
 #[test]
 fn copies_by_every_number_of_spes_have_one_size_that_fits() {
     for (spes, memory_bytes_max, bytes) in [

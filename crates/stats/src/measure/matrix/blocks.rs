@@ -1,4 +1,4 @@
-//! Copies: a block that one SPE has just written to its local store, and the other gets by DMA.
+//! Copies. One SPE has just written a block to its local store, and the other SPE gets it by DMA.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
@@ -12,11 +12,11 @@ use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The word that requests the place of the block, instead of the number of a block. The answer is
-/// two words, the upper half of its address first. Blocks are numbered from 1.
+/// The word that requests the address of the block. Any other word requests the block of this
+/// number, from 1 on. The answer is the address as two words, the upper half first.
 const WHERE: u32 = 0;
 
-/// The blocks of an SPE, which it sends at one time and receives at another.
+/// The blocks of an SPE, which sends in some pairs and receives in others.
 pub(super) struct Blocks {
     sent: LocalBuffer,
     received: LocalBuffer,
@@ -39,7 +39,7 @@ impl Blocks {
         })
     }
 
-    /// The content of block number `number`. Two blocks in a row differ in every byte.
+    /// The content of block number `number`. Two successive blocks differ in every byte.
     fn content(&self, number: u32) -> Vec<u8> {
         let byte = |at: usize| (at as u8).wrapping_mul(0x35) ^ (number as u8);
         (0..self.bytes).map(byte).collect()
@@ -82,15 +82,15 @@ impl Blocks {
 }
 
 impl<S: CellSpe> Sides<S> for Blocks {
-    /// The receiver takes the time, because it sees when the block has arrived.
+    /// The receiver takes the time, because the receiver sees when the block has arrived.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);
         spe.write_in_mbox_of(command.partner, STOP);
         outcome
     }
 
-    /// The sender writes a block again at each request, so that the block is in its cache and
-    /// nowhere else.
+    /// The sender writes the block again at each request, so that only the sender's cache has the
+    /// block.
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
         let partner = command.partner;
         self.has_sent = true;

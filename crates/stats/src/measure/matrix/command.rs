@@ -5,16 +5,16 @@ use cellworks_machine::{CellSpe, Span, SpeId};
 
 use crate::measure::crew::END;
 
-/// The side of an SPE in a pair.
+/// The role of an SPE in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It does what its partner requests.
+    /// The SPE does what its partner requests.
     Answer,
-    /// It sends requests, and takes the time.
+    /// The SPE sends requests, and takes the time.
     Time,
 }
 
-/// One pair's work for one of its SPEs. Its words fill the mailbox, which holds four.
+/// The work of one SPE in a pair. The words of a command fill the mailbox, which holds four words.
 ///
 /// ```text
 ///   role, partner │ variable, upper half │ lower half │ microseconds
@@ -23,7 +23,7 @@ pub(super) enum Role {
 pub(super) struct Command {
     pub role: Role,
     pub partner: SpeId,
-    /// The first line of the variable; 0 if there is none.
+    /// The address of the first line of the variable, or 0 without a variable.
     pub variable: EffectiveAddress,
     /// How long the pair is measured.
     pub span: Span,
@@ -49,7 +49,7 @@ impl Command {
         ]
     }
 
-    /// Waits for the next command; `None` if there are no more.
+    /// Waits for the next command. `None` if there are no more commands.
     pub fn receive<S: CellSpe>(spe: &S) -> Option<Self> {
         let first = spe.read_in_mbox();
         if first == END {

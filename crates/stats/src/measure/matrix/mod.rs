@@ -1,4 +1,4 @@
-//! The time from every SPE to every other, as a matrix.
+//! The one-way time from every SPE to every other SPE, as a matrix.
 //!
 //! ```text
 //!   PPE                                    SPE a                      SPE b
@@ -10,13 +10,13 @@
 //! ```
 //!
 //! All pairs are measured in one run, because starting OS threads for each pair would take longer
-//! than measuring it. Only the two SPEs of a pair work; all others wait for a word.
+//! than measuring the pair. Only the two SPEs of a pair work. All other SPEs wait for a word.
 //!
-//! | primitive | timed | the one-way time |
+//! | primitive | timed operation | one-way time |
 //! |---|---|---|
-//! | mailbox, signal | a word there and back | half of it |
-//! | atomic | a variable changed by one, then by the other | half of it |
-//! | copy | a DMA get of a block that the sender has just written | all of it |
+//! | mailbox, signal | a word there and back | half of the operation |
+//! | atomic | a variable changed by one SPE, then by the other | half of the operation |
+//! | copy | a DMA get of a block that the sender has just written | the whole operation |
 
 mod blocks;
 mod command;
@@ -44,10 +44,9 @@ use sides::LINES;
 
 /// Measures the pairs of a task.
 ///
-/// After each pair it calls `progress` with the number of pairs that are done and the number of
-/// all. It goes on if `progress` returns that it should. Otherwise the matrix has the pairs that
-/// were measured until then. A pair has no time if its transfers are shorter than the steps of the
-/// clock.
+/// After each pair, calls `progress` with the number of measured pairs and the number of all pairs.
+/// If `progress` returns a break, the matrix has the pairs that were measured until then. If the
+/// transfers of a pair are shorter than the steps of the clock, the pair has no time.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -65,8 +64,8 @@ pub(super) fn measure<M: CellMachine>(
     Ok(matrix(machine, task, &variables, &served))
 }
 
-/// The way of the first pair of a task, which is measured alone; `None` if its transfers are
-/// shorter than the steps of the clock.
+/// Measures only the first pair of a task, in one direction. `None` if its transfers are shorter
+/// than the steps of the clock.
 pub(super) fn one_way<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -90,7 +89,7 @@ fn served<M: CellMachine>(
 ) -> Result<Served, MeasureError> {
     let served = machine.run(|ppe| {
         let mut crew = gather(ppe, task);
-        // If an SPE stopped the crew, `dismiss` reports which.
+        // If an SPE stopped the crew, `dismiss` says which SPE it was.
         let _ = conduct(&mut crew, task, machine.topology(), variables, progress);
         crew.dismiss()
     })??;
@@ -111,8 +110,8 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Lets the crew measure one pair after the other. The pace is chosen so that all pairs end within
-/// the time of the task.
+/// Lets the crew measure one pair after the other, with a pace at which all pairs end within the
+/// time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
@@ -123,7 +122,7 @@ fn conduct<M: CellMachine>(
     let pairs = &task.pairs;
     let start = crew.ppe.now();
     for (done, &(a, b)) in pairs.iter().enumerate() {
-        // Later pairs get less time if earlier ones took longer than planned.
+        // If earlier pairs took longer than planned, later pairs get less time.
         let span = if task.steady {
             task.pair_span
         } else {
@@ -147,8 +146,8 @@ fn conduct<M: CellMachine>(
     Ok(())
 }
 
-/// Lets two SPEs measure the way from one to the other for `span`. The first SPE takes the time.
-/// The variable, if there is one, is 0.
+/// Lets two SPEs measure the one-way time between them for `span`. The first SPE takes the time. If
+/// there is a variable, its value is 0.
 fn measure_way<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     (timer, other): (SpeId, SpeId),
@@ -156,7 +155,8 @@ fn measure_way<M: CellMachine>(
     span: Span,
 ) -> Result<(), Stopped> {
     crew.check()?;
-    // The other SPE gets its command first: it must have it before the first word of an exchange.
+    // The other SPE must have its command before the first word of an exchange, so it gets the
+    // command first.
     for (spe, partner, role) in [(other, timer, Role::Answer), (timer, other, Role::Time)] {
         let command = Command {
             role,
@@ -187,7 +187,7 @@ impl Variables {
     }
 
     /// Sets the variable of a module to 0 in each of its lines, and returns the address of the
-    /// first.
+    /// first line.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {
@@ -254,7 +254,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// The places of variables or blocks, and whether the machine confirms them.
+/// The memory modules of variables or blocks, and whether the machine confirms them.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

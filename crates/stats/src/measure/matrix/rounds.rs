@@ -1,4 +1,4 @@
-//! The rounds of a pair: what an SPE times, often enough for a median.
+//! The rounds of a pair. An SPE times enough rounds for a median.
 
 use cellworks_machine::{Span, Time};
 
@@ -6,8 +6,8 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
-/// The length of a round when there is time. It is so short that few rounds are disturbed when the
-/// operating system takes the CPU away.
+/// The usual length of a round. Rounds are so short that the operating system disturbs few of them
+/// when it takes the CPU away.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
 /// The least number of rounds of a pair, even if there is little time.
@@ -19,9 +19,9 @@ const ROUNDS: usize = 16;
 /// Takes the time of one pair.
 pub(super) struct Rounds {
     clock: Clock,
-    /// How many exchanges a round has.
+    /// The number of exchanges of a round.
     count: u32,
-    /// The time of one way, in each round.
+    /// The one-way time of each round.
     one_way: Vec<Span>,
 }
 
@@ -34,7 +34,7 @@ impl Rounds {
         }
     }
 
-    /// Does rounds of exchanges for `span`. The time of one way is half of that of an exchange.
+    /// Does rounds of exchanges for `span`. The one-way time is half of the time of an exchange.
     pub fn exchanges(
         &mut self,
         now: impl Fn() -> Time,
@@ -42,8 +42,8 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // A round has at least twice the shortest length of a batch. So it is long enough even if
-        // it is faster than the round before.
+        // A round has at least twice the shortest length of a batch. If this round is faster than
+        // the round before, it is still long enough.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
@@ -54,7 +54,8 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // The time of a round that was interrupted is a bad estimate for the next.
+            // A round that was interrupted is a bad estimate for the next round, so its effect is
+            // limited.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);
@@ -62,7 +63,7 @@ impl Rounds {
         })
     }
 
-    /// Times `operate` alone, again and again for `span`; `before` and `after` are not timed.
+    /// Times `operate` again and again for `span`. `before` and `after` are not timed.
     pub fn operations(
         &mut self,
         now: impl Fn() -> Time,
@@ -81,8 +82,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round at least once. The round returns the time of one way if it counts. The first
-    /// eighth of the time is for warming up. If the clock stands still the rounds end, too.
+    /// Repeats a round at least [`ROUNDS_MIN`] times. A round that counts returns the one-way time.
+    /// The first eighth of the span is for warming up. If the clock stands still, the rounds end
+    /// too.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -93,7 +95,7 @@ impl Rounds {
         let warm = start + divided(span, 8);
         let end = start + span;
         let mut seen = start;
-        // The number of operations since the clock has moved.
+        // The number of operations since the last movement of the clock.
         let mut done = 0_u32;
         loop {
             let is_warm = seen >= warm;
@@ -114,7 +116,7 @@ impl Rounds {
         }
     }
 
-    /// The median of all rounds; `None` if the clock saw no time in any of them.
+    /// The median of all rounds. `None` if the clock saw no time in any round.
     pub fn median(mut self) -> Option<Span> {
         median(&mut self.one_way).filter(|median| *median > Span::default())
     }
@@ -149,8 +151,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// The medians of exchanges that take 200 ns and of transfers that take 100 ns, by a clock with
-    /// these steps that takes 25 ns to read.
+    /// The medians of exchanges that take 200 ns, and of transfers that take 100 ns. The clock has
+    /// steps of `step_ns`, and takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

@@ -1,4 +1,4 @@
-//! The side of the SPE: it carries out commands until there are no more.
+//! The program of an SPE, which carries out commands until there are no more.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -20,10 +20,10 @@ use crate::sample::Clock;
 /// The results of SPEs.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    /// The SPE that took the time, its partner, and the time of one way, for all pairs for which
-    /// the clock saw a time.
+    /// Each pair for which the clock saw a time: the SPE that took the time, its partner, and the
+    /// one-way time.
     pub one_way: Vec<(SpeId, SpeId, Span)>,
-    /// The SPEs that sent blocks, and the places of the blocks.
+    /// The SPEs that sent blocks, and the addresses of the blocks.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,
 }
 
@@ -53,14 +53,14 @@ fn execute_commands<S: CellSpe>(
     spe: &S,
     sides: Result<impl Sides<S>, SpeError>,
 ) -> Result<Served, SpeError> {
-    // A program that fails reports it: otherwise the PPE would wait for its report for ever.
+    // A failing program must report, because otherwise the PPE would wait for its report for ever.
     let or_report = |failure| {
         spe.write_out_mbox(Outbound::Plain, FAILED);
         failure
     };
     let mut sides = sides.map_err(or_report)?;
     let mut served = Served::default();
-    // Most SPEs take the time of many pairs, but some take that of none.
+    // Most SPEs time many pairs, but some SPEs time no pair and need no clock.
     let mut clock = None;
     spe.write_out_mbox(Outbound::Plain, READY);
     while let Some(command) = Command::receive(spe) {

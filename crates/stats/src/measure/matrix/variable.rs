@@ -1,4 +1,4 @@
-//! Atomic variables: one SPE changes the word, then the other does.
+//! Atomic variables: the two SPEs of a pair change the word in turn.
 //!
 //! ```text
 //!   by reads                              by compare-and-swap
@@ -8,13 +8,13 @@
 //!   sets 3            ...                 2 for 3 ...       ...
 //! ```
 //!
-//! core-to-core-latency polls by compare-and-swap, too (its benchmark 1, "CAS latency on a single
-//! shared cache line"). Each swap takes the line away from the other side, even a swap that comes
-//! too early. A read leaves the line shared, but then the store has to take it. The processor and
-//! the distance decide which of the two takes longer.
+//! core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a single
+//! shared cache line"). Each swap takes the line away from the other side, even if the swap comes
+//! too early. A read leaves the line shared, so the next store has to take the line. The processor
+//! and the distance decide which way of polling takes longer.
 //!
-//! The variable is in one line after the other ([`LINES`]). The timing side ends each line with
-//! [`STOP`].
+//! The variable is in several lines ([`LINES`]), one after the other. When the time of a line is
+//! over, the timing side writes [`STOP`] there.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -36,13 +36,13 @@ pub(super) struct Reads;
 /// Receivers that swap.
 pub(super) struct Swaps;
 
-/// The number of reads or swaps between two yields. It is so large that the yield takes little time
-/// beside them, and so small that another SPE of the same OS thread gets its turn soon.
+/// The number of reads or swaps between two yields. With this number, the yields take little time,
+/// and another SPE of the same OS thread still gets its turn soon.
 const POLLS_PER_YIELD: u32 = 16;
 
 /// The two sides on one line, which holds 0 at the start.
 trait Line<S: CellSpe> {
-    /// Counts the variable up, in turns with `partner`.
+    /// Counts the variable up, in turn with `partner`.
     fn time(
         &self,
         spe: &S,
@@ -52,8 +52,8 @@ trait Line<S: CellSpe> {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError>;
 
-    /// Adds one whenever the partner has added one, until the partner stops. This side does not
-    /// judge the values that it finds.
+    /// Adds 1 whenever the partner has added 1, until the partner stops. This side does not check
+    /// the values that it finds.
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError>;
 }
 
@@ -63,7 +63,7 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
         let mut outcome = Ok(());
         let lines = lines(command);
         for (left, line) in (1..=lines.len()).rev().zip(lines) {
-            // If one line took longer than its share, the others get less.
+            // If one line took longer than its share, the other lines get less time.
             let span = divided(end.since(spe.now()), left);
             outcome = outcome.and_then(|()| self.0.time(spe, command.partner, line, span, rounds));
             spe.fetch_update(line, AtomicOp::Set(STOP))?;
@@ -76,11 +76,11 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The least time that the variable stays in a line: twice as long as an SPE takes to wake up,
-/// which may be part of the time of the first line.
+/// The least time that the variable stays in a line. It is twice the time in which an SPE wakes up,
+/// because an SPE may have to wake up in the first line.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
-/// The lines of the variable, one after the other: as many as there is time for.
+/// The lines of the variable in their order. There are as many as the time of the command allows.
 fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     let first = command.variable;
     let fitting = command.span.as_femtoseconds() / LINE_SPAN_MIN.as_femtoseconds();
@@ -88,7 +88,7 @@ fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     (0..lines).map(move |line| first + (line * LINE_BYTES) as u64)
 }
 
-/// The word at `ea` as soon as it differs from `known`.
+/// Waits until the word at `ea` differs from `known`, and returns the word.
 #[inline]
 fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<u32, SpeError> {
     loop {
@@ -97,9 +97,10 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // If the reading hardware thread shares its core with the writer, loads that run ahead
-            // of this one are discarded when the store arrives. Without the hint an exchange took
-            // half as long again (EPYC of family 25, 58 ns and 39 ns one way).
+            // If two hardware threads of one core read and write, the reader has loads under way
+            // that run ahead. These loads are discarded when the store arrives. Without this hint,
+            // an exchange took half as long again (EPYC of family 25, 58 ns instead of 39 ns one
+            // way).
             std::hint::spin_loop();
         }
         spe.yield_now();
@@ -143,9 +144,8 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Waits for `expected` at `ea`, replaces it by the next number, and returns it. Returns any other
-/// number that is there instead, unless it is the one before `expected`, which this SPE has left
-/// there.
+/// Waits while the word at `ea` is this SPE's own, which is `expected` minus 1. If the word is
+/// `expected`, replaces it by the next number, and returns `expected`. Returns any other word.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
@@ -180,7 +180,7 @@ impl<S: CellSpe> Line<S> for Swaps {
                 Ok(())
             },
         )?;
-        // The last reply must not overwrite the next word.
+        // Waits for the last reply, which must not overwrite the next word.
         let reply = read_change(spe, line, word - 1)?;
         Ok(check(partner, word, reply)?)
     }

@@ -1,4 +1,4 @@
-//! Mailboxes and signals: a word there, the same word back.
+//! Mailboxes and signals. A word goes to the other SPE, and the same word comes back.
 
 use cellworks_machine::{CellSpe, SignalRegister, SpeId};
 
