@@ -271,10 +271,10 @@ pub fn blocked_threads() -> Vec<BlockedThread> {
 /// The largest number of bytes of its stack that the running thread has used so far, including its
 /// closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// The function searches for the lowest byte of the stack that is not zero. If other threads used this
-/// stack of the pool before, the result is the deepest use since the stack was mapped. The search
-/// misses frames whose lowest bytes are zero or were never written. It takes a system call and
-/// reads up to a page.
+/// The function searches for the lowest byte of the stack that is not zero. If other threads used
+/// this stack of the pool before, the result is the deepest use since the stack was mapped. The
+/// search misses frames whose lowest bytes are zero or were never written. It takes a system call
+/// and reads up to a page.
 ///
 /// # Panics
 ///
