@@ -19,7 +19,7 @@ pub trait Viewed {
 /// Data that a task reads or writes: one of these kinds, or several in a tuple.
 ///
 /// | kind | the body receives | before the body runs | after it has run |
-/// ---|---|---|---|
+/// |---|---|---|---|
 /// | [`Read`] | `&[T]` | the slice is got | |
 /// | [`Update`] | `&mut [T]` | the slice is got | it is put back |
 /// | [`Write`] | `&mut [T]` | there is room for it | it is put back |
@@ -35,7 +35,6 @@ pub trait Viewed {
 ///
 /// If two values are parts of the same data, made by [`part`](Self::part) with ranges that do not
 /// overlap, then no written element is in both parts.
-/// overlap), then nothing that is written is in both.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// Transfers that have begun.
     #[doc(hidden)]
@@ -77,7 +76,6 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// The method is called once, or again after its result was dropped. While the result lives, no
     /// other task uses the data that the task writes.
-    /// data that is written.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
