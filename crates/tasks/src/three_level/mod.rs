@@ -8,16 +8,19 @@
 //!        ▼            └───────────────────── by the PPE ── outbox ◄── tasks that a task submits
 //!   waits at the completion gate ◄── the last worker at the finished gate
 //! ```
+//!
 //! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
 //! SPEs access them by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
 //! updates. The buffers hold numbers of tasks. The tasks themselves lie in a separate table. Each
 //! task is taken out of the table once: by the worker that runs it, the dicer that splits it, the
 //! filter that drops it, or the end of a cancelled run.
+//!
 //! **Simulated time.** These operations take the time that the machine simulates, and instructions
 //! take the time in `costs`. The simulated PPE is one thread, on which the main program and the
 //! scheduler take turns. When the main program has submitted some tasks, the scheduler imports
 //! them. When the main program waits and a worker has changed a buffer, the scheduler imports and
 //! dices. So no task is diced while the main program still submits.
+//!
 //! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
 //! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
 //! paper, a worker that has found no task checks out again and again. These check-outs are not
