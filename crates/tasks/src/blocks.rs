@@ -35,8 +35,7 @@ pub struct Blocks<'d, T> {
     pub(crate) borrow: PhantomData<&'d mut [T]>,
 }
 
-// SAFETY: this value gives no access to the slice itself. Tasks get access only as the phase
-// allows.
+// SAFETY: this value gives no access to the slice. Tasks get access only as the phase allows.
 unsafe impl<T: Send> Send for Blocks<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Blocks<'_, T> {}
@@ -134,8 +133,7 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Checks that a task comes after all tasks that its blocks require, and records the blocks
-    /// that it uses.
+    /// Checks that a task comes after the tasks that its blocks require, and records its blocks.
     ///
     /// # Errors
     ///

@@ -23,8 +23,7 @@ type Words = MaybeUninit<[usize; 3]>;
 /// memory in case of a panic.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words, and runs it on the worker, or drops it if the worker is
-    /// `None`.
+    /// Reads the closure from the words. Runs it on the worker, or without a worker drops it.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

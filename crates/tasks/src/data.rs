@@ -54,8 +54,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// numbers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// The part with these pieces. If each part of a task needs all of the data, the result is all
-    /// of it.
+    /// The part with these pieces, or all of the data if each part of a task needs all of it.
     ///
     /// # Safety
     ///

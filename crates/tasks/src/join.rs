@@ -13,8 +13,7 @@ use crate::worker::Worker;
 /// The second closure of a `join`, and its result.
 struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    /// Another worker writes the result after it has run the closure. Until then it is
-    /// uninitialised.
+    /// Another worker writes the result when it has run the closure. Uninitialised before.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 

@@ -1,5 +1,4 @@
-//! Locks for tasks. If a task cannot have its lock, it is deferred, and its worker runs other
-//! tasks.
+//! Locks for tasks. While its lock is taken, a task is deferred, and its worker runs other tasks.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;

@@ -7,11 +7,9 @@
 //!   runs it, the owner goes on, and frees the half, only when that worker has left it.
 //! - The owner of a scope is woken and goes on when all tasks of the scope have ended. It sees what
 //!   the tasks wrote, and may free the scope at once.
-//! - No worker sleeps while a queue holds a job. The main program does not sleep while a queue has
-//!   room.
+//! - No worker sleeps while a queue holds a job, nor the main program while a queue has room.
 //!
-//! A waiting worker sleeps until another thread wakes it. If no thread ever does, loom reports a
-//! deadlock.
+//! A waiting worker sleeps until another thread wakes it. If none does, loom reports a deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -49,8 +47,7 @@ impl Seat {
     }
 }
 
-/// Runs a model in all orders with at most this number of preemptions. `None` sets no limit, for
-/// models of two threads.
+/// Runs a model in all orders with this number of preemptions, or any number if it is `None`.
 fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;

@@ -203,8 +203,7 @@ impl<S: Spe> Node<S> {
         locked(&self.others).before.clone()
     }
 
-    /// Subtracts one from the number of ends that the task waits for. Returns true if the number is
-    /// now zero.
+    /// Subtracts one from the number of ends that the task waits for. Returns true if none is left.
     pub(crate) fn release(&self) -> bool {
         // Acquire and release make the writes of the tasks before this one visible to the worker
         // that runs it.
@@ -248,8 +247,7 @@ impl<S: Spe> Node<S> {
         locked(&self.others).end
     }
 
-    /// Makes the end of the task notify the processor `waiting`. If the task has already ended,
-    /// returns how.
+    /// Makes the end of the task notify `waiting`, or returns how the task has already ended.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {

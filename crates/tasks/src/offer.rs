@@ -42,8 +42,7 @@ impl Offer {
     }
 
     fn leave(&self, to: u8) -> bool {
-        // `Relaxed` is enough, because the queue makes the owner's writes for the work visible to
-        // the other worker.
+        // `Relaxed` is enough: the queue makes the owner's writes visible to the other worker.
         let outcome = self
             .0
             .compare_exchange(OFFERED, to, Ordering::Relaxed, Ordering::Relaxed);

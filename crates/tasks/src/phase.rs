@@ -72,8 +72,7 @@ impl<S: Spe> Waits<S> {
     /// Returns [`TaskError::Circle`] if `target` cannot end before `waiter`.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that has made its phase, the task that has made the phase of
-        // that task, and so on.
+        // The waiting task, the task that has made its phase, and so on outwards.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
             // SAFETY: the waiting task runs and belongs to the phases of these tasks, so none of
@@ -163,8 +162,7 @@ impl<S: Spe> Handle<'_, S> {
         self.node.end().is_some()
     }
 
-    /// If the task has not begun, cancels the task and returns true. If it has begun, returns
-    /// false.
+    /// Cancels the task and returns true, or returns false if the task has begun.
     ///
     /// Tasks that come after a cancelled task do not run either.
     pub fn cancel(&self) -> bool {

@@ -187,8 +187,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers and runs `main` on the PPE. When the workers have ended, returns the
-    /// result of `main`.
+    /// Starts the workers, runs `main` on the PPE, and returns its result when the workers have
+    /// ended.
     ///
     /// ```
     /// use cellworks_machine::Machine;

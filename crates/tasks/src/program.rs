@@ -35,8 +35,7 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// The number of threads with which a worker starts. One runs jobs, and one takes over when a job
-/// waits.
+/// The threads with which a worker starts: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
 
 /// The number of threads without a job that a worker keeps.
@@ -58,20 +57,17 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     idle_threads: Cell<usize>,
     /// The number of threads that have a job.
     pub(crate) busy_threads: Cell<usize>,
-    /// Whether a thread without a job has found none since this worker last put a job into its
-    /// queue.
+    /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
     /// The number of threads whose job waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
     /// The time since which none of the threads runs a job. `None` while one does.
     idle_since: Cell<Option<Time>>,
-    /// Whether all threads have a job. If so, the worker needs another thread when one of the jobs
-    /// waits.
+    /// Whether all threads have a job. If so, the worker needs another thread when a job waits.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of its tasks that have ended and that its count does not include
-    /// yet.
+    /// A scope, and the number of its ended tasks that its count does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
     /// The threads that wait for room in the queue.
     pub(crate) room: Room,
@@ -126,8 +122,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The list is rotated: among workers at the same distance, each worker begins with a
-        // different one.
+        // Rotated: among workers at the same distance, each begins with a different one.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -236,8 +231,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // Counts the ended tasks of another scope before this job runs, because the job may wait
-        // for them.
+        // Counts the ended tasks of another scope first, because this job may wait for them.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
@@ -304,8 +298,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Whether this worker can take a job. If not, asks the other workers for part of their private
-    /// work.
+    /// Whether this worker can take a job. If not, asks others for part of their private work.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -408,8 +401,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.queue.push(job);
         }
         if self.has_looked.get() {
-            // Wakes a thread of this worker that has no job. This thread takes over if the calling
-            // thread waits.
+            // Wakes an idle thread of this worker, which takes over if the calling thread waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
@@ -479,8 +471,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that this worker has put aside. Returns false if it has
-    /// none.
+    /// Offers the oldest half of a `join` that was put aside. Returns false if no half is left.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;

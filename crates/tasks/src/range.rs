@@ -10,8 +10,7 @@ use cellworks_machine::{Span, Spe};
 
 use crate::worker::Worker;
 
-/// The number of cheap items that a worker runs between two checks whether another worker asks for
-/// work.
+/// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
 /// Items are cheap if a block of them takes less time than this. With a check after each cheap
@@ -215,8 +214,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If a call panics, this method panics with the same panic. It may then leave out some
-    /// indices.
+    /// If a call panics, this method panics with the same panic, and may leave out some indices.
     pub fn for_each<F>(&self, range: Range<usize>, body: F)
     where
         F: Fn(&Worker<'_, S>, usize) + Sync,

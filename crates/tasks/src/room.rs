@@ -58,8 +58,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// Called when this worker is about to take a job. If few jobs are left, wakes the threads that
-    /// wait for room.
+    /// Called before this worker takes a job. If few are left, wakes threads that wait for room.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;

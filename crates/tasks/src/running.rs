@@ -55,8 +55,7 @@ impl Depth {
         }
     }
 
-    /// Adapts the number. A task has waited for its data for the time `waited`, and took the time
-    /// `took` in all.
+    /// Adapts the number after a task that took the time `took`, `waited` of it for its data.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -75,8 +74,7 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue. If another task has its lock, defers the
-    /// task.
+    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken.
     ///
     /// # Errors
     ///
@@ -110,8 +108,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // The guard covers the pool's own waits for the data too, because these may be
-            // cancelled.
+            // The guard includes the pool's own waits for the data, which may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -178,8 +175,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             };
             let outcome = self.with_room(task, worker, run);
             drop(staging.take());
-            // While this task's data is put back, this worker must not get the data of another
-            // task.
+            // While this task's data is put back, the worker must not get another task's data.
             self.is_staging.set(true);
             self.puts_leave(worker);
             self.data_is_there();
@@ -187,8 +183,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker has taken the task out of a queue, and none of its transfers has
-            // begun.
+            // SAFETY: this worker took the task out of a queue and has begun none of its transfers.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -424,8 +419,8 @@ fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
 
 /// Drops a task that was taken out of a queue, because the run was cancelled.
 pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
-    // Values that the task owns may panic when they are dropped. SAFETY: the caller has taken the
-    // task out of a queue.
+    // Values that the task owns may panic when they are dropped.
+    // SAFETY: the caller has taken the task out of a queue.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
     if let Err(panic) = dropped {
         std::mem::forget(panic);

@@ -57,8 +57,7 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: the caller runs on the processor of `from`, because a place stays on its
-            // processor.
+            // SAFETY: a place stays on its processor, so the caller runs on that of `from`.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
@@ -141,8 +140,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended. This also holds when the function returns an
-/// error.
+/// Waits until all closures of a scope have ended, even if the result is an error.
 ///
 /// # Errors
 ///

@@ -35,8 +35,7 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) sleepers: Sleepers,
     /// The tasks that wait for other tasks.
     pub(crate) waits: Waits<S>,
-    /// The queues in main memory. If they exist, tasks of phases go there instead of the queues
-    /// above.
+    /// The queues in main memory. If they exist, they replace the queues above for tasks.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
     closed: AtomicBool,
@@ -64,8 +63,7 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) inbox: Injector<Job<S>>,
     /// Whether another worker has nothing to do and asks for part of this worker's private work.
     pub(crate) wanted: CachePadded<AtomicBool>,
-    /// Whether jobs that wait occupy all threads of the worker, and the local store has no room for
-    /// another thread.
+    /// Whether waiting jobs occupy all threads, and the local store has no room for another one.
     is_stuck: AtomicBool,
 }
 

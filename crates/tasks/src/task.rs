@@ -100,8 +100,7 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes the task start only when `task` has ended. Several calls add up. If `task` fails, this
-    /// task does not start.
+    /// Makes the task start only after `task`, or not at all if `task` fails. Several calls add up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());

@@ -1,7 +1,6 @@
 //! Two cooperative threads share a plain cell: one writes letters, the other waits for them.
 //!
-//! `cargo run -p cellworks-threads --example letters` prints the output that the test below
-//! expects.
+//! `cargo run -p cellworks-threads --example letters` prints the output that the test expects.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -38,8 +37,7 @@ fn main() {
     for line in letters() {
         println!("{line}");
     }
-    // If no thread writes, the wait becomes an error that says which thread waits, what for, and
-    // where.
+    // Without a writer, the wait is an error that names the thread, the description and the place.
     let alone = run(&Config::default(), &NoOutside, || park(&"a letter"));
     println!("{}", alone.unwrap_err());
 }

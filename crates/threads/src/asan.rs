@@ -64,8 +64,7 @@ impl Stacks {
         }
     }
 
-    /// Announces on a fresh stack that a switch has ended. This must be the first call on that
-    /// stack.
+    /// Announces on a fresh stack that a switch has ended. This is the first call there.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }
@@ -105,8 +104,7 @@ impl Stacks {
     }
 }
 
-/// Clears the records of AddressSanitizer about frames that an ended thread left between `limit`
-/// and `top`.
+/// Clears AddressSanitizer's records of frames that an ended thread left in `limit..top`.
 pub(crate) fn unpoison(limit: *const u8, top: *const u8) {
     // SAFETY: the call marks memory of this crate as usable.
     unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };

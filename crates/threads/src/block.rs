@@ -23,8 +23,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// All data of a thread except its result. While the thread takes turns, its registers are here
-/// too.
+/// All data of a thread except its result. Threads that take turns also keep their registers here.
 ///
 /// All fields are cells, because the scheduler, handles and scopes of one OS thread share blocks by
 /// pointer. The fields that a turn accesses come first, in one cache line with the frame. The next
@@ -33,14 +32,13 @@ pub(crate) enum State {
 pub(crate) struct Block {
     /// While the thread is in a `Rotation`: the place where it continues at its turn.
     pub(crate) frame: Frame,
-    /// The thread that continues when this thread gives up its turn. If null, this thread must take
-    /// the slow path.
+    /// The thread that continues after this thread's turn. If null, this thread takes the slow
+    /// path.
     pub(crate) turn: Cell<*const Block>,
     /// The place where a waiting thread continues. The context of a thread that has yielded is in
     /// the ready queue instead.
     pub(crate) context: Cell<Context>,
-    /// The thread's serial number, which is unique in the process. 0 while the block is in the
-    /// pool.
+    /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
     /// Whether a call of `unpark` has come that no `park` has consumed.
@@ -61,8 +59,7 @@ pub(crate) struct Block {
     /// The threads after and before this one in its `Rotation`, if the thread is in one.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
-    /// The next block in the pool, or in the queue of threads that were woken while the core was
-    /// frozen.
+    /// The next block in the pool, or in the queue of threads that were woken on a frozen core.
     pub(crate) next: Cell<*const Block>,
     pub(crate) links: Links,
     /// The thread that waits in `join` for this thread.
@@ -71,8 +68,7 @@ pub(crate) struct Block {
     /// because the type of a scope's state refers to blocks. See
     /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
     pub(crate) scope: Cell<*const ()>,
-    /// The place of the closure until the thread starts, and of the result when the thread has
-    /// ended.
+    /// The place of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
     /// Drops the result in `payload`. Returns the payload of its panic, if the result is a panic or
     /// its destructor panics.
@@ -148,8 +144,7 @@ impl Block {
         }
     }
 
-    /// Clears the name and the description of a thread that has ended, for the next thread in this
-    /// block.
+    /// Clears the name and the description of an ended thread, for the next thread in this block.
     #[inline]
     pub(crate) fn forget(&self) {
         self.set_name(None);
@@ -158,7 +153,7 @@ impl Block {
         }
     }
 
-    /// Sets the description of what the thread does, for the report of an overflow. Returns the old
+    /// Sets the description of the thread for the report of an overflow. Returns the old
     /// description.
     #[cold]
     pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {

@@ -1,8 +1,8 @@
 //! The functions that programs call on a core of their own.
 //!
 //! On a core that has an [`Owner`](crate::Owner), the calls that start, suspend or wake threads
-//! panic, because only the owner knows what its threads wait for. Calls that only read never panic
-//! for this reason.
+//! panic, because only the owner knows what its threads wait for. Calls that only read work on
+//! every core.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -204,8 +204,7 @@ pub fn current() -> Thread {
     Thread::running(s)
 }
 
-/// Cancels all threads of this core. If they have been cancelled already, or outside of [`run`],
-/// does nothing.
+/// Cancels all threads of this core. On a cancelled core, or outside of [`run`], does nothing.
 ///
 /// Every waiting thread is unwound with [`Cancelled`](crate::Cancelled), the youngest first, so
 /// children end before their parents. This begins when the calling thread waits or ends. A running
@@ -224,22 +223,19 @@ pub fn cancel_all() {
     });
 }
 
-/// Whether another thread of this core is ready. If so, a spinning thread would keep it from
-/// running.
+/// Whether another thread of this core is ready. If so, spinning would keep it from running.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
-/// The number of threads of this core that have not ended, with the main thread. 0 outside of
-/// [`run`].
+/// The number of threads of this core that have not ended. 0 outside of [`run`].
 #[inline]
 pub fn alive() -> usize {
     with(|s| s.live_count.get())
 }
 
-/// Whether this OS thread runs cooperative threads, which means that the caller is inside of
-/// [`run`].
+/// Whether this OS thread runs cooperative threads: whether the caller is inside of [`run`].
 #[inline]
 pub fn is_running() -> bool {
     with(Scheduler::is_running)
@@ -262,8 +258,7 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// The threads of this core that wait at this moment, in the order of creation. Empty outside of
-/// [`run`].
+/// The threads of this core that wait now, in the order of creation. Empty outside of [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }

@@ -1,5 +1,4 @@
-//! The settings of a run: the size of its stacks, and the hook that is called when no thread is
-//! ready.
+//! The settings of a run: the size of its stacks, and the hook for a core without ready threads.
 
 /// The settings of the stacks of a run.
 #[derive(Clone, Debug)]

@@ -25,9 +25,8 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers of [`SIGNALS`] that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Returns the running thread of the calling OS thread, and the names of the calls that give a
-/// thread a larger stack, if the address lies in the guard of that thread. A signal handler calls
-/// this function.
+/// Returns the running thread of the calling OS thread, and the names of the calls for larger
+/// stacks, if the address lies in the thread's guard. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// Finds the thread that has overflowed its stack, for the handler.
@@ -83,8 +82,7 @@ fn set_alternate(lowest: *mut c_void, bytes: usize, flags: c_int) {
         ss_flags: flags,
         ss_size: bytes,
     };
-    // SAFETY: the call switches the alternate stack off, or installs memory that no other code
-    // uses.
+    // SAFETY: the call switches the alternate stack off, or installs memory without another use.
     let done = unsafe { libc::sigaltstack(&alternate, ptr::null_mut()) };
     assert_eq!(done, 0, "sigaltstack: {}", io::Error::last_os_error());
 }
@@ -240,7 +238,7 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// A text on the stack, because a signal handler must not allocate. Text that does not fit is
+/// A text on the stack, because a signal handler must not allocate. Text beyond its size is
 /// dropped.
 struct Message {
     text: [u8; 512],

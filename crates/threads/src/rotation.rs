@@ -1,5 +1,4 @@
-//! Rotations. The threads of a rotation take turns in a fixed order, so a switch has nothing to
-//! decide.
+//! Rotations. Their threads take turns in a fixed order, so a switch has nothing to decide.
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn

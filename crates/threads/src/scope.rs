@@ -17,8 +17,7 @@ use crate::scope_state::ScopeState;
 /// [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
-    /// Invariant, because with a shortened lifetime a thread could borrow a value that ends too
-    /// early.
+    /// Invariant: with a shortened lifetime a thread could borrow a value that ends too early.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -42,8 +41,7 @@ pub(crate) fn scope_at<'env, R>(
     match (outcome, scope.state.panic.take()) {
         (Ok(result), None) => result,
         (Ok(result), Some(panic)) => {
-            // The calling thread is unwinding already, and a second unwinding would end the
-            // process.
+            // A second unwinding of the calling thread would end the process.
             if panic.is::<Cancelled>() && with(Scheduler::is_unwinding) {
                 return result;
             }
@@ -190,8 +188,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room lies at the top of the stack. No code uses the stack before the
-            // thread starts.
+            // SAFETY: the room is at the top of the stack, which is unused until the thread starts.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -284,8 +281,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     unsafe { run_closure::<F, R>(block) };
     if block.detached.get() {
-        // SAFETY: `run_closure` has just written the result, and no handle is left that could fetch
-        // it.
+        // SAFETY: `run_closure` has just written the result, and no handle can fetch it.
         if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
             // SAFETY: the scope waits for this thread, so its state is alive.
             unsafe { (*ScopeState::of(block)).keep(panic) };
@@ -338,8 +334,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null or a thread that waits in `join`, which clears the pointer at the end of its
-    // wait.
+    // SAFETY: null or a thread that waits in `join`, which clears the pointer afterwards.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
@@ -404,8 +399,7 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn wait(&self, s: &Scheduler, at: &'static Location<'static>) {
-        /// Clears the pointer to the waiting thread at the end of the wait, even if the wait
-        /// unwinds.
+        /// Clears the pointer to the waiting thread, even if its wait unwinds.
         struct Waiting<'a>(&'a Block);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {

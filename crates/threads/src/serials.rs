@@ -6,8 +6,7 @@
 //! left. So at least half of all numbers go to threads. These 2^63 numbers last for 292 years, at
 //! one thread in a nanosecond.
 
-// Rejected: serial numbers without ranges. Each new thread would increment a counter that all cores
-// share.
+// Rejected: serial numbers without ranges. All new threads would share one counter.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

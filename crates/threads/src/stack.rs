@@ -101,8 +101,7 @@ impl Stack {
         self.mapping.addr()..self.limit().addr()
     }
 
-    /// The number of bytes between `top`, an address in this stack, and the lowest byte that is not
-    /// zero.
+    /// The number of bytes from the lowest byte that is not zero to `top`, which is in this stack.
     pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
         let page = page_bytes();
         let pages = (self.mapped_bytes - self.guard_bytes) / page;

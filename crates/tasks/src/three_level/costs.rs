@@ -30,12 +30,10 @@ pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 /// the wait for a line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
-/// Looking at one task on the PPE, to order, filter or dice it: a virtual call, and a read of the
-/// task's object.
+/// Looking at one task on the PPE, to order, filter or dice it: a virtual call, and its object.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
-/// The bytes of the object of a task: the size of figure 4.1 where pointers have 4 bytes, as on an
-/// SPE.
+/// The bytes of the object of a task: as in figure 4.1, with pointers of 4 bytes as on an SPE.
 pub(super) const TASK_BYTES: usize = 192;
 
 /// The bytes of code and data of a kind of tasks. If the last task of an SPE was of another kind,

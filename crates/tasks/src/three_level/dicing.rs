@@ -4,8 +4,7 @@
 // program. It would split the first task into nearly a hundred parts although more tasks follow at
 // once. So it dices when the main program waits.
 
-/// If a reorder buffer holds fewer than `enough` tasks, dices its tasks. The parts of a task take
-/// the place of the task.
+/// If a reorder buffer holds fewer than `enough` tasks, replaces its tasks by their parts.
 ///
 /// `dice` gets a task that may be diced and the wanted number of parts. It pushes the parts, or the
 /// task itself if the task cannot be split. The figure subtracts the number of pushed parts without

@@ -133,8 +133,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(line, lock, POLL_BYTES);
                 self.queues.counts.lock_polls.add(1);
                 if self.spe.is_cancelled() {
-                    // The worker that holds the lock may have been unwound. This wait unwinds the
-                    // caller too.
+                    // The holder of the lock may have been unwound. This wait unwinds the caller.
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }
@@ -367,8 +366,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out. Does nothing if the last check-out found no task and no task has come
-    /// since.
+    /// Checks tasks out, except if the last check-out found none and no task has come since.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {

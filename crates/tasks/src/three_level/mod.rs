@@ -29,8 +29,7 @@
 //! the PPE reads the buffers only when a worker has changed them.
 //!
 //! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
-//! Closures of `join` and `scope` do not go through these queues, because they are distributed by
-//! stealing.
+//! Closures of `join` and `scope` do not go through these queues. They are distributed by stealing.
 //!
 //! MARS, as the paper describes it, has only the Ready buffer. The main program puts tasks into it,
 //! and SPEs take one task at a time and get its object. The PPE does nothing else, and tasks are
@@ -140,8 +139,7 @@ pub(crate) type SideOfMain<M> = for<'a> fn(
     &'a [Filter<'a>],
 ) -> Box<dyn MainSide<<M as Machine>::Spe> + 'a>;
 
-/// Returns the functions that make the sides. These functions use the MFCs and the main memory of a
-/// Cell.
+/// Returns the functions that make the sides, which use the MFCs and the main memory of a Cell.
 pub(crate) struct SidesOfCell;
 
 impl<M: Machine> OnCell<M> for SidesOfCell {

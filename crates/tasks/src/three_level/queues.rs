@@ -209,8 +209,7 @@ impl<S: Spe> Queues<S> {
         number
     }
 
-    /// Takes a task out of the table. Returns `None` if the run was cancelled and the task was
-    /// dropped.
+    /// Takes a task out of the table. `None` if a cancelled run has dropped the task.
     pub(super) fn take(&self, number: u32) -> Option<Arc<Node<S>>> {
         let mut tasks = locked(&self.tasks);
         let task = tasks.pending[number as usize].take()?;

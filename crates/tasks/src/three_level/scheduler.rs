@@ -1,5 +1,4 @@
-//! The side of the main program, and the PPE's scheduler, which imports, orders, filters and dices
-//! tasks.
+//! The side of the main program, and the PPE's scheduler: it imports, orders, filters and dices.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -26,8 +25,7 @@ use crate::task::Priority;
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// If the reorder buffer holds fewer tasks than this, the scheduler dices. `None` if it never
-    /// dices.
+    /// The scheduler dices if the reorder buffer holds fewer tasks than this. `None`: never.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
@@ -86,8 +84,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word. The compare-and-swap never finds the value that it expects, so it stores
-    /// nothing.
+    /// Reads a word: a compare-and-swap that never finds the expected value stores nothing.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -106,13 +103,11 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         while self.update(Word::Lock(level), take) != 1 {
             self.queues.counts.lock_polls.add(1);
             if self.core.is_cancelled() {
-                // The worker that holds the lock may have been unwound. This wait unwinds the main
-                // program too.
+                // The holder of the lock may have been unwound. This wait unwinds the caller.
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // On a simulated machine this does nothing, because the simulation has only one OS
-            // thread.
+            // On a simulated machine this does nothing: the simulation has one OS thread.
             std::thread::yield_now();
         }
     }
@@ -193,8 +188,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             more_jobs: 0,
         };
         if imported > 0 || enough.is_some_and(|enough| reordered.len() < enough) {
-            // The buffer is written back only if it has changed, because writing takes simulated
-            // time.
+            // The buffer is written back only if it has changed, because writing takes time.
             let numbers: Vec<u32> = (0..reordered.len())
                 .map(|_| reordered.pop_front())
                 .collect();

@@ -33,8 +33,7 @@ fn a_loop_visits_each_index_once<M: Machine>(machine: &M) {
         let visits: Vec<AtomicUsize> = (0..count + 7).map(|_| AtomicUsize::new(0)).collect();
         on(machine, |worker| {
             worker.for_each(7..count + 7, |worker, index| {
-                // Some indices take longer than others. On a simulated machine, workers then ask
-                // each other for work.
+                // Some indices take longer, so on a simulated machine workers ask for work.
                 worker.spe().compute(Cycles((index % 13) as u64 * 100));
                 visits[index].fetch_add(1, Ordering::Relaxed);
             });

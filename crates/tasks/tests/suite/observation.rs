@@ -23,8 +23,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Runs a program of a pool on a PS3. Returns the named activities of the workers, and the
-/// counters.
+/// Runs a program of a pool on a PS3. Returns the activities of its workers, and the counters.
 fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
     let kept = Kept::default();
     let ps3 = Description::built_in("ps3").unwrap();
@@ -186,7 +185,6 @@ fn a_worker_is_idle_while_its_only_task_waits_for_one_of_another_worker() {
         });
         done.unwrap();
     });
-    // The first worker computes for 4 ms and then has no task for 1 ms. The other worker waits for
-    // 3 ms.
+    // The first worker computes for 4 ms and then has no task for 1 ms. The other waits for 3 ms.
     assert_near(&idle, &[1.0, 3.0]);
 }

@@ -243,8 +243,7 @@ fn closures_that_start_closures_need_few_stacks<M: Machine>(machine: &M) {
     assert!(most < 16, "{most} closures had begun and not ended");
 }
 
-/// If the local store has no room for another stack, the program that starts the closures must go
-/// on.
+/// If the local store has no room for another stack, the program that starts closures goes on.
 fn closures_may_wait_for_what_the_one_who_starts_them_does_next<M: Machine>(machine: &M) {
     let goes_on = AtomicBool::new(false);
     let ended = AtomicUsize::new(0);

@@ -768,8 +768,7 @@ fn double_buffering_hides_transfers() {
     assert!(saved > 0.1, "{saved}: {off:?} without, {on:?} with");
 }
 
-/// Tasks of two kinds in turn transfer their binary with each task. Tasks of one kind transfer it
-/// once.
+/// With two kinds of tasks in turn, each task transfers its binary. With one kind, only the first.
 #[test]
 fn a_task_of_another_kind_brings_its_binary() {
     let took = |names: [&'static str; 2]| {

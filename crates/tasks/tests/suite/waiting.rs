@@ -23,8 +23,7 @@ crate::on_every_machine!(
     a_scope_collects_what_its_closures_send,
 );
 
-/// Calls `program` for each number of workers, because some programs hang with few workers and
-/// others with many.
+/// Calls `program` for each number of workers: some programs hang with few, others with many.
 fn on_any_number_of_workers<M: Machine>(machine: &M, program: impl Fn(&Worker<'_, M::Spe>) + Sync) {
     for workers in 1..=4 {
         let pool = Pool::new(machine).workers(workers);
@@ -32,8 +31,7 @@ fn on_any_number_of_workers<M: Machine>(machine: &M, program: impl Fn(&Worker<'_
     }
 }
 
-/// Waits for a change by another task, on any worker. Tasks [notify](changed) all workers of a
-/// change.
+/// Waits for a change by another task, on any worker. Tasks [notify](changed) all workers.
 fn wait<S: Spe>(worker: &Worker<'_, S>, mut ready: impl FnMut() -> bool) {
     worker.spe().wait_until(&"another task", &mut ready);
 }

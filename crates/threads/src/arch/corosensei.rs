@@ -1,5 +1,4 @@
-//! The switch for architectures that have no assembly version here. It uses corosensei's
-//! coroutines.
+//! The switch for architectures without an assembly version here. It uses corosensei's coroutines.
 //!
 //! Coroutines are asymmetric: the parent resumes a coroutine, and the coroutine suspends to its
 //! parent. A loop on the main thread's stack makes symmetric switches of these operations:
@@ -56,8 +55,7 @@ unsafe impl Stack for Borrowed {
 thread_local! {
     /// The running coroutine. Null while the main thread runs.
     static RUNNING: Cell<*const Record> = const { Cell::new(ptr::null()) };
-    /// The coroutine that the loop on the main thread's stack resumes next. Null for the main
-    /// thread.
+    /// The coroutine that the main thread's loop resumes next. Null for the main thread.
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 

@@ -1,5 +1,4 @@
-//! The context switch. Each implementation has a file, and all of these files have the same
-//! operations.
+//! The context switch. Each implementation has a file, and all files have the same operations.
 //!
 //! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
 //!   replaces the context of a thread that takes turns.

@@ -1,5 +1,4 @@
-//! The switch for x86-64 under the System V ABI. It is symmetric: it goes directly from one thread
-//! to the next.
+//! The switch for x86-64 under the System V ABI. It goes directly from one thread to the next.
 //!
 //! The saved state of a suspended thread is its stack pointer. All other saved values lie on the
 //! thread's stack. Threads that take turns are saved differently, see below.
@@ -65,8 +64,7 @@ pub(crate) unsafe fn prepare(
     entry: Entry,
     argument: *const (),
 ) -> Context {
-    // When the trampoline has popped two words, the stack pointer is a multiple of 16, as `call`
-    // requires.
+    // When the trampoline has popped two words, the stack pointer is a multiple of 16 for `call`.
     let top = top.map_addr(|address| address & !15);
     // SAFETY: the three words below `top` lie in the free part that the caller passes.
     unsafe {
@@ -137,9 +135,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
-    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed:
-    // `Frame::take` writes below the stack pointer. Without `nostack` the compiler keeps nothing
-    // there.
+    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: the
+    // compiler would use the memory below the stack pointer, where `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -227,8 +224,7 @@ impl Frame {
             return None;
         }
         if self.resume.get() as usize != go_on_by_stack as *const () as usize {
-            // SAFETY: no code uses the memory below the stack pointer of a suspended thread, see
-            // `turn`.
+            // SAFETY: no code uses the memory below a suspended thread's stack pointer, see `turn`.
             unsafe {
                 let top = context.0.cast::<usize>();
                 top.sub(1).write(go_on_by_frame as *const () as usize);

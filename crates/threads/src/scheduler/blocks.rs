@@ -32,8 +32,7 @@ pub(super) struct Blocks {
     pool: Cell<*const Block>,
     /// The pools of stacks of other sizes. An entry holds the size in bytes and the first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
-    /// All blocks, in use or in a pool. They lie in chunks that never grow, so blocks stay in their
-    /// places.
+    /// All blocks, in use or in a pool. Their chunks never grow, so blocks stay in their places.
     chunks: RefCell<Vec<Vec<Block>>>,
     #[cfg(cellworks_sanitizer)]
     pub(super) sanitized: crate::sanitizer::Stacks,

@@ -12,8 +12,7 @@ use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
 impl Scheduler {
-    /// Cancels all threads of this core. If they have been cancelled already, or outside of a run,
-    /// does nothing.
+    /// Cancels all threads of this core. On a cancelled core, or outside of a run, does nothing.
     pub(crate) fn cancel(&self, cause: Cause) {
         if self.is_cancelled() || self.run.get().is_null() {
             return;
@@ -30,8 +29,7 @@ impl Scheduler {
         run.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    /// Moves the ready threads of a cancelled core to the queue `interrupted`, whose threads are
-    /// each continued once.
+    /// Moves the ready threads of a cancelled core to `interrupted`. Each is continued once.
     pub(super) fn interrupt_ready(&self) {
         let mut interrupted = self.run().interrupted.borrow_mut();
         while !self.ready.is_empty() {
@@ -76,9 +74,8 @@ impl Scheduler {
         }
     }
 
-    /// Continues another thread of a cancelled core, so that this other thread comes to its end.
-    /// Returns true when the calling thread goes on again, or false if the core has no other thread
-    /// to continue.
+    /// Continues another thread of a cancelled core, so that it comes to its end. Returns true when
+    /// the calling thread goes on again, or false if the core has no other thread to continue.
     fn let_another_end(&self) -> bool {
         let me = self.current();
         let run = self.run();
@@ -117,8 +114,7 @@ impl Scheduler {
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// The youngest thread that can end: not `me`, not in `outlast`, and not waiting for the
-    /// threads of its scope.
+    /// The youngest thread that can end: not `me`, not in `outlast`, and not at a scope's end.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {

@@ -1,6 +1,5 @@
 //! The mode *frozen*: foreign code runs on the stack of a thread that may itself be waiting, so no
-//! switch is allowed. The foreign code is the idle hook, or the description of what a thread waits
-//! for.
+//! switch is allowed. The foreign code is the idle hook, or the description of a wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -41,7 +40,7 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The running thread was not suspended, so it is not pushed: it will check its own
+                // The running thread was not suspended, so it is not pushed. It checks its own
                 // state.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());

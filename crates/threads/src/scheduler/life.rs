@@ -74,8 +74,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Gives a new thread its numbers, adds it to the live threads, and makes room for it in the
-    /// ring.
+    /// Gives a new thread its numbers, adds it to the live threads, and makes room in the ring.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -100,8 +99,7 @@ impl Scheduler {
         self.end_turns();
         self.admit(block);
         block.context.set(context);
-        // A cancelled core has no ready threads, because it always continues the youngest live
-        // thread.
+        // A cancelled core has no ready threads: it continues the youngest live thread.
         if !self.is_cancelled() {
             self.ready.push(context);
         }
@@ -168,8 +166,8 @@ pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static
         // run ends.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn sets `current` to the next thread while it still runs on the stack of the previous
-        // thread or of the parent. So the guards of these two are checked as well. SAFETY: while
-        // rotating, the previous thread and the parent are threads of this run too.
+        // thread or of the parent. So the guards of these two are checked as well.
+        // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [
                 &*block.behind.get(),

@@ -122,8 +122,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 
 /// The scheduler of this OS thread.
 ///
-/// Use it in calls that must be inlined completely: a closure passed to [`with`] is not always
-/// inlined.
+/// Use it where inlining must be complete: a closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference

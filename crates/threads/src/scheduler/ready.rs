@@ -42,8 +42,7 @@ impl Ready {
         }
     }
 
-    /// Makes this an empty queue in `places`. The caller keeps `places` alive while the queue is
-    /// used.
+    /// Makes this an empty queue in `places`, which the caller keeps alive while the queue is used.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());

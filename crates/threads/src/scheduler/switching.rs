@@ -1,5 +1,4 @@
-//! Which thread goes on when another one yields, waits or ends, and which threads a wake-up makes
-//! ready.
+//! Switching: which thread goes on when another one yields, waits or ends. And waking threads.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -12,8 +11,7 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the caller goes on. The caller makes sure that a thread is
-    /// ready.
+    /// Lets all ready threads run before the caller goes on. At least one thread must be ready.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
@@ -155,8 +153,7 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues `next`, which is parked. The core is in its normal
-    /// mode.
+    /// Parks the running thread and continues `next`, which is parked. The mode is normal.
     #[inline(always)]
     fn exchange(
         &self,

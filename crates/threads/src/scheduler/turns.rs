@@ -1,5 +1,4 @@
-//! The mode *rotating*: threads of a scope take turns among themselves. See [`Rotation`] for the
-//! order.
+//! The mode *rotating*: threads of a scope take turns. See [`Rotation`] for the order.
 
 use std::ptr;
 use std::thread::panicking;
@@ -155,8 +154,7 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// Restores the ready queue, and puts the parent into it for the threads that stay in the
-    /// rotation.
+    /// Restores the ready queue, and puts the parent of the rotation's threads into it.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
         self.ready.show(scope.rotation.ready.get());

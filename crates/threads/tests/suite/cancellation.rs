@@ -1,5 +1,4 @@
-//! Tests of blocked cores, of cancellation and of unwinding: which code runs, in which order, and
-//! what is reported.
+//! Tests of blocked cores, cancellation and unwinding: order of execution, and reports.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

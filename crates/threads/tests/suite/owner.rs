@@ -150,8 +150,7 @@ fn a_cancelled_thread_can_outlast_older_ones_and_those_that_outlast_others() {
             OWNER.scope_at(Location::caller(), |s| {
                 for (number, has_ended) in have_ended.iter().enumerate() {
                     let (have_ended, outlived) = (&have_ended, &outlived);
-                    // Each thread lends a value to the thread spawned before it, which is unwound
-                    // later.
+                    // Each thread lends a value to its predecessor, which is unwound later.
                     s.spawn(move || {
                         let _sets = Sets(has_ended);
                         let parks = || OWNER.park(&"nothing");

@@ -561,8 +561,7 @@ fn the_high_water_mark_follows_the_deepest_use() {
     });
 }
 
-/// Unparks one thread of its list in each call. When the list is empty, answers that the core is
-/// stuck.
+/// Unparks one thread of its list in each call. With an empty list the core is stuck.
 struct Outside(RefCell<Vec<cellworks_threads::Thread>>, Cell<usize>);
 
 impl Idle for Outside {

@@ -335,8 +335,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
                     let mut words = [member; 12];
                     for round in 0..40 {
                         let was = words;
-                        // Some threads join the others late, and all of them leave and join again
-                        // and again.
+                        // Some threads join late, and all of them leave and join again and again.
                         if round % 4 < member % 3 {
                             yield_now();
                         } else {
@@ -484,8 +483,7 @@ fn a_deadlock_among_threads_that_took_turns_is_one() {
     );
 }
 
-/// Threads do everything that they can do, in an order without pattern. Each thread goes on and
-/// ends.
+/// Threads call everything they can, in an order without pattern. Each thread goes on and ends.
 #[test]
 fn turns_mix_with_everything_else() {
     const MEMBERS: usize = 9;
