@@ -6,8 +6,8 @@
 //! all tasks that use the block and were submitted before. A task that reads a block must come
 //! after the task that changed the block last.
 
-// Rejected: edges between tasks of a block from the order in which they are submitted. If two lines
-// of a program had the wrong order, its result would be wrong. A declared order can be checked.
+// Rejected: running the tasks of a block in the order in which they are submitted. If two lines of
+// a program had the wrong order, its result would be wrong. A declared order can be checked.
 // Rejected: references as handles of blocks. Two tasks would hold a shared and an exclusive
 // reference at the same time, although they run one after the other.
 

@@ -22,7 +22,7 @@ pub struct SchedulerCounters {
     pub imported: u64,
     /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,
-    /// The number of these checks that found no task.
+    /// The number of checks in main memory that found no task.
     pub empty_check_outs: u64,
     /// The number of times that a processor polled a lock that another processor held.
     pub lock_polls: u64,
@@ -53,7 +53,7 @@ pub struct WorkerCounters {
     pub deferred: u64,
     /// Tasks whose data the worker began to transfer while another task ran.
     pub staged_ahead: u64,
-    /// The number of these tasks that were staged in vain, because another task needed their room.
+    /// The number of tasks that were staged ahead in vain, because another task needed their room.
     pub wasted: u64,
     /// The time in which the worker ran no task: it had none, or all its tasks waited for other
     /// tasks or for room in a queue. A task that waits for another event, such as its data or a

@@ -41,7 +41,7 @@ pub enum TaskError {
         task: String,
         /// The number of pieces of each element of its data that can be split.
         pieces: Vec<usize>,
-        /// The number of pieces that the parts have together, for each such element.
+        /// The number of pieces in all parts together, for each element that can be split.
         in_parts: Vec<usize>,
     },
     /// A task may be diced, but the pool has no way to dice it.

@@ -68,7 +68,7 @@ impl Lent {
     }
 
     fn add(&self, number: u32) {
-        // SAFETY: loom reports it if another thread uses the memory at the same time.
+        // SAFETY: loom reports an error if another thread uses the memory at the same time.
         self.0.with_mut(|lent| unsafe { *lent += number });
     }
 
@@ -289,7 +289,7 @@ impl Workers {
         })
     }
 
-    /// As `WorkerProgram::next`.
+    /// Waits for a job and takes it, as `WorkerProgram::next` does.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {
@@ -300,7 +300,7 @@ impl Workers {
         }
     }
 
-    /// As `WorkerProgram::push`, on another worker.
+    /// Adds a job and wakes a worker, as `WorkerProgram::push` does on another worker.
     fn push(&self, order: &[usize]) {
         self.queue.push();
         if self.sleepers.are_there()

@@ -25,7 +25,7 @@ pub struct Node<S: Spe> {
     name: Cow<'static, str>,
     /// The number of the task in its phase, from 1 on.
     pub(crate) number: usize,
-    /// The task of which this is a part, if it is a part.
+    /// The whole task, if this node is a part of a task.
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
@@ -203,7 +203,8 @@ impl<S: Spe> Node<S> {
         locked(&self.others).before.clone()
     }
 
-    /// Subtracts one from the number of ends that the task waits for. Returns true if none is left.
+    /// Subtracts one from `left`. Returns true if the task waits for no other task or part any
+    /// more.
     pub(crate) fn release(&self) -> bool {
         // Acquire and release make the writes of the tasks before this one visible to the worker
         // that runs it.

@@ -8,8 +8,8 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
 //! ```
 
-// Rejected: halves of joins in the deque. Removing a half from the deque needs a fence. A half that
-// was put aside does not.
+// Rejected: halves of joins in the deque. Removing a half from the deque needs a fence. A half in
+// `Frames` needs no fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
 // the clock. A worker that asks for work gets an answer sooner.
 

@@ -81,7 +81,7 @@ impl<S: Spe> Waits<S> {
         })
         .collect();
         let mut waits = locked(&self.0);
-        // For each task that the search reached, the task from which it was reached. A walk back
+        // For each task that the search has reached: the task before it on the way. Going back
         // gives the circle.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];

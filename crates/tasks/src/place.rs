@@ -58,7 +58,7 @@ pub(crate) mod sealed {
             Destination::Starter
         }
 
-        /// Notifies the processor `to` that something has changed for which it may be waiting.
+        /// Notifies the processor `to`, which may be waiting for a change.
         fn notify(&self, to: Processor);
 
         /// Called when a phase of this place begins.

@@ -177,9 +177,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing. When fewer tasks than this wait for each worker, tasks that
-    /// [may be diced](crate::Task::diced) are diced. The default is [`DICING_THRESHOLD`]. With
-    /// `None` no task is diced.
+    /// Sets the threshold for dicing. When fewer tasks than the threshold wait for each worker,
+    /// tasks that [may be diced](crate::Task::diced) are diced. The default is
+    /// [`DICING_THRESHOLD`]. With `None` no task is diced.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -214,7 +214,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run`](Self::run). It also returns counts of what the workers have done.
+    /// As [`run`](Self::run), and also returns counts of the workers' actions.
     ///
     /// # Errors
     ///

@@ -61,7 +61,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) has_looked: Cell<bool>,
     /// The number of threads whose job waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
-    /// The time since which none of the threads runs a job. `None` while one does.
+    /// The time since which no thread runs a job. `None` while a thread runs a job.
     idle_since: Cell<Option<Time>>,
     /// Whether all threads have a job. If so, the worker needs another thread when a job waits.
     needs_thread: Cell<bool>,
@@ -543,10 +543,11 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // Puts the tasks into the queue. If the run was cancelled, they are dropped from there.
+        // Puts staged tasks back into the queue. If the run was cancelled, they are dropped from
+        // there.
         self.0.give_up_ahead();
-        // If this thread was cancelled after a task had ended, the threads that wait for that task
-        // can go on.
+        // Counts the ended tasks even if this thread was cancelled, so that threads that wait for
+        // them go on.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

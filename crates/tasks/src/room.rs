@@ -3,7 +3,7 @@
 //!
 //! While the program waits, other threads of its worker run jobs, on stacks of their own. If all
 //! these threads wait too, and the local store has no room for another thread, the program goes on.
-//! The threads may be waiting for its next step.
+//! The threads may be waiting for the next step of the program.
 
 use std::cell::RefCell;
 
@@ -15,11 +15,11 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// If this many jobs are in the queue, a program that starts jobs waits. The number is a power of
+/// The number of jobs in a queue at which a program that starts jobs has to wait. It is a power of
 /// two, as are the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
-/// When this many jobs are left, the program goes on.
+/// The number of jobs in the queue at which the waiting program goes on.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
 /// The largest number of threads of one worker that wait for room at the same time. Without this

@@ -25,11 +25,11 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task waits for its data for more than one part in this number of its time, one task more is
-/// staged ahead.
+/// If a task waits for its data for longer than its whole time divided by this number, one more
+/// task is staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
-/// If this many tasks in a row did not wait for their data, one task less is staged ahead.
+/// The number of tasks in a row without a wait after which one task less is staged ahead.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
 /// The number of tasks that a worker stages ahead.
@@ -55,7 +55,7 @@ impl Depth {
         }
     }
 
-    /// Adapts the number after a task that took the time `took`, `waited` of it for its data.
+    /// Adapts the number. The last task took the time `took`, and waited for its data for `waited`.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -160,8 +160,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Other threads of this worker begin no task until the data has arrived. `depth` limits the
-        // number of tasks whose data is staged at the same time.
+        // Until the data has arrived, other threads of this worker begin no task, because `depth`
+        // limits the number of tasks whose data is staged at the same time.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
@@ -326,7 +326,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
             return 1;
         };
-        // As in the paper (figure 4.6): the number of missing tasks divided by the number of tasks.
+        // The paper's formula (figure 4.6): the number of missing tasks, divided by that of tasks.
         let tasks = 1 + self.queued();
         (threshold * workers).saturating_sub(tasks) / tasks
     }

@@ -6,7 +6,7 @@
 /// of scopes are always distributed by stealing.
 ///
 /// `ThreeLevel` and `Mars` need a machine that is a [Cell](cellworks_machine::CellMachine). The
-/// host is one too. On a simulated machine their steps take the time of their operations: atomic
+/// host is a Cell too. On a simulated machine their steps take the time of their operations: atomic
 /// updates of locks, and DMA of queues, of the objects of tasks and of their binaries. These
 /// schedulers use about 25 KiB of each local store, tag group 31 of the MFCs and 1 MiB of main
 /// memory.
@@ -45,6 +45,6 @@ pub enum Staging {
     Off,
 }
 
-/// The default threshold for dicing (section 4.7 of the paper). When fewer tasks than this wait for
-/// each worker, tasks that may be diced are diced.
+/// The default threshold for dicing (section 4.7 of the paper). When fewer tasks than the threshold
+/// wait for each worker, tasks that may be diced are diced.
 pub const DICING_THRESHOLD: usize = 16;

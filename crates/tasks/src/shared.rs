@@ -35,7 +35,7 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) sleepers: Sleepers,
     /// The tasks that wait for other tasks.
     pub(crate) waits: Waits<S>,
-    /// The queues in main memory. If they exist, they replace the queues above for tasks.
+    /// The queues in main memory. If they exist, tasks of phases go there.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
     closed: AtomicBool,

@@ -100,7 +100,8 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes the task start only after `task`, or not at all if `task` fails. Several calls add up.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
+    /// up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());

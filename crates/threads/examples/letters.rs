@@ -1,6 +1,7 @@
 //! Two cooperative threads share a plain cell: one writes letters, the other waits for them.
 //!
-//! `cargo run -p cellworks-threads --example letters` prints the output that the test expects.
+//! `cargo run -p cellworks-threads --example letters` prints the letters that the test in this file
+//! expects.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

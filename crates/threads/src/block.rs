@@ -19,7 +19,7 @@ pub(crate) enum State {
     Parked,
     /// Waits for another thread to end. The end of that thread makes this one ready.
     Joining,
-    /// Has ended. No other thread may have fetched its result yet.
+    /// Has ended. Perhaps no thread has fetched its result yet.
     Ended,
 }
 

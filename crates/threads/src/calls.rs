@@ -54,7 +54,7 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
     scheduler::run(config, idle, main, false)
 }
 
-/// Runs `f`. It can spawn threads that borrow any value that outlives this call.
+/// Runs `f`, which can spawn threads that borrow values that outlive this call.
 ///
 /// This function is like [`std::thread::scope`], but its threads run on this core: no value has to
 /// be `Send`, and threads can share plain cells. It returns, or unwinds, when `f` and all threads
@@ -207,9 +207,9 @@ pub fn current() -> Thread {
 /// Cancels all threads of this core. On a cancelled core, or outside of [`run`], does nothing.
 ///
 /// Every waiting thread is unwound with [`Cancelled`](crate::Cancelled), the youngest first, so
-/// children end before their parents. This begins when the calling thread waits or ends. A running
-/// or ready thread, also the calling one, is unwound by its next call that waits or yields. A
-/// thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the threads that
+/// children end before their parents. The unwinding begins when the calling thread waits or ends. A
+/// running or ready thread, also the calling one, is unwound by its next call that waits or yields.
+/// A thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the threads that
 /// waited at the time of this call.
 ///
 /// # Panics

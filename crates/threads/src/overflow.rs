@@ -25,8 +25,8 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers of [`SIGNALS`] that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Returns the running thread of the calling OS thread, and the names of the calls for larger
-/// stacks, if the address lies in the thread's guard. A signal handler calls this function.
+/// If the address lies in the guard of the running thread of this OS thread, returns this thread,
+/// and the names of the calls for larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// Finds the thread that has overflowed its stack, for the handler.
@@ -37,7 +37,7 @@ static FIND: OnceLock<Find> = OnceLock::new();
 /// vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// While it lives, its OS thread reports stack overflows.
+/// While this value lives, its OS thread reports stack overflows.
 pub(crate) struct Guarded {
     /// The alternate stack that `new` installed. `None` if the OS thread already had one.
     installed: Option<Stack>,

@@ -18,8 +18,8 @@ const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 /// never end, ends the process with an error that names the thread. That takes about a second.
 ///
 /// A cancelled thread is unwound, and then `run` returns. A program prevents this if it catches
-/// each panic that unwinds it, or if a destructor waits in a loop. `run` cannot return earlier,
-/// because the thread's stack holds borrows of values that the caller of `run` owns.
+/// each panic that unwinds it, or if a destructor waits in a loop. `run` cannot return while the
+/// thread lives, because the thread's stack holds borrows of values that the caller of `run` owns.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,

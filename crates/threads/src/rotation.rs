@@ -23,9 +23,9 @@
 
 // Rejected: prefetching several threads ahead. Now that a turn has less than 30 instructions, such
 // prefetches cost more than they gain.
-// Rejected: the next thread in a register, checked by a branch. With data in a cache, where no
-// turns are taken, a turn then takes 2.0 to 2.8 ns instead of 3.0. With data far away it takes as
-// long as before. Each machine would need a type for the register.
+// Rejected: the next thread in a register, checked by a branch. With data in a cache, a turn would
+// take 2.0 to 2.8 ns instead of 3.0. But programs take turns when their data is far away, and then
+// a turn would take as long as before. Each machine would need a type for the register.
 
 use std::cell::Cell;
 use std::ptr;

@@ -186,7 +186,7 @@ const CASES: &[Case] = &[
             );
         },
     },
-    // The frames of corosensei connect the stack of a thread with the stack of the main thread.
+    // With corosensei a backtrace goes on from the stack of a thread to that of the main thread.
     #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
     Case {
         name: "the_backtrace_of_a_panic_ends_at_the_bottom_of_the_thread",

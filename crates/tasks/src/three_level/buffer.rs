@@ -142,7 +142,7 @@ mod tests {
                 assert_eq!(buffer.pop_front(), round * tasks + task);
             }
             assert!(buffer.is_empty());
-            // The next round begins elsewhere.
+            // Makes the next round begin at another place of the buffer.
             buffer.push_back(7);
             assert_eq!((buffer.len(), buffer.pop_front()), (1, 7));
         }

@@ -8,8 +8,8 @@
 ///
 /// `dice` gets a task that may be diced and the wanted number of parts. It pushes the parts, or the
 /// task itself if the task cannot be split. The figure subtracts the number of pushed parts without
-/// a check. If a dice has returned more parts than were missing, it would dice all following tasks.
-/// Here dicing stops in that case.
+/// a check. If a dice has returned more parts than were missing, the figure would dice all
+/// following tasks. Here dicing stops in that case.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn a_dice_that_returns_more_than_asked_leaves_less_for_the_others() {
         let mut asked = Vec::new();
-        // 9 tasks are missing for 3 tasks: 3 for each. The first dice returns 8, so 1 is missing,
-        // and the second is asked for 2.
+        // 9 tasks are missing for 3 tasks: 3 for each. The first dice returns 8, so 1 part is
+        // missing, and the second dice is asked for 2, the minimum.
         let after = dice(
             vec![8, 8, 8],
             12,

@@ -22,7 +22,7 @@ use crate::node::Node;
 /// The tag group of the kernel's transfers.
 const TAG: Tag = Tag::of::<31>();
 
-/// The name of the holder of this local store, for the error of a full local store.
+/// The name under which the kernel reserves local store, for the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
 /// The bytes that one poll of a lock gets (figure 4.3).
@@ -62,7 +62,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
-    /// Whether the SPE already has got the object of the task.
+    /// Whether the SPE has already got the object of the task.
     is_known: bool,
 }
 
@@ -137,7 +137,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }
-                // On a host the SPE that holds the lock may share an OS thread with this one.
+                // On a host the SPE that holds the lock may share an OS thread with this SPE.
                 self.spe.yield_now();
             }
         }
@@ -330,7 +330,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
     }
 
     /// Reads the gate, at which workers stay between the phases of the main program. If the gate is
-    /// closed, stops at it.
+    /// closed, the worker stays there.
     fn look_at_gate(&self) {
         self.gate_seen.set(self.queues.gate_moves());
         let gate = self.look_at(Word::FinishedGate);

@@ -23,10 +23,10 @@
 //!
 //! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
 //! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
-//! paper, a worker that has found no task checks out again and again. These check-outs are not
-//! simulated. Instead the worker waits until tasks have come to the buffers, and then checks out
-//! with all operations. In the same way, a worker reads the gate only when the gate has moved, and
-//! the PPE reads the buffers only when a worker has changed them.
+//! paper, a worker that has found no task checks out (looks for tasks in the buffers) again and
+//! again. These check-outs are not simulated. Instead the worker waits until tasks have come to the
+//! buffers, and then checks out with all operations. In the same way, a worker reads the gate only
+//! when the gate has moved, and the PPE reads the buffers only when a worker has changed them.
 //!
 //! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
 //! Closures of `join` and `scope` do not go through these queues. They are distributed by stealing.
@@ -77,7 +77,7 @@ pub(crate) trait WorkerSide<S: Spe> {
     /// Puts back a task that the worker has taken.
     fn put_back(&self, task: Arc<Node<S>>);
 
-    /// Puts a task into the outbox. A task has submitted it, or its last wait has ended.
+    /// Puts a task into the outbox: one that a task has submitted, or that has become ready.
     fn post(&self, task: Arc<Node<S>>);
 
     /// Gets the binary of a task that is about to run, if the local store does not hold the binary.
@@ -98,7 +98,7 @@ pub(crate) trait MainSide<S: Spe> {
     /// Called when the main program has submitted all its tasks to a phase (`EndSubmit`).
     fn all_submitted(&self);
 
-    /// Waits at the completion gate (`WaitForCompletion`). All tasks of the phase have ended.
+    /// Waits at the completion gate (`WaitForCompletion`), after all tasks of the phase have ended.
     ///
     /// # Errors
     ///

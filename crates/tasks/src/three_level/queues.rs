@@ -44,8 +44,8 @@ pub(super) enum Word {
     Jobs,
     /// The number of the phase of the main program to which all tasks have been submitted, or 0.
     UserFinished,
-    /// Twice the number of the phase. When the tasks of the phase have ended, 1 more: then workers
-    /// stay at the gate.
+    /// Twice the number of the phase, plus 1 when its tasks have ended. At an odd number workers
+    /// stay here.
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
@@ -186,8 +186,8 @@ impl<S: Spe> Queues<S> {
 
     /// The object of a task.
     pub(super) fn object(&self, task: u32) -> EffectiveAddress {
-        // Outboxes may hold more tasks than there are objects. Tasks that share an object share
-        // only a place of transfers.
+        // Outboxes may hold more tasks than there are objects. Tasks that share an object share no
+        // data, only the place of transfers.
         let object = task as usize % OBJECTS;
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }

@@ -502,7 +502,7 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// As a place, the scheduler receives the tasks that may start because a task before them was
+/// The scheduler is the place that receives the tasks that may start because a task before them was
 /// dropped. These tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {

@@ -42,7 +42,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// The number of tasks of the program, with the task itself.
+    /// The number of tasks of the program, including its own task.
     fn tasks(&self) -> usize {
         1 + match self {
             Self::Leaf(_) | Self::Yield => 0,

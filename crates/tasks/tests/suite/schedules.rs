@@ -11,7 +11,7 @@ const BLOCK: usize = 16;
 #[derive(Clone, Debug)]
 struct Step {
     to: usize,
-    /// The distances from that block to the two blocks that the task reads.
+    /// The distances from the changed block to the two blocks that the task reads.
     from: [usize; 2],
     priority: Priority,
     is_locked: bool,

@@ -127,8 +127,8 @@ fn a_task_that_may_be_diced_is_staged_ahead_while_there_are_enough<M: Machine>(m
     assert!(diced > 0, "{counters:?}");
 }
 
-/// Submits `tasks` tasks with `rows` rows together, where each row takes a while. Returns the
-/// number of rows that each SPE ran, and the number of diced tasks.
+/// Submits `tasks` tasks that have `rows` rows in all. Each row takes a while. Returns the number
+/// of rows that each SPE ran, and the number of diced tasks.
 fn rows_by_spe<M: Machine>(machine: &M, rows: usize, tasks: usize) -> (Vec<usize>, u64) {
     let by_spe: Vec<_> = (0..crate::SPES).map(|_| AtomicUsize::new(0)).collect();
     let mut image = vec![0_u8; 16 * rows];
@@ -544,8 +544,8 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
     }
 }
 
-/// Tasks of several phases end on one worker one after the other. When a task ends on another
-/// thread of the worker, the data of the task before is still on its way.
+/// Tasks of several phases end on one worker one after the other, on different threads. When a task
+/// ends, the written data of the previous task is still on its way to main memory.
 fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
     let mut rows = vec![1_u32; 24 * 4 * 256];
     Pool::new(machine)

@@ -83,7 +83,7 @@ fn a_lock_is_held_across_a_join<M: Machine>(machine: &M) {
     });
 }
 
-/// Reports 592 and 1174: the same as for a join, with a loop in a loop.
+/// Reports 592 and 1174: as the test before, but with a loop in a loop instead of a join.
 fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));

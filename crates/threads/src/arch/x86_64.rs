@@ -1,7 +1,7 @@
 //! The switch for x86-64 under the System V ABI. It goes directly from one thread to the next.
 //!
-//! The saved state of a suspended thread is its stack pointer. All other saved values lie on the
-//! thread's stack. Threads that take turns are saved differently, see below.
+//! A context is the stack pointer of a suspended thread. The thread's saved values lie on its
+//! stack. Threads that take turns are saved differently, see below.
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started

@@ -135,8 +135,8 @@ impl Scheduler {
     ///
     /// `std` counts panics for each OS thread. So `panicking()` is also true while another thread
     /// waits in a destructor during *its own* unwinding. `others_unwinding` says whether such a
-    /// thread is possible. A thread that is suspended while `panicking()` sets the flag, and a
-    /// count of zero clears the flag.
+    /// thread is possible. A thread that is suspended while `panicking()` is true sets the flag,
+    /// and a count of zero clears it.
     ///
     /// While the flag is not set, `panicking()` is exact. While it is set, this function returns
     /// the last record about the running thread. That record is exact unless the thread has begun,

@@ -1,4 +1,4 @@
-//! Switching: which thread goes on when another one yields, waits or ends. And waking threads.
+//! Switching and waking: which thread goes on when another one yields, waits or ends.
 
 use std::cell::Cell;
 use std::fmt::Display;

@@ -38,7 +38,7 @@ impl Scheduler {
     /// See [`crate::begin_turns`].
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
-        // One branch checks two conditions, because each branch counts when data is in a cache.
+        // One branch checks two conditions, because a branch is costly when data is in a cache.
         if self.ready.len() | usize::from(self.mode.get()) != 0 {
             yield_to_rotation();
         }
@@ -46,8 +46,8 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current` to the next thread. So `current` takes one
-    /// store in all, and no store in the frame of a thread.
+    /// The thread that gives up its turn sets `current` to the next thread. So a turn needs one
+    /// store for `current`, and the next thread needs none.
     ///
     /// # Safety
     ///

@@ -96,7 +96,7 @@ fn an_os_thread_without_core_can_be_as_strict_and_is_free_afterwards() {
     OWNER.run_without_core(all_are_refused);
     let panicked = catch_unwind(|| OWNER.run_without_core(|| panic!("the program")));
     assert!(panicked.is_err());
-    // The program that makes another OS thread a core owns this core.
+    // A core on another OS thread belongs to the program, so its calls are allowed.
     OWNER.run_without_core(|| {
         let other = std::thread::spawn(|| run(&Config::default(), &NoOutside, || scope(|_| 1)));
         assert_eq!(other.join().unwrap(), Ok(1));

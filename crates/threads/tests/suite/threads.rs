@@ -599,8 +599,7 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     assert_eq!(outside.1.get(), 3);
 }
 
-/// Starts as many runs as once used up all serial numbers. After that, a stored number named a
-/// thread of another run.
+/// Starts more than 2^24 runs. A stored handle never names a thread of a later run.
 #[test]
 #[cfg_attr(
     debug_assertions,
