@@ -22,7 +22,7 @@ impl<B, R> Half<B, R> {
     ///
     /// # Safety
     ///
-    /// As [`Frame::run`]. `half` points to a `Half` of these types.
+    /// See [`Frame::run`]. In addition, `half` points to a `Half` of these types.
     unsafe fn run<S: Spe>(half: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
     where
         B: FnOnce(&Worker<'_, S>) -> R,

@@ -161,7 +161,7 @@ impl<S: Spe> Node<S> {
     ///
     /// # Safety
     ///
-    /// As [`work`](Self::work).
+    /// See [`work`](Self::work).
     pub(crate) unsafe fn drop_work(&self) {
         // SAFETY: by the contract of this function.
         unsafe { *self.work.get() = None };

@@ -46,7 +46,7 @@ pub(crate) mod sealed {
         ///
         /// # Errors
         ///
-        /// As [`wait_for_room`](Self::wait_for_room).
+        /// See [`wait_for_room`](Self::wait_for_room).
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())

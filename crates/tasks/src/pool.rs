@@ -214,11 +214,11 @@ impl<'m, M: Machine> Pool<'m, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run`](Self::run), and also returns counts of the workers' actions.
+    /// Does the same as [`run`](Self::run), and also returns counts of the workers' actions.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn run_counted<R>(
         &self,
         main: impl FnOnce(&Main<'_, M>) -> R,
@@ -388,11 +388,11 @@ impl<M: Machine> Main<'_, M> {
         result.expect("the scope has waited for it")
     }
 
-    /// As [`Worker::scope`], for the main program.
+    /// Does the same as [`Worker::scope`], for the main program.
     ///
     /// # Panics
     ///
-    /// As [`Worker::scope`].
+    /// See [`Worker::scope`].
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, M::Spe>) -> R,

@@ -235,7 +235,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each).
+    /// See [`for_each`](Self::for_each).
     pub fn for_each_mut<T: Send, F>(&self, items: &mut [T], body: F)
     where
         F: Fn(&Worker<'_, S>, usize, &mut T) + Sync,
@@ -263,7 +263,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each). Also panics if `size` is 0.
+    /// See [`for_each`](Self::for_each). Also panics if `size` is 0.
     #[track_caller]
     pub fn for_each_chunk<T: Send, F>(&self, items: &mut [T], size: usize, body: F)
     where

@@ -6,10 +6,10 @@
 /// of scopes are always distributed by stealing.
 ///
 /// `ThreeLevel` and `Mars` need a machine that is a [Cell](cellworks_machine::CellMachine). The
-/// host is a Cell too. On a simulated machine their steps take the time of their operations: atomic
-/// updates of locks, and DMA of queues, of the objects of tasks and of their binaries. These
-/// schedulers use about 25 KiB of each local store, tag group 31 of the MFCs and 1 MiB of main
-/// memory.
+/// host is a Cell too. On a simulated machine the steps of these schedulers take the time of their
+/// operations: atomic updates of locks, and DMA of queues, of the objects of tasks and of their
+/// binaries. The schedulers use about 25 KiB of each local store, tag group 31 of the MFCs and 1
+/// MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Each worker has a queue. When its queue is empty, a worker takes tasks from other queues.

@@ -113,11 +113,12 @@ impl<S: Spe> Worker<'_, S> {
         self.sort_by(items, T::cmp);
     }
 
-    /// As [`sort`](Self::sort), by a key of each item. The key is computed for each comparison.
+    /// Sorts as [`sort`](Self::sort) does, by a key of each item. The key is computed for each
+    /// comparison.
     ///
     /// # Panics
     ///
-    /// As [`sort`](Self::sort). If `key` panics, this method panics with the same panic.
+    /// See [`sort`](Self::sort). If `key` panics, this method panics with the same panic.
     pub fn sort_by_key<T, K, F>(&self, items: &mut [T], key: F)
     where
         T: Copy + Send + Sync,

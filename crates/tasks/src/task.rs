@@ -155,7 +155,7 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Safety
     ///
-    /// As [`Data::begin`].
+    /// See [`Data::begin`].
     unsafe fn begin<'s>(&self, spe: &'s S) -> Result<Box<dyn Begun<S> + 's>, StageError>
     where
         Self: 's;
@@ -165,11 +165,11 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin). If the body panicked, the inner result has the payload.
+    /// See [`begin`](Self::begin). If the body panicked, the inner result has the payload.
     ///
     /// # Safety
     ///
-    /// As [`Data::begin`].
+    /// See [`Data::begin`].
     unsafe fn run(
         &self,
         worker: &Worker<'_, S>,

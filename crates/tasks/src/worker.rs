@@ -99,7 +99,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Errors
     ///
-    /// As [`Main::phase`](crate::Main::phase).
+    /// See [`Main::phase`](crate::Main::phase).
     pub fn phase<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

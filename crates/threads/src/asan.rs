@@ -92,7 +92,7 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
         // SAFETY: `bottom` and `bytes` are those of the stack on which `to` lies. The caller

@@ -45,11 +45,11 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// As [`crate::run`].
+    /// See [`crate::run`].
     ///
     /// # Panics
     ///
-    /// As [`crate::run`].
+    /// See [`crate::run`].
     pub fn run<R>(
         self,
         config: &Config,
@@ -93,11 +93,12 @@ impl Owner {
         program()
     }
 
-    /// As [`crate::scope`](crate::scope()). Reports of blocked threads name the place `at`.
+    /// Does the same as [`crate::scope`](crate::scope()). Reports of blocked threads name the place
+    /// `at`.
     ///
     /// # Panics
     ///
-    /// As [`crate::scope`](crate::scope()).
+    /// See [`crate::scope`](crate::scope()).
     pub fn scope_at<'env, R>(
         self,
         at: &'static Location<'static>,
@@ -106,13 +107,13 @@ impl Owner {
         scope::scope_at(at, f)
     }
 
-    /// As [`crate::yield_now`].
+    /// Does the same as [`crate::yield_now`].
     #[inline(always)]
     pub fn yield_now(self) {
         with(|s| s.yield_now());
     }
 
-    /// As [`crate::take_turn`].
+    /// Does the same as [`crate::take_turn`].
     #[inline(always)]
     pub fn take_turn(self) -> bool {
         let s = here();
@@ -120,8 +121,8 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// As [`take_turn`](Self::take_turn), but calls `before` first if the running thread has a turn
-    /// to take. So the turn and `before` share one check.
+    /// Takes a turn as [`take_turn`](Self::take_turn) does. If the running thread has a turn to
+    /// take, calls `before` first. So the turn and `before` share one check.
     ///
     /// # Safety
     ///
@@ -133,25 +134,25 @@ impl Owner {
         unsafe { here().take_turn_after(before) }
     }
 
-    /// As [`crate::begin_turns`].
+    /// Does the same as [`crate::begin_turns`].
     #[inline(always)]
     pub fn begin_turns(self) {
         with(|s| s.begin_turns());
     }
 
-    /// As [`crate::park`].
+    /// Does the same as [`crate::park`].
     ///
     /// # Panics
     ///
-    /// As [`crate::park`].
+    /// See [`crate::park`].
     #[track_caller]
     #[inline(always)]
     pub fn park(self, why: &dyn Display) {
         here().park(why);
     }
 
-    /// As [`park`](Self::park), if another thread is ready and the core is in its normal mode: not
-    /// frozen, not cancelled, and without threads that take turns. Otherwise returns false at once.
+    /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
+    /// and returns true. Otherwise, or on a frozen or cancelled core, returns false at once.
     ///
     /// Use it to do something else before parking when no other thread is ready, such as polling.
     #[track_caller]
@@ -169,7 +170,7 @@ impl Owner {
     ///
     /// # Panics
     ///
-    /// As [`crate::park`].
+    /// See [`crate::park`].
     #[track_caller]
     #[inline(always)]
     pub fn hand_over(self, next: Thread, why: &dyn Display) {
@@ -186,7 +187,7 @@ impl Owner {
         here().unpark_parked(thread.block, thread.serial);
     }
 
-    /// As [`crate::current`].
+    /// Does the same as [`crate::current`].
     ///
     /// # Panics
     ///
@@ -207,7 +208,7 @@ impl Owner {
         with(|s| s.outlast(done));
     }
 
-    /// As [`crate::cancel_all`].
+    /// Does the same as [`crate::cancel_all`].
     pub fn cancel_all(self) {
         with(|s| s.cancel(Cause::Cancelled));
     }

@@ -173,7 +173,7 @@ impl<'scope> Builder<'scope, '_> {
     ///
     /// # Panics
     ///
-    /// As [`Scope::spawn`].
+    /// See [`Scope::spawn`].
     #[inline]
     pub fn spawn<F, R>(self, f: F) -> JoinHandle<'scope, R>
     where
@@ -294,7 +294,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
 ///
 /// # Safety
 ///
-/// As for [`enter`].
+/// See [`enter`].
 #[inline(never)]
 unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
     let payload = block.payload.get();

@@ -38,8 +38,8 @@ impl Thread {
         self.try_unpark();
     }
 
-    /// As [`unpark`](Self::unpark), if this thread belongs to the present run of this core, even if
-    /// it has ended. Otherwise does nothing and returns false.
+    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) it and
+    /// returns true, even if it has ended. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))

@@ -86,7 +86,7 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
         unsafe { self.announced(to, || arch::switch(save, to)) }

@@ -128,21 +128,21 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     RUNNING.set(ptr::null());
 }
 
-/// As [`switch`], but continues a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread whose context is in its frame.
 ///
 /// # Safety
 ///
-/// As for [`switch`], for the context in `to`. `to` is valid for a read.
+/// See [`switch`]: its conditions hold for the context in `to`. `to` is valid for a read.
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: by the contract of this function.
     unsafe { switch(save, (*to).context.get()) }
 }
 
-/// As [`switch_to_frame`], but also saves the running thread in a frame.
+/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame.
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]. `me` stays in its place until a thread has continued it.
+/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: by the contract of this function.
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }

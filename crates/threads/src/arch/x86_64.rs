@@ -11,8 +11,8 @@
 //!     │ resume address │               │ trampoline     │
 //!     └────────────────┘               └────────────────┘
 //!
-//! The address lies in the red zone: the 128 bytes below the stack pointer, which signal handlers do
-//! not change. So the address need not be popped.
+//! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
+//! handlers do not change. So it need not be popped.
 //! ```
 //!
 //! A thread that takes turns is suspended in its [`Frame`] instead. Frames of different threads lie
@@ -23,8 +23,8 @@
 //! `switch` is inlined into its caller and declares almost all registers clobbered. So the compiler
 //! saves exactly the registers that are live there, often none. rbx and rbp cannot be declared,
 //! because the compiler reserves them, so the assembly saves them. A turn also saves r12 to r14
-//! itself. A `jmp` continues the other thread. The processor would predict a `ret` from its return
-//! stack, which holds the calls of the thread that the switch leaves.
+//! itself. A `jmp` continues the other thread, because the processor would mispredict a `ret`: its
+//! return stack holds the calls of the thread that the switch leaves.
 //!
 //! The switch does not save the control bits of mxcsr and of the x87 control word, although the ABI
 //! asks a *function* to preserve them. Rust assumes their default values everywhere, so no Rust
@@ -112,12 +112,12 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
-/// As [`switch`], but continues a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread whose context is in its frame.
 ///
 /// # Safety
 ///
-/// As for [`switch`]. A `switch` or a [`turn`] has suspended the thread of the frame `to`, and the
-/// frame stays in its place.
+/// See [`switch`]. In addition, a `switch` or a [`turn`] has suspended the thread of the frame
+/// `to`, and the frame stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: as in `switch`. The code that `to` points to expects the frame in rsi, as it does in
@@ -125,13 +125,13 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// As [`switch_to_frame`], but also saves the running thread in a frame, so the turn does not
-/// access its stack. With as many stacks as the TLB has entries, these accesses are most of the
-/// cost of a switch.
+/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame, so the turn
+/// does not access its stack. With as many stacks as the TLB has entries, these accesses are most
+/// of the cost of a switch.
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]. `me` stays in its place until a thread has continued it.
+/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a

@@ -25,7 +25,7 @@ impl Scheduler {
 
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     #[cfg(not(cellworks_sanitizer))]
     #[inline(always)]
     pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
@@ -35,7 +35,7 @@ impl Scheduler {
 
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     #[cfg(cellworks_sanitizer)]
     pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
@@ -47,7 +47,7 @@ impl Scheduler {
 
     /// # Safety
     ///
-    /// As for [`arch::switch_to_frame`].
+    /// See [`arch::switch_to_frame`].
     pub(super) unsafe fn switch_to_frame(&self, save: *const Cell<Context>, to: &Frame) {
         // SAFETY: by the contract of this function.
         unsafe {

@@ -68,8 +68,8 @@ impl Scheduler {
         }
     }
 
-    /// As [`turn`](Self::turn), if threads outside of the rotation may be ready too. At the end of
-    /// the round, lets those threads run.
+    /// Does the same as [`turn`](Self::turn) while threads outside of the rotation may be ready
+    /// too. At the end of the round, lets those threads run.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
@@ -86,9 +86,9 @@ impl Scheduler {
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
-    /// Lets the threads of a rotation take turns. Returns true when one of them has done something
-    /// else, or when a round has ended and other threads are ready. If the rotation is empty or the
-    /// core is cancelled, returns false at once.
+    /// Lets the threads of a rotation take turns. Returns true when one of them has left the
+    /// rotation, or when a round has ended and other threads are ready. If the rotation is empty or
+    /// the core is cancelled, returns false at once.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
             return false;
