@@ -18,9 +18,9 @@ use crate::worker::Worker;
 /// The room for the data of a small closure: some references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once, or is [discarded](Self::discard). It has no destructor, for speed:
-/// with a destructor, each copy on the way into the queue and out of it would have to stay in
-/// memory in case of a panic.
+/// A closure that runs once, or is [discarded](Self::discard). It has no destructor, for speed.
+/// With a destructor, the compiler would keep each copy on the way into and out of the queue in
+/// memory, in case of a panic.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
     /// Reads the closure from the words. Runs it on the worker, or without a worker drops it.

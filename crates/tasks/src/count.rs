@@ -22,7 +22,7 @@ pub(crate) struct Count {
     shared: AtomicIsize,
 }
 
-// SAFETY: only methods whose callers must run on the owner's core use the cells.
+// SAFETY: only methods that must be called on the owner's core use the cells.
 unsafe impl Sync for Count {}
 
 impl Count {

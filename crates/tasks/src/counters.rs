@@ -1,11 +1,10 @@
-//! Counts of what the workers of a pool have done.
+//! Counts of the actions of a pool's workers.
 
 use std::cell::Cell;
 
 use cellworks_machine::Span;
 
-/// Counts of what the workers of a pool have done: see
-/// [`Pool::run_counted`](crate::Pool::run_counted).
+/// Counts of the actions of a pool's workers: see [`Pool::run_counted`](crate::Pool::run_counted).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The counts of each worker, in the order of the SPEs.
@@ -36,7 +35,7 @@ pub struct SchedulerCounters {
     pub dropped: u64,
 }
 
-/// Counts of what a worker has done.
+/// Counts of the actions of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
     /// Tasks of phases that the worker has run. Each part of a diced task counts.
@@ -51,7 +50,7 @@ pub struct WorkerCounters {
     pub parts: u64,
     /// Tasks that the worker put aside because another task had their lock.
     pub deferred: u64,
-    /// Tasks whose data the worker began to transfer while another task ran.
+    /// Tasks for which the worker began to transfer the data while another task ran.
     pub staged_ahead: u64,
     /// The number of tasks that were staged ahead in vain, because another task needed their room.
     pub wasted: u64,

@@ -1,5 +1,6 @@
 //! The data of tasks. A task declares the data that it reads and writes, so that the pool can stage
-//! the data: get it into the local store before the task runs, and put it back afterwards.
+//! the data. To stage is to get data into the local store before a task runs, and to put it back
+//! afterwards.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -312,7 +313,7 @@ macro_rules! data_of_slice {
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
     // SAFETY: the slice is borrowed for `'d`, which outlives `'s`. By the contract of `begin` no
-    // task changes the slice meanwhile.
+    // task changes the slice during this time.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }
@@ -320,7 +321,7 @@ data_of_slice! {
 data_of_slice! {
     Update where T: Send; viewed as &'v mut [T]; splits: true;
     // SAFETY: the slice is borrowed exclusively for `'d`, which outlives `'s`. By the contract of
-    // `begin` no other task uses the slice meanwhile.
+    // `begin` no other task uses the slice during this time.
     begin: |slice, spe| spe.stage_mut_ahead(unsafe { &mut *slice.as_ptr() }) => PendingMut;
     arrive: |arriving| arriving.wait() => StagedMut
 }

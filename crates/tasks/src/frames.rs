@@ -78,7 +78,7 @@ impl<S: Spe> Frames<S> {
     /// Adds a half and returns its place. The half must not move until it is taken out.
     #[inline(always)]
     pub(crate) fn push(&self, frame: Frame<S>) -> usize {
-        // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends what is inside.
+        // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends its fields.
         let frames = unsafe { &mut *self.frames.get() };
         let place = frames.len();
         frames.push(frame);

@@ -117,7 +117,7 @@ impl<S: Spe> Worker<'_, S> {
         }
     }
 
-    /// Ends a `join` whose second half was offered to other workers.
+    /// Ends a `join` after its second half was offered to other workers.
     #[cold]
     #[inline(never)]
     fn end_offered<B, RA, RB>(&self, half: &Half<B, RB>, first: Result<RA, Payload>) -> (RA, RB)

@@ -16,7 +16,7 @@ use crate::sync::{Mutex, locked};
 /// which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The phase whose tasks may use the lock.
+    /// The phase that the lock belongs to. Only tasks of this phase may use the lock.
     phase: usize,
     scope: PhantomData<&'scope ()>,
 }

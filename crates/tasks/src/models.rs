@@ -5,11 +5,12 @@
 //!
 //! - Either the owner of a half of a `join` or one other worker runs the half. If another worker
 //!   runs it, the owner goes on, and frees the half, only when that worker has left it.
-//! - The owner of a scope is woken and goes on when all tasks of the scope have ended. It sees what
-//!   the tasks wrote, and may free the scope at once.
+//! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
+//!   sees the writes of the tasks, and may free the scope at once.
 //! - No worker sleeps while a queue holds a job, nor the main program while a queue has room.
 //!
-//! A waiting worker sleeps until another thread wakes it. If none does, loom reports a deadlock.
+//! A waiting worker sleeps until another thread wakes it. If no thread does, loom reports a
+//! deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -252,7 +253,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A queue whose operations do not order other memory accesses, as for the length of the deque.
+/// A queue that does not order other memory accesses, like the length of the deque.
 #[derive(Default)]
 struct Queue(AtomicUsize);
 

@@ -268,7 +268,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// `from` is the caller's worker or main program.
     ///
     /// While thousands of tasks wait to be run, this call waits until half of them have been taken,
-    /// as [`Scope::spawn`](crate::Scope::spawn) does. With a scheduler whose queues are in main
+    /// as [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main
     /// memory, only the main program waits. A task that submits other tasks does not wait.
     ///
     /// # Errors

@@ -323,8 +323,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// The queues in main memory, and the functions that make the sides of the workers and of the
-    /// main program. `None` if the scheduler has no such queues.
+    /// The queues in main memory, and the functions that make the sides: the access of the workers
+    /// and of the main program to these queues. `None` if the scheduler has no such queues.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);

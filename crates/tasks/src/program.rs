@@ -59,7 +59,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
-    /// The number of threads whose job waits for other jobs of the pool.
+    /// The number of threads with a job that waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
     /// The time since which no thread runs a job. `None` while a thread runs a job.
     idle_since: Cell<Option<Time>>,
@@ -71,7 +71,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     ended: Cell<(*const ScopeState, isize)>,
     /// The threads that wait for room in the queue.
     pub(crate) room: Room,
-    /// The tasks that run next, whose data is on its way.
+    /// The tasks that run next. Their data is on its way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     /// The number of tasks that should be staged ahead.
     pub(crate) depth: RefCell<Depth>,
@@ -210,7 +210,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Lets the threads go on whose waits are over.
+                // Lets other threads go on if their waits are over.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;

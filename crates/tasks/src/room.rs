@@ -24,7 +24,7 @@ const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
 /// The largest number of threads of one worker that wait for room at the same time. Without this
 /// limit, closures that start closures would all wait, each with a stack. Closures beyond the limit
-/// do not wait and run to their end. They add to the queue only the closures that one branch of the
+/// do not wait and run to their end. So the queue grows only by the closures that one branch of the
 /// program starts.
 const MOST_WAITING: usize = 8;
 

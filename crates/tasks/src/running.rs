@@ -19,14 +19,13 @@ use crate::sync::Ordering;
 use crate::task::Begun;
 use crate::worker::Worker;
 
-/// A task whose data is on its way to the local store of the worker that has taken the task.
+/// A task, and its data on the way to the local store of the worker that has taken the task.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task waits for its data for longer than its whole time divided by this number, one more
-/// task is staged ahead.
+/// One more task is staged ahead if a task waits for its data longer than its time divided by this.
 const WAIT_TOLERATED: u128 = 20;
 
 /// The number of tasks in a row without a wait after which one task less is staged ahead.
@@ -161,7 +160,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
         // Until the data has arrived, other threads of this worker begin no task, because `depth`
-        // limits the number of tasks whose data is staged at the same time.
+        // limits the number of tasks that are staged at the same time.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
@@ -439,8 +438,8 @@ pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
     dropping.0.into_inner().into_iter().for_each(Job::discard);
 }
 
-/// A place whose queue takes the jobs that become ready while a cancelled run drops jobs. These
-/// jobs are dropped too.
+/// A place that collects the jobs that become ready while a cancelled run drops jobs. These jobs
+/// are dropped too.
 struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
 
 impl<S: Spe> Sealed<S> for Dropping<S> {

@@ -190,7 +190,7 @@ pub(crate) trait Work<S: Spe>: Send {
         Self: 't;
 }
 
-/// A task whose data is on its way.
+/// A task with its data on the way to the local store.
 pub(crate) trait Begun<S: Spe> {
     /// Waits for the data, calls `arrived`, and runs the body. When the method returns, the written
     /// data is on its way back.

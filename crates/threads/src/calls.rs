@@ -57,8 +57,8 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 /// Runs `f`, which can spawn threads that borrow values that outlive this call.
 ///
 /// This function is like [`std::thread::scope`], but its threads run on this core: no value has to
-/// be `Send`, and threads can share plain cells. It returns, or unwinds, when `f` and all threads
-/// spawned in it have ended.
+/// be `Send`, and threads can share plain cells. The function returns, or unwinds, when `f` and all
+/// threads spawned in it have ended.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -268,8 +268,8 @@ pub fn blocked_threads() -> Vec<BlockedThread> {
 ///
 /// The function searches for the lowest byte of the stack that is not zero. If other threads used
 /// this stack of the pool before, the result is the deepest use since the stack was mapped. The
-/// search misses frames whose lowest bytes are zero or were never written. It takes a system call
-/// and reads up to a page.
+/// search misses frames if their lowest bytes are zero or were never written. The call takes a
+/// system call and reads up to a page.
 ///
 /// # Panics
 ///

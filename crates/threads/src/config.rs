@@ -58,8 +58,8 @@ pub enum Verdict {
     Stuck,
 }
 
-/// The [`Idle`] of a core whose threads only other threads of the core can wake. When all of them
-/// wait, the core is stuck.
+/// The [`Idle`] of a core without events from outside: only its own threads can wake a thread. When
+/// all threads wait, the core is stuck.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOutside;
 

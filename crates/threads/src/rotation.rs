@@ -68,7 +68,7 @@ impl Rotation {
         ptr::eq(block.ahead.get(), self.next.get())
     }
 
-    /// Adds a thread that is in no rotation. It gets the last turn of the round.
+    /// Adds a thread that is in no rotation. The thread gets the last turn of the round.
     pub(crate) fn push(&self, block: &Block) {
         debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {

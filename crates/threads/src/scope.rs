@@ -1,4 +1,4 @@
-//! Scopes, whose threads borrow from the stack of their parent, and the handles of these threads.
+//! Scopes, and the handles of their threads. These threads borrow from their parent's stack.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -93,7 +93,7 @@ impl ScopeState {
     }
 }
 
-/// Describes what the end of a scope waits for.
+/// The description of the wait at the end of a scope.
 struct Drained<'a>(&'a ScopeState);
 
 impl fmt::Display for Drained<'_> {
@@ -105,7 +105,7 @@ impl fmt::Display for Drained<'_> {
     }
 }
 
-/// Describes what a join waits for.
+/// The description of the wait of a join.
 struct Joined<'a>(&'a Block);
 
 impl fmt::Display for Joined<'_> {

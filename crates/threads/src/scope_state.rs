@@ -12,7 +12,7 @@ use crate::rotation::Rotation;
 pub(crate) struct ScopeState {
     /// The number of threads that have not ended.
     pub(crate) running: Cell<usize>,
-    /// The threads that have ended and whose handle still exists or was forgotten.
+    /// The ended threads that still have a handle, or had a handle that was forgotten.
     pub(crate) ended: List,
     /// The thread that waits at the end of the scope. Null until it begins to wait.
     pub(crate) drainer: Cell<*const Block>,

@@ -13,7 +13,7 @@ const GUARD_BYTES: usize = 16 * 1024;
 
 /// One mapping, with the guard at its low end and the stack above the guard.
 pub(crate) struct Stack {
-    /// The lowest address of the guard. Null for the main thread, whose stack belongs to its OS
+    /// The lowest address of the guard. Null for the main thread: its stack belongs to its OS
     /// thread.
     mapping: *mut u8,
     guard_bytes: usize,

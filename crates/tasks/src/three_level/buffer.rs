@@ -27,7 +27,7 @@ const HEAD: usize = CONTROL;
 const TAIL: usize = CONTROL + 4;
 const LENGTH: usize = CONTROL + 8;
 
-/// Memory whose words a processor reads and writes.
+/// Memory that a processor reads and writes by words.
 pub(super) trait Words {
     fn get(&self, at: usize) -> u32;
     fn set(&self, at: usize, word: u32);

@@ -2,8 +2,8 @@
 //! buffers in main memory and records when they have ended.
 
 // Rejected: simulating each check-out of a worker that finds no task. Such a worker would poll the
-// queue millions of times in a run. Instead it waits until tasks have come. It pays for the
-// check-out that finds them and for the one before.
+// queue millions of times in a run. Instead it waits until tasks have come. The worker pays for the
+// check-out that finds these tasks, and for the check-out before.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -51,10 +51,10 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The number of arrivals of tasks before the last check-out that found no task.
     seen: Cell<usize>,
     gate_seen: Cell<usize>,
-    /// The last phase at whose gate the worker has arrived.
+    /// The number of the last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The kind of tasks whose binary is in the local store.
+    /// The kind of tasks that the binary in the local store belongs to.
     kind: Cell<Option<u32>>,
 }
 
@@ -366,7 +366,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out, except if the last check-out found none and no task has come since.
+    /// Checks tasks out. If the last check-out found no task and no task has come since, does
+    /// nothing.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {

@@ -49,7 +49,8 @@ pub(super) enum Word {
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
-    /// The number of the phase whose tasks have ended, if all workers are at the gate. Otherwise 0.
+    /// The number of the phase, if its tasks have ended and all workers are at the gate. Otherwise
+    /// 0.
     CompletionGate,
 }
 

@@ -51,7 +51,7 @@ struct Entry<S: cellworks_machine::Spe> {
 struct Found<S: cellworks_machine::Spe> {
     /// The tasks that filters have dropped.
     dropped: Vec<Entry<S>>,
-    /// The tasks whose dice has failed, and the errors.
+    /// The tasks that could not be diced because their dice failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
     /// The number of parts of diced tasks of phases of the main program, without the first part of
     /// each task.
@@ -150,7 +150,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks. Does nothing for MARS, whose workers take tasks directly from the buffer of
+    /// Imports tasks. Does nothing for MARS: its workers take tasks directly from the buffer of
     /// submitted tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
@@ -352,7 +352,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         unsafe { task.drop_work() };
     }
 
-    /// Ends the tasks that a pass has dropped, and the tasks whose dice has failed.
+    /// Ends the tasks that a pass has dropped, and the tasks with a dice that failed.
     fn end_found(&self, found: Found<C::Spe>) {
         for Entry { number, .. } in found.dropped {
             let Some(task) = self.queues.take(number) else {

@@ -8,7 +8,7 @@ use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
 
-/// A file whose contents the test keeps.
+/// A file in memory, so that the test keeps its contents.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 

@@ -59,7 +59,7 @@ thread_local! {
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine on a stack whose free part is `limit..top`. Returns the context that calls
+/// Makes a coroutine on a stack with the free part `limit..top`. Returns the context that calls
 /// `entry(argument)`.
 ///
 /// # Safety
@@ -128,7 +128,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     RUNNING.set(ptr::null());
 }
 
-/// Switches as [`switch`] does, but continues a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
 ///
 /// # Safety
 ///

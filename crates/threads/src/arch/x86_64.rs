@@ -51,7 +51,7 @@ impl Context {
     }
 }
 
-/// Writes the first frame of a stack whose free part is `limit..top`. Returns the context that
+/// Writes the first frame of a stack with the free part `limit..top`. Returns the context that
 /// calls `entry(argument)` on this stack.
 ///
 /// # Safety
@@ -112,7 +112,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
-/// Switches as [`switch`] does, but continues a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
 ///
 /// # Safety
 ///

@@ -29,7 +29,7 @@ impl Scheduler {
         run.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    /// Moves the ready threads of a cancelled core to `interrupted`. Each is continued once.
+    /// Moves the ready threads of a cancelled core to `interrupted`. Each thread is continued once.
     pub(super) fn interrupt_ready(&self) {
         let mut interrupted = self.run().interrupted.borrow_mut();
         while !self.ready.is_empty() {

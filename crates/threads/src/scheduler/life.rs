@@ -157,9 +157,9 @@ impl Scheduler {
     }
 }
 
-/// Returns the running thread whose guard holds the address `in_guard`, and the names of the calls
-/// that give a thread a larger stack. Returns `None` if this OS thread is not a core, or the
-/// address is not in the guard. A signal handler may call this function.
+/// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
+/// names of the calls that give a thread a larger stack. Otherwise, or if this OS thread is not a
+/// core, returns `None`. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or the block of a thread of this run. The signal handler returns before the

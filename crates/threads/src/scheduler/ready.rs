@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// The distance from the head of the ready queue to the place whose frame is prefetched.
+/// Prefetches are this many places ahead of the head of the ready queue.
 const PREFETCH_AHEAD: usize = 4;
 
 /// The number of places of a new ring.

@@ -191,7 +191,7 @@ impl Scheduler {
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or `next` is a suspended thread of a
-            // cancelled core, whose ready queue is empty and stays empty. So only this line
+            // cancelled core, and the ready queue of such a core stays empty. So only this line
             // continues it. Contexts of live threads lie on mapped stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);

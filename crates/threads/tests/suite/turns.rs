@@ -11,7 +11,7 @@ use cellworks_threads::{
 // SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
-/// Runs `main` on a core with default settings, whose threads no outside event can wake.
+/// Runs `main` on a core with default settings and without events from outside.
 fn core<R>(main: impl FnOnce() -> R) -> Result<R, Blocked> {
     run(&Config::default(), &NoOutside, main)
 }
