@@ -178,8 +178,8 @@ impl<S: Spe> Handle<'_, S> {
     ///
     /// # Errors
     ///
-    /// - [`TaskError::Circle`] if the calling task would wait for itself, or for a task that waits
-    ///   for it or comes after it.
+    /// - [`TaskError::Circle`] if the wait would never end: this task is the calling task, waits
+    ///   for the calling task, or comes after it.
     /// - [`TaskError::DidNotRun`] if the task was cancelled or has failed, or if a task before it
     ///   has failed.
     ///

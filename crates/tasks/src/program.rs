@@ -393,8 +393,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into its queue, which is the worker's own one, that of a priority, or an inbox.
-    /// Wakes a worker to take it.
+    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a worker
+    /// to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {

@@ -264,8 +264,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // SAFETY: by the contract of this function. The phase guarantees that no other task uses
         // the data of the task.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. A thread of this worker runs or drops the result, or
-        // the worker drops it. The SPE outlives the worker.
+        // SAFETY: only the lifetime changes. A thread of this worker, or the worker itself, runs or
+        // drops the staged task. The SPE outlives the worker.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
@@ -325,7 +325,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
             return 1;
         };
-        // The paper's formula (figure 4.6): the number of missing tasks, divided by that of tasks.
+        // The formula of figure 4.6: the number of missing tasks, divided by the number of tasks.
         let tasks = 1 + self.queued();
         (threshold * workers).saturating_sub(tasks) / tasks
     }

@@ -71,9 +71,9 @@
 //! - A scope never returns or unwinds before all of its threads have ended. A stack is never freed
 //!   while frames are on it.
 //! - Cancelled threads are unwound, the youngest first, so their destructors run. Every call that
-//!   waits or yields unwinds the calling thread. If a thread catches [`Cancelled`], its next such
-//!   call unwinds it again. If a destructor calls such a function during unwinding, the call
-//!   returns at once, because a second panic would end the process.
+//!   waits or yields unwinds the calling thread. If a thread catches [`Cancelled`], its next wait
+//!   or yield unwinds it again. If a destructor waits or yields during unwinding, the call returns
+//!   at once, because a second panic would end the process.
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
 //!   the core, because `std` counts panics for each OS thread. If another thread panics meanwhile,
@@ -93,9 +93,8 @@
 //! # Machines
 //!
 //! A library may build its own scheduler on this crate, for example a machine that runs programs of
-//! its users. Such a library runs its cores as their [`Owner`]. Programs on such a core cannot
-//! start, suspend or wake threads themselves: the functions of this crate for these operations
-//! panic there.
+//! its users. Such a library runs its cores as their [`Owner`]. On such a core, the functions of
+//! this crate that start, suspend or wake threads panic in programs.
 //!
 //! # Limits
 //!

@@ -154,7 +154,8 @@ impl Owner {
     /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
     /// and returns true. Otherwise, or on a frozen or cancelled core, returns false at once.
     ///
-    /// Use it to do something else before parking when no other thread is ready, such as polling.
+    /// Use it if the caller polls, or does other work, before it parks while no other thread is
+    /// ready.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {

@@ -1,7 +1,7 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: leaving such a thread suspended for ever. Its stack holds borrows of values that the
-// caller of `run` owns, so `run` could never return.
+// Rejected: leaving a thread that never ends suspended for ever. Its stack holds borrows of values
+// that the caller of `run` owns, so `run` could never return.
 
 use std::cell::Cell;
 use std::fmt::Display;

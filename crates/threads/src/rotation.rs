@@ -106,7 +106,7 @@ impl Rotation {
         }
     }
 
-    /// Removes the running thread. The next turn is that of the thread after it.
+    /// Removes the running thread. The thread after it has the next turn.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
         // SAFETY: valid blocks, see `Rotation`. If the rotation has no other block, `behind` and

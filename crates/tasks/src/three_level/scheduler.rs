@@ -53,8 +53,8 @@ struct Found<S: cellworks_machine::Spe> {
     dropped: Vec<Entry<S>>,
     /// The tasks that could not be diced because their dice failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
-    /// The number of parts of diced tasks of phases of the main program, without the first part of
-    /// each task.
+    /// The number of parts of diced tasks, without the first part of each task. Only tasks of the
+    /// main program's phases count.
     more_jobs: usize,
 }
 

@@ -136,8 +136,8 @@ impl Scheduler {
     /// thread is ready and that the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // This comes first to begin the load of the stack pointer early. Everything after the
-        // switch depends on that load.
+        // The pop comes first, so that the load of the stack pointer begins early. Everything after
+        // the switch depends on that load.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
