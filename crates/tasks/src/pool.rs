@@ -339,8 +339,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
-/// The main program checks for room in a queue after it has started this many closures, or tasks of
-/// a phase.
+/// The number of closures, or tasks of a phase, after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
 /// The queues in main memory, and the functions that make the sides of the workers and of the main

@@ -31,7 +31,7 @@ use crate::sync::{AtomicBool, Ordering};
 /// fn program<S: Spe>(worker: &Worker<'_, S>) {
 ///     worker.scope(|scope| {
 ///         scope.spawn(worker, |_| {
-///             // Not the worker that runs this.
+///             // `worker` is not the worker that runs this closure.
 ///             worker.join(|_| (), |_| ());
 ///         });
 ///     });

@@ -1,8 +1,8 @@
 //! The functions that programs call on a core of their own.
 //!
 //! On a core that has an [`Owner`](crate::Owner), the calls that start, suspend or wake threads
-//! panic, because only the owner knows what its threads wait for. Calls that only read work on
-//! every core.
+//! panic, because only the owner knows what its threads wait for. Calls that only read do not panic
+//! there.
 
 use std::fmt::Display;
 use std::panic::Location;

@@ -6,9 +6,9 @@ pub struct Config {
     /// The size of the stack of each thread in bytes. The default is 256 KiB.
     /// [`Builder::stack_bytes`](crate::Builder::stack_bytes) chooses another size for one thread.
     ///
-    /// A new stack takes only addresses. The kernel commits the memory of each page when the page
-    /// is first touched. Sizes below 16 KiB are raised to 16 KiB, because a panic needs about half
-    /// of that. The main thread runs on the stack of its OS thread.
+    /// A new stack reserves addresses, but no memory. The kernel commits the memory of each page
+    /// when the page is first touched. Sizes below 16 KiB are raised to 16 KiB, because a panic
+    /// needs about half of that. The main thread runs on the stack of its OS thread.
     pub stack_bytes: usize,
     /// The names of the calls that give a thread a larger stack. The report of a stack overflow
     /// shows them. The default names calls of this crate. A machine that starts the threads names

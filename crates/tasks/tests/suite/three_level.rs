@@ -697,12 +697,12 @@ fn tasks_are_diced_as_by_the_figure() {
         let (_, counters) = rows(Scheduler::ThreeLevel, workers, tasks, rows_of_each, 10);
         (counters.scheduler.diced, counters.scheduler.parts)
     };
-    // With 16 tasks for each of 6 workers, 95 tasks are missing. Parts of one row cannot be split
-    // again.
+    // The pool wants 16 tasks for each of 6 workers and has 1, so 95 are missing. Parts of one row
+    // cannot be split again.
     assert_eq!(diced(6, 1, 95), (1, 95));
-    // With 4 workers, 63 tasks are missing.
+    // The pool wants 16 tasks for each of 4 workers and has 1, so 63 are missing.
     assert_eq!(diced(4, 1, 63), (1, 63));
-    // 13 tasks are missing to 16: 4 for each of the 3 tasks.
+    // The pool wants 16 tasks and has 3, so 13 are missing: 4 for each of the 3.
     assert_eq!(diced(1, 3, 4), (3, 12));
     // A task of 3 rows has no more than 3 parts.
     assert_eq!(diced(6, 1, 3), (1, 3));
