@@ -154,8 +154,7 @@ impl Owner {
     /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
     /// and returns true. Otherwise, or on a frozen or cancelled core, returns false at once.
     ///
-    /// Use it if the caller polls, or does other work, before it parks while no other thread is
-    /// ready.
+    /// If the result is false, the caller can poll, or do other work, before it parks.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
@@ -192,7 +191,7 @@ impl Owner {
     ///
     /// # Panics
     ///
-    /// Outside of [`run`](Self::run).
+    /// Panics outside of [`run`](Self::run).
     #[inline]
     pub fn current(self) -> Thread {
         Thread::running(here())

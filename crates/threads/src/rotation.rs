@@ -90,8 +90,8 @@ impl Rotation {
         }
     }
 
-    /// Begins a round. `pauses` says whether the round pauses at its last thread. It is called
-    /// before any thread of the rotation goes on, and the rotation is not empty.
+    /// Begins a round. `pauses` says whether the round pauses at its last thread. The method is
+    /// called before any thread of the rotation goes on, and the rotation is not empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {

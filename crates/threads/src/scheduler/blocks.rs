@@ -65,7 +65,7 @@ impl Blocks {
     ///
     /// # Panics
     ///
-    /// If the kernel refuses to map another stack.
+    /// Panics if the kernel refuses to map another stack.
     #[inline]
     pub(super) fn take(&self, bytes: Option<usize>, extra: usize, name: Option<&str>) -> &Block {
         let bytes = bytes

@@ -110,7 +110,7 @@ impl Scheduler {
     ///
     /// # Panics
     ///
-    /// If the kernel refuses to map another stack.
+    /// Panics if the kernel refuses to map another stack.
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,

@@ -163,7 +163,7 @@ impl Scheduler {
     ///
     /// # Panics
     ///
-    /// Outside of `run`.
+    /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
         // SAFETY: null or the block of a thread of this run, which stays in its place until the end
         // of the run.

@@ -68,8 +68,8 @@ impl Scheduler {
         }
     }
 
-    /// Does the same as [`turn`](Self::turn) while threads outside of the rotation may be ready
-    /// too. At the end of the round, lets those threads run.
+    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. At the end of the
+    /// round, lets ready threads outside of the rotation run first.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
