@@ -111,9 +111,9 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// The error of a circle of waits. The first task of `waiting` waits for `target`, and each other
-/// one waits for the task before it. `target` waits, directly or through other tasks, for the last
-/// task of `waiting`.
+/// The error of a circle of waits. In `waiting`, the first task waits for `target`, and every
+/// further task waits for the task before it. `target` waits, directly or through other tasks, for
+/// the last task of `waiting`.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,

@@ -325,7 +325,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
             return 1;
         };
-        // The formula of figure 4.6: the number of missing tasks, divided by the number of tasks.
+        // Figure 4.6 of the Jack Rabbit thesis: the missing tasks, divided by the present tasks.
         let tasks = 1 + self.queued();
         (threshold * workers).saturating_sub(tasks) / tasks
     }

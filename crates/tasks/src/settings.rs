@@ -15,18 +15,19 @@ pub enum Scheduler {
     /// Each worker has a queue. When its queue is empty, a worker takes tasks from other queues.
     #[default]
     Stealing,
-    /// The scheduler of Jack Rabbit (chapter 4 of the paper). Tasks go through a prefilter, a
-    /// reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker. Whenever the
-    /// main program submits or waits, the PPE imports tasks into the reorder buffer, orders them by
-    /// priority, calls the [filters](crate::Pool::filter) and dices tasks. Workers check tasks out.
-    /// A phase of the main program ends with a barrier of all workers.
+    /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
+    /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
+    /// Whenever the main program submits or waits, the PPE imports tasks into the reorder buffer,
+    /// orders them by priority, calls the [filters](crate::Pool::filter) and dices tasks. Workers
+    /// check tasks out. A phase of the main program ends with a barrier of all workers.
     ///
     /// An inbox holds two tasks. No more tasks are staged ahead, even if
     /// [`Pool::staging`](crate::Pool::staging) sets a larger number. While the prefilter is full,
     /// submitting waits. So a million tasks need no more memory than some thousand.
     ThreeLevel,
-    /// MARS as the paper describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from which
-    /// workers take one task at a time, first in, first out. Nothing is diced or staged ahead.
+    /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
+    /// which workers take one task at a time, first in, first out. Nothing is diced or staged
+    /// ahead.
     Mars,
 }
 
@@ -45,6 +46,6 @@ pub enum Staging {
     Off,
 }
 
-/// The default threshold for dicing (section 4.7 of the paper). When fewer tasks than the threshold
-/// wait for each worker, tasks that may be diced are diced.
+/// The default threshold for dicing (section 4.7 of the Jack Rabbit thesis). When fewer tasks than
+/// the threshold wait for each worker, tasks that may be diced are diced.
 pub const DICING_THRESHOLD: usize = 16;

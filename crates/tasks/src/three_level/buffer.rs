@@ -1,4 +1,5 @@
-//! The bounded queue of figure 4.2, in main memory and, between transfers, in a local store.
+//! The bounded queue of figure 4.2. It lies in main memory and, between transfers, in a local
+//! store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values. Buffers hold numbers,
 // and a separate table holds the tasks, so a wrong transfer can fail a test but never breaks memory

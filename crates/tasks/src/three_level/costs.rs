@@ -1,7 +1,7 @@
 //! The times of the software of the scheduler in main memory, and the sizes of its parts. No paper
-//! has published these times, so they are assumed. Where the paper has figures, the sizes follow
-//! from them. The machine simulates the time of the hardware. `docs/simulated-cell.md` lists the
-//! values.
+//! has published these times, so they are assumed. Where the Jack Rabbit thesis has figures, the
+//! sizes follow from them. The machine simulates the time of the hardware. `docs/simulated-cell.md`
+//! lists the values.
 
 use cellworks_machine::Cycles;
 

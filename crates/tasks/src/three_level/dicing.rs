@@ -1,4 +1,4 @@
-//! The dicer of figure 4.6.
+//! The dicer of figure 4.6 of the Jack Rabbit thesis.
 
 // Rejected: dicing while the main program still submits. The scheduler shares the PPE with the main
 // program. It would split the first task into nearly a hundred parts although more tasks follow at

@@ -1,5 +1,6 @@
-//! The scheduler of the paper, an alternative to queues with stealing. Queues lie in main memory,
-//! and workers take tasks from them by the operations of a Cell. A scheduler runs on the PPE.
+//! The scheduler of the Jack Rabbit thesis, an alternative to queues with stealing. Queues lie in
+//! main memory, and workers take tasks from them by the operations of a Cell. A scheduler runs on
+//! the PPE. In this module "the paper" and numbers of figures and sections refer to that thesis.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task

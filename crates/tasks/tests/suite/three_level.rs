@@ -1,4 +1,5 @@
-//! Tests of tasks that go through queues in main memory: with the paper's scheduler, and with MARS.
+//! Tests of tasks that go through queues in main memory: with the scheduler of the Jack Rabbit
+//! thesis, and with MARS.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +43,7 @@ on_every_cell!(
 
 const BOTH: [Scheduler; 2] = [Scheduler::ThreeLevel, Scheduler::Mars];
 
-/// The paper's machine.
+/// The machine of the Jack Rabbit thesis.
 fn ps3(seed: u64) -> Sim {
     let description = Description::built_in("ps3").unwrap();
     Sim::builder(description).seed(seed).build()
@@ -654,8 +655,8 @@ fn what_a_scheduler_does_not_do_is_refused() {
         .unwrap();
 }
 
-/// Submits `tasks` tasks to some workers of the paper's machine. Each task has `rows` rows, and
-/// each row takes `cycles` cycles. Returns the time that the tasks took, and the counters.
+/// Submits `tasks` tasks to some workers of a PS3. Each task has `rows` rows, and each row
+/// takes `cycles` cycles. Returns the time that the tasks took, and the counters.
 fn rows(
     scheduler: Scheduler,
     workers: usize,

@@ -148,8 +148,8 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     });
 }
 
-/// Another worker has taken half of a join. This half waits for the next step of the worker that
-/// waits for the half.
+/// The first halves of two nested joins wait for the second half of the inner join, which may lie
+/// on any worker.
 fn the_second_half_of_a_join_waits_for_the_first_of_another<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let set = [const { AtomicBool::new(false) }; 3];
