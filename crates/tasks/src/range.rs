@@ -161,9 +161,8 @@ impl<I, F, R> Loop<I, F, R> {
         (self.reduce)(first, second)
     }
 
-    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller.
-    /// Returns true if it has stopped because another worker asks for work. In that case at least
-    /// two items are left.
+    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller. If
+    /// another worker asks for work, stops and returns true. At least two items are left then.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,

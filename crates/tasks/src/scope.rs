@@ -87,9 +87,8 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// Starts `body` on the first worker that takes `body`. `from` is the caller's worker or
     /// [`Main`](crate::Main) program.
     ///
-    /// The closure may borrow values that outlive the scope, and may start more closures in the
-    /// scope. If the closure panics, the call that made the scope panics after all closures have
-    /// ended.
+    /// `body` may borrow values that outlive the scope, and may start more closures in the scope.
+    /// If `body` panics, the call that made the scope panics after all closures have ended.
     ///
     /// While thousands of closures wait to be run, this call waits until half of them have been
     /// taken, so that memory stays bounded. During this wait other tasks run, on stacks of their

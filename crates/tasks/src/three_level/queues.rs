@@ -44,8 +44,8 @@ pub(super) enum Word {
     Jobs,
     /// The number of the phase of the main program to which all tasks have been submitted, or 0.
     UserFinished,
-    /// Twice the number of the phase, plus 1 when its tasks have ended. While it is odd, workers
-    /// stay at the gate.
+    /// Twice the number of the phase, plus 1 when its tasks have ended. While this word is odd,
+    /// workers stay at the gate.
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,

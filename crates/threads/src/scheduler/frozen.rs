@@ -40,8 +40,7 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The running thread was not suspended, so it is not pushed. It checks its own
-                // state.
+                // The running thread was not suspended, so it is not pushed. It checks its state.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }
