@@ -87,10 +87,10 @@ impl<'d, T: Pod> Blocks<'d, T> {
 
 /// The tasks that use the blocks of a phase.
 pub(crate) struct Users<S: Spe> {
-    /// The users of each block, by the address of its slice and its number.
+    /// The users of each block. The key is the address of its slice, and the number of the block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The declared order: by the number of a task, the tasks before it. Ended tasks stay here, so
-    /// that the check of the order does not depend on how fast tasks run.
+    /// The declared order. Maps the number of a task to the tasks before it. Ended tasks stay here,
+    /// so that the check of the order does not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct PhaseState<S: Spe> {
     parent: Option<Arc<Node<S>>>,
 }
 
-/// The record of waits: by the address of a waiting task, the task that it waits for.
+/// The record of waits. Maps the address of a waiting task to the task that it waits for.
 pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
@@ -81,8 +81,8 @@ impl<S: Spe> Waits<S> {
         })
         .collect();
         let mut waits = locked(&self.0);
-        // For each task that the search has reached: the task before it on the way. Going back
-        // gives the circle.
+        // Maps each task that the search has reached to the task from which the search came.
+        // Following these entries back gives the circle.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);

@@ -2,9 +2,9 @@
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough. The halves of
 // joins have to be faster, and never enter it.
-// Rejected: half of a worker's closures kept to itself. An empty closure took 27 ns instead of 48
-// on two workers. But while a worker was in a long closure, workers without work could not get its
-// other closures.
+// Rejected: a worker that keeps half of its closures to itself. An empty closure took 27 ns instead
+// of 48 on two workers. But while a worker was in a long closure, workers without work could not
+// get its other closures.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};

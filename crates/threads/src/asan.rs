@@ -23,7 +23,7 @@ unsafe extern "C" {
 /// The lowest address and the size of every stack of the core.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// The stacks of the pool: lowest address and size, by the address of the top.
+    /// The stacks of the pool. Maps the address of the top to the lowest address and the size.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
     /// The lowest address and the size of the main thread's stack. AddressSanitizer returns them at
     /// the first switch.

@@ -86,15 +86,15 @@
 //! - In one case `std` does not provide enough information, and this crate guesses: a cancelled
 //!   thread begins, or catches, a panic *while another thread waits in a destructor during
 //!   unwinding*. If the cancelled thread has begun a panic and waits in a destructor of its own,
-//!   the wait may cause a second panic, which ends the process. If the thread has caught its
-//!   payload, its waits may return at once instead of unwinding.
+//!   the wait may cause a second panic, which ends the process. If the cancelled thread has caught
+//!   the payload that unwound it, its waits may return at once instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
 //!
 //! A library may build its own scheduler on this crate, for example a machine that runs programs of
-//! its users. Such a library runs its cores as their [`Owner`]. On such a core, the functions of
-//! this crate that start, suspend or wake threads panic in programs.
+//! its users. Such a library runs its cores as their [`Owner`]. If a program on such a core calls a
+//! function of this crate that starts, suspends or wakes threads, the function panics.
 //!
 //! # Limits
 //!

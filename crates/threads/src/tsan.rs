@@ -18,7 +18,7 @@ unsafe extern "C" {
 
 /// The fibers of all stacks of the core.
 pub(crate) struct Stacks {
-    /// The stacks of the pool: lowest address and fiber, by the address of the top.
+    /// The stacks of the pool. Maps the address of the top to the lowest address and the fiber.
     pooled: RefCell<BTreeMap<usize, (usize, *mut c_void)>>,
     /// The fiber of the OS thread's own stack.
     main: *mut c_void,

@@ -84,7 +84,7 @@ pub(crate) struct Queues<S: Spe> {
     pub(super) counts: Counts,
 }
 
-/// The tasks that no worker runs, by the numbers that represent them in the buffers.
+/// The tasks that no worker runs. Buffers hold the numbers of these tasks.
 struct Tasks<S: Spe> {
     pending: Vec<Option<Arc<Node<S>>>>,
     free: Vec<u32>,

@@ -109,8 +109,8 @@ fn tasks(counters: &Counters) -> u64 {
     counters.workers.iter().map(|worker| worker.tasks).sum()
 }
 
-/// Runs tasks of these priorities. Returns the number of runs of each task, the order, and the time
-/// when the last task ended.
+/// Runs tasks of these priorities. Returns the number of runs of each task, the order of the runs,
+/// and the time of the last end.
 fn run_of<M: Machine>(
     machine: &M,
     scheduler: Scheduler,

@@ -69,7 +69,7 @@ impl Scheduler {
     }
 
     /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. At the end of the
-    /// round, lets ready threads outside of the rotation run first.
+    /// round, lets ready threads outside of the rotation run before the next round.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();

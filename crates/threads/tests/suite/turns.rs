@@ -365,8 +365,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
 }
 
 /// A function that lets other threads run keeps the registers that its callers rely on. This holds
-/// for each way to suspend the thread, and whether the next thread or a cancelled core continues
-/// it.
+/// for each way to suspend the thread, also if a cancelled core continues it.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn registers_of_callers_survive_turns_and_yields() {
