@@ -12,8 +12,8 @@ use crate::sync::{Mutex, locked};
 /// A lock for the tasks of a phase. Only one of the tasks that are [locked](crate::Task::locked) by
 /// it runs at a time.
 ///
-/// If another task has the lock, a task is deferred. Deferred tasks get the lock in the order in
-/// which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// While one task has the lock, the other locked tasks are deferred. Deferred tasks get the lock in
+/// the order in which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
     /// The phase that the lock belongs to. Only tasks of this phase may use the lock.

@@ -275,7 +275,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     ///
     /// Returns [`TaskError`] in these cases, and drops the task:
     ///
-    /// - The task uses a block that another task uses, and does not come after that task.
+    /// - The task uses a block that another task uses, and does not come after that task. Or it
+    ///   changes a block and names that block twice.
     /// - The task may be diced, but the pool has no way to dice it.
     /// - The task comes after a task of another phase, or has a lock or a block of another phase.
     ///

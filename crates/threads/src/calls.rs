@@ -250,7 +250,7 @@ pub fn is_cancelled() -> bool {
 /// Whether the running thread is unwinding. Outside of [`run`]: whether the OS thread is unwinding.
 ///
 /// `std::thread::panicking` concerns the OS thread: while one thread of a core waits in a
-/// destructor during unwinding, it returns true for all threads of the core.
+/// destructor during unwinding, `panicking` returns true for all threads of the core.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),

@@ -135,8 +135,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
-    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: the
-    // compiler would use the memory below the stack pointer, where `Frame::take` writes.
+    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: with
+    // it, the compiler may use the memory below the stack pointer, where `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
