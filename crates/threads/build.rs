@@ -1,5 +1,5 @@
-//! Finds out whether a sanitizer is on that has to be told of switches: `cfg(sanitize)` itself is
-//! not stable yet, but Cargo tells build scripts.
+//! Finds out whether the build uses a sanitizer that must be told of switches. `cfg(sanitize)` is
+//! not stable yet, but Cargo tells build scripts its value.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

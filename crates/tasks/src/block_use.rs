@@ -3,7 +3,7 @@
 /// A use of a block by a task.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockUse {
-    /// The address of the slice whose block it is.
+    /// The address of the slice to which the block belongs.
     pub(crate) slice: usize,
     pub(crate) block: usize,
     pub(crate) changes: bool,

@@ -1,15 +1,15 @@
 //! Blocks of a slice that tasks of one phase use one after the other.
 //!
-//! Only one task can borrow a slice. If tasks use the same data in an order that they
-//! [declare](crate::Task::after), the phase borrows the slice and the tasks use blocks of it. The
-//! phase checks each use when a task is submitted: a task that changes a block must come after all
-//! tasks that have used it before, and a task that reads a block must come after the task that has
-//! changed it last.
+//! Only one task at a time can borrow a slice mutably. If tasks use the same data in an order that
+//! they [declare](crate::Task::after), the phase borrows the slice and the tasks use blocks of it.
+//! When a task is submitted, the phase checks each use. A task that changes a block must come after
+//! all tasks that use the block and were submitted before. A task that reads a block must come
+//! after the task that changed the block last.
 
-// Rejected: edges between tasks of a block from the order in which they are submitted. Two lines
-// of a program in the wrong order would give a wrong result. A declared order can be checked.
-// Rejected: handles of blocks that are references. Two tasks would hold a shared and an
-// exclusive reference at once, although they run one after the other.
+// Rejected: running the tasks of a block in the order in which they are submitted. If two lines of
+// a program had the wrong order, its result would be wrong. A declared order can be checked.
+// Rejected: references as handles of blocks. Two tasks would hold a shared and an exclusive
+// reference at the same time, although they run one after the other.
 
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
@@ -30,18 +30,18 @@ use crate::node::Node;
 pub struct Blocks<'d, T> {
     pub(crate) slice: NonNull<[T]>,
     pub(crate) block: usize,
-    /// The phase that checks their use.
+    /// The phase that checks the uses of the blocks.
     pub(crate) phase: usize,
     pub(crate) borrow: PhantomData<&'d mut [T]>,
 }
 
-// SAFETY: it gives no access to the slice itself; tasks get access only as the phase allows.
+// SAFETY: this value gives no access to the slice. Tasks get access only as the phase allows.
 unsafe impl<T: Send> Send for Blocks<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Blocks<'_, T> {}
 
 impl<'d, T: Pod> Blocks<'d, T> {
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn count(&self) -> usize {
         self.slice.len() / self.block
     }
@@ -50,7 +50,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
     ///
     /// # Panics
     ///
-    /// If there is no such block.
+    /// Panics if no block has this number.
     pub fn read(&self, block: usize) -> Read<'d, T> {
         Read::of_block(self.block(block), self.usage(block, false))
     }
@@ -59,7 +59,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
     ///
     /// # Panics
     ///
-    /// If there is no such block.
+    /// Panics if no block has this number.
     pub fn update(&self, block: usize) -> Update<'d, T> {
         Update::of_block(self.block(block), self.usage(block, true))
     }
@@ -70,7 +70,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
             block < count,
             "there are {count} blocks, and none has the number {block}"
         );
-        // SAFETY: the block is inside of the slice.
+        // SAFETY: the assertion has checked that the block is inside of the slice.
         let first = unsafe { self.slice.cast::<T>().add(block * self.block) };
         NonNull::slice_from_raw_parts(first, self.block)
     }
@@ -87,16 +87,16 @@ impl<'d, T: Pod> Blocks<'d, T> {
 
 /// The tasks that use the blocks of a phase.
 pub(crate) struct Users<S: Spe> {
-    /// The users by slice and block.
+    /// The users of each block. The key is the address of its slice, and the number of the block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The tasks after which each task comes, by number, as declared. Ended tasks stay here, so
-    /// that the check of an order does not depend on how fast tasks run.
+    /// The declared order. Maps the number of a task to the tasks before it. Ended tasks stay here,
+    /// so that the check of the order does not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 
 struct UsersOfBlock<S: Spe> {
     changed_by: Option<Arc<Node<S>>>,
-    /// The tasks that have read the block since it was changed.
+    /// The tasks that have read the block since it was last changed.
     read_by: Vec<Arc<Node<S>>>,
 }
 
@@ -108,13 +108,13 @@ impl<S: Spe> Users<S> {
         }
     }
 
-    /// Records the tasks after which a task comes.
+    /// Records the tasks before a task.
     pub(crate) fn declare(&mut self, task: &Node<S>, before: &[Arc<Node<S>>]) {
         let before = before.iter().map(|other| other.number).collect();
         self.before.insert(task.number, before);
     }
 
-    /// Whether a task comes after another one, directly or through other tasks.
+    /// Whether `task` comes after `other`, directly or through other tasks.
     fn is_ordered(&self, task: &Node<S>, other: &Node<S>) -> bool {
         let mut to_visit = vec![task.number];
         let mut seen = HashSet::new();
@@ -124,7 +124,7 @@ impl<S: Spe> Users<S> {
                 if before == other.number {
                     return true;
                 }
-                // A task can only come after tasks that were submitted before it.
+                // A task can come only after tasks that were submitted before it.
                 if before > other.number && seen.insert(before) {
                     to_visit.push(before);
                 }
@@ -133,11 +133,12 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Records the blocks that a task uses, if it comes after the tasks after which it has to come.
+    /// Checks that a task comes after the tasks that its blocks require, and records its blocks.
     ///
     /// # Errors
     ///
-    /// [`TaskError`] if it does not. Nothing is recorded then.
+    /// Returns [`TaskError`] if the task does not come after one of these tasks. Then nothing is
+    /// recorded.
     pub(crate) fn admit(
         &mut self,
         phase: usize,
@@ -164,7 +165,7 @@ impl<S: Spe> Users<S> {
             let Some(users) = self.of_blocks.get(&(usage.slice, block)) else {
                 continue;
             };
-            // A task that reads the block must come after the task that has changed it.
+            // A task that reads the block must come after the task that last changed it.
             let before: Vec<_> = match (&users.changed_by, changes && !users.read_by.is_empty()) {
                 (_, true) => users.read_by.iter().map(|reader| (reader, false)).collect(),
                 (writer, false) => writer.iter().map(|writer| (writer, true)).collect(),

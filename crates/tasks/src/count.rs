@@ -1,24 +1,24 @@
-//! How many tasks of a scope have not ended.
+//! The number of tasks of a scope that have not ended.
 //!
 //! The scope's owner and other workers start tasks, which end on any worker. A locked instruction
-//! for each task would cost more than a small task, above all if two cores take the cache line from
-//! each other. So the owner counts the tasks that it starts in a plain number, and adds that to the
-//! shared number only when it begins to wait. Workers count ended tasks in batches
+//! for each task would cost more than a small task, especially if two cores compete for the cache
+//! line. So the owner counts the tasks that it starts in a plain number. Only when the owner begins
+//! to wait, it adds this number to the shared number. Workers count ended tasks in batches
 //! (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 
 use crate::sync::{AtomicIsize, Ordering};
 
-/// Added to the shared number while the owner waits.
+/// The owner adds this to the shared number when it begins to wait.
 const OWNER_WAITS: isize = 1 << (isize::BITS - 3);
 
-/// How many tasks of a scope have not ended.
+/// The number of tasks of a scope that have not ended.
 pub(crate) struct Count {
-    /// Tasks that the owner has started and not added to `shared`.
+    /// The tasks that the owner has started and not yet added to `shared`.
     by_owner: Cell<isize>,
     owner_waits: Cell<bool>,
-    /// Tasks that other workers have started, minus all tasks that have ended.
+    /// The tasks that other workers have started, minus all tasks that have ended.
     shared: AtomicIsize,
 }
 
@@ -34,7 +34,7 @@ impl Count {
         }
     }
 
-    /// Counts a task that another worker than the owner is about to start.
+    /// Counts a task that a worker other than the owner is about to start.
     pub(crate) fn start(&self) {
         // `Relaxed` is enough: a worker gets the task through the queue, not through this number.
         self.shared.fetch_add(1, Ordering::Relaxed);
@@ -54,17 +54,17 @@ impl Count {
         }
     }
 
-    /// Counts tasks that have ended. Returns true if they were the last ones and the owner waits:
-    /// then the caller wakes the owner. The scope, and with it this value, may be freed right after
-    /// the call.
+    /// Counts tasks that have ended. Returns true if they were the last tasks and the owner waits:
+    /// the caller then wakes the owner. Right after the call, the owner may free the scope and this
+    /// value.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
-        // A release, so that the owner sees what the tasks wrote.
+        // `Release` makes the writes of the tasks visible to the owner.
         let before = self.shared.fetch_sub(tasks, Ordering::Release);
         before - tasks == OWNER_WAITS
     }
 
-    /// Called when the owner begins to wait. Returns true if there is nothing to wait for.
+    /// Called when the owner begins to wait. Returns true if all tasks have already ended.
     ///
     /// # Safety
     ///
@@ -77,7 +77,7 @@ impl Count {
         self.is_zero()
     }
 
-    /// Whether no task is left. Only after [`begin_to_wait`](Self::begin_to_wait).
+    /// Whether all tasks have ended. Call it only after [`begin_to_wait`](Self::begin_to_wait).
     pub(crate) fn is_zero(&self) -> bool {
         self.shared.load(Ordering::Acquire) == OWNER_WAITS
     }

@@ -1,14 +1,13 @@
-//! Counts of what the workers of a pool have done.
+//! Counts of the actions of a pool's workers.
 
 use std::cell::Cell;
 
 use cellworks_machine::Span;
 
-/// Counts of what the workers of a pool have done: see
-/// [`Pool::run_counted`](crate::Pool::run_counted).
+/// Counts of the actions of a pool's workers: see [`Pool::run_counted`](crate::Pool::run_counted).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// The counts of each worker, in the order of their SPEs.
+    /// The counts of each worker, in the order of the SPEs.
     pub workers: Vec<WorkerCounters>,
     /// The counts of the queues in main memory: all 0 with
     /// [`Scheduler::Stealing`](crate::Scheduler).
@@ -18,50 +17,50 @@ pub struct Counters {
 /// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
-    /// Tasks that the PPE's scheduler has taken from the prefilter to the reorder buffer.
+    /// Tasks that the PPE's scheduler has moved from the prefilter to the reorder buffer.
     pub imported: u64,
-    /// How often a worker checked for tasks in main memory.
+    /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,
-    /// How many of these checks found no task.
+    /// The number of checks in main memory that found no task.
     pub empty_check_outs: u64,
-    /// How often a processor polled a lock that another one had.
+    /// The number of times that a processor polled a lock that another processor held.
     pub lock_polls: u64,
     /// Tasks that the PPE's scheduler has diced.
     pub diced: u64,
     /// The parts that dicing has made.
     pub parts: u64,
-    /// How often the PPE's scheduler would have diced a task that cannot be diced.
+    /// The number of times that the PPE's scheduler wanted to dice a task that cannot be diced.
     pub undiced: u64,
     /// Tasks that filters have dropped.
     pub dropped: u64,
 }
 
-/// Counts of what a worker has done.
+/// Counts of the actions of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// Tasks of phases that it has run. Each part of a diced task counts.
+    /// Tasks of phases that the worker has run. Each part of a diced task counts.
     pub tasks: u64,
-    /// How often it took work from another worker.
+    /// The number of times that the worker took work from another worker.
     pub steals: u64,
-    /// Halves of `join` that it has offered to other workers.
+    /// Halves of `join` that the worker has offered to other workers.
     pub offers: u64,
-    /// Tasks that it has diced.
+    /// Tasks that the worker has diced.
     pub diced: u64,
     /// The parts that dicing has made.
     pub parts: u64,
-    /// Tasks that it put aside because another one had their lock.
+    /// Tasks that the worker put aside because another task had their lock.
     pub deferred: u64,
-    /// Tasks whose data it began to get while another task ran.
+    /// Tasks for which the worker began to transfer the data while another task ran.
     pub staged_ahead: u64,
-    /// How many of these tasks were staged in vain, because their room was needed.
+    /// The number of tasks that were staged ahead in vain, because another task needed their room.
     pub wasted: u64,
-    /// How long it ran no task: it had none, or all its tasks waited for other tasks or for room in
-    /// a queue. A task that waits for something else, such as its data or a word of another
-    /// program, counts as running.
+    /// The time in which the worker ran no task: it had none, or all its tasks waited for other
+    /// tasks or for room in a queue. A task that waits for another event, such as its data or a
+    /// word of another program, counts as running.
     pub idle: Span,
 }
 
-/// The counters of a worker that runs.
+/// The counters of a worker while it runs.
 #[derive(Default)]
 pub(crate) struct WorkerCells {
     pub(crate) tasks: Cell<u64>,

@@ -1,5 +1,6 @@
 //! The data of tasks. A task declares the data that it reads and writes, so that the pool can stage
-//! them.
+//! the data. To stage is to get data into the local store before a task runs, and to put it back
+//! afterwards.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut}
 
 use crate::block_use::BlockUse;
 
-/// The type that the body of a task gets for data of this type.
+/// The type that the body of a task receives for data of this type.
 pub trait Viewed {
     /// A slice in the local store, or a copy.
     type View<'v>;
@@ -18,7 +19,7 @@ pub trait Viewed {
 
 /// Data that a task reads or writes: one of these kinds, or several in a tuple.
 ///
-/// | kind | the body is handed | before the body runs | after it |
+/// | kind | the body receives | before the body runs | after it has run |
 /// |---|---|---|---|
 /// | [`Read`] | `&[T]` | the slice is got | |
 /// | [`Update`] | `&mut [T]` | the slice is got | it is put back |
@@ -27,38 +28,38 @@ pub trait Viewed {
 /// | [`Value`] | a copy | | |
 /// | a tuple of these | a tuple | | |
 ///
-/// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for the
-/// others. So tasks that run at the same time cannot change each other's data. Tasks that use the
-/// same data one after the other use [blocks](crate::Blocks).
+/// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for
+/// [`Update`] and [`Write`]. So tasks that run at the same time cannot change each other's data.
+/// Tasks that use the same data one after the other use [blocks](crate::Blocks).
 ///
 /// # Safety
 ///
-/// If two values are parts of the same data ([`part`](Self::part), with ranges that do not
-/// overlap), then nothing that is written is in both.
+/// If two values are parts of the same data, made by [`part`](Self::part) with ranges that do not
+/// overlap, then no written element is in both parts.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// Transfers that have begun.
     #[doc(hidden)]
     type Ahead<'s, S: Spe>
     where
         Self: 's;
-    /// Data that has arrived. Written data is put back when this is dropped.
+    /// Data that has arrived. Dropping this value puts written data back.
     #[doc(hidden)]
     type Staged<'s, S: Spe>
     where
         Self: 's;
 
-    /// Bytes of local store that it takes.
+    /// The bytes of local store that the data takes.
     fn bytes(&self) -> usize;
 
     /// Calls `named` with the number of pieces into which the data can be split: rows, elements or
-    /// numbers. Does not call it if each part of a task needs all of the data.
+    /// numbers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// The part with these pieces, or all of the data if each part needs all.
+    /// The part with these pieces, or all of the data if each part of a task needs all of it.
     ///
     /// # Safety
     ///
-    /// If this value and parts of it are used at the same time, those that are used do not overlap.
+    /// Of this value and its parts, those that are used at the same time do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// A second value for the same data.
@@ -69,12 +70,12 @@ pub unsafe trait Data: Viewed + Send + Sized {
     #[doc(hidden)]
     unsafe fn whole(&self) -> Self;
 
-    /// Starts the gets of the data that is read.
+    /// Starts the gets of the data that the task reads.
     ///
     /// # Safety
     ///
-    /// It is called once, or again after its result was dropped. Meanwhile no other task uses the
-    /// data that is written.
+    /// The method is called once, or again after its result was dropped. While the result lives, no
+    /// other task uses the data that the task writes.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
@@ -86,25 +87,25 @@ pub unsafe trait Data: Viewed + Send + Sized {
     where
         Self: 's;
 
-    /// The view that the body gets.
+    /// The view that the body receives.
     #[doc(hidden)]
     fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
     where
         Self: 's;
 
-    /// Names the blocks that it uses.
+    /// Calls `named` with each block that the data uses.
     #[doc(hidden)]
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
-/// A slice that a task uses, or a block of one, in rows.
+/// The rows of a slice that a task uses. The slice may be a block.
 ///
-/// A pointer, because tasks that use a block one after the other exist at once.
+/// `slice` is a pointer, because several tasks that use a block one after the other exist at once.
 struct Rows<T> {
     slice: NonNull<[T]>,
-    /// The elements of a row. Rows are not split.
+    /// The number of elements of a row. Rows are not split.
     row: usize,
-    /// `Some` if it is a block.
+    /// The use of the block, if the slice is a block.
     usage: Option<BlockUse>,
 }
 
@@ -155,13 +156,13 @@ impl<T> Rows<T> {
     }
 }
 
-/// A slice that a task reads, or a [block](crate::Blocks::read).
+/// A slice that a task reads, or a [block](crate::Blocks::read) that it reads.
 pub struct Read<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d [T]>,
 }
 
-// SAFETY: it stands for a shared reference, and may be sent as one.
+// SAFETY: the value stands for a shared reference, which can be sent if `T` is `Sync`.
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
@@ -170,28 +171,28 @@ impl<'d, T: Pod> Read<'d, T> {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
 
-    /// A block of a slice that a phase has borrowed for 'd.
+    /// A block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
 }
 
-/// A slice that a task changes, or a [block](crate::Blocks::update). It is got before the body
-/// runs, and put back afterwards.
+/// A slice that a task changes, or a [block](crate::Blocks::update) that it changes. The slice is
+/// got before the body runs, and put back afterwards.
 pub struct Update<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
 }
 
-/// A slice that a task writes completely. It is put back after the body has run. Its contents
-/// before that are unspecified.
+/// A slice that a task writes completely. The slice is put back after the body has run. When the
+/// body begins, the contents are unspecified.
 pub struct Write<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
 }
 
 impl<T: Pod> Update<'_, T> {
-    /// A block of a slice that a phase has borrowed for 'd.
+    /// A block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
@@ -199,7 +200,7 @@ impl<T: Pod> Update<'_, T> {
 
 macro_rules! new_by_rows {
     ($kind:ident) => {
-        // SAFETY: it stands for an exclusive reference, and may be sent as one.
+        // SAFETY: the value stands for an exclusive reference, which can be sent if `T` is `Send`.
         unsafe impl<T: Send> Send for $kind<'_, T> {}
 
         impl<'d, T: Pod> $kind<'d, T> {
@@ -212,7 +213,7 @@ macro_rules! new_by_rows {
             ///
             /// # Panics
             ///
-            /// If the slice does not consist of whole rows.
+            /// Panics if the slice does not consist of whole rows.
             pub fn rows(slice: &'d mut [T], row: usize) -> Self {
                 Self::of(Rows::of_slice(NonNull::from_mut(slice), row))
             }
@@ -223,7 +224,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// `splits`: whether parts of a task have parts of the slice, or each has all of it.
+/// If `splits`, a part of a task has a part of the slice. Otherwise each part has all of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;
@@ -243,8 +244,8 @@ macro_rules! data_of_slice {
             type View<'v> = $view;
         }
 
-        // SAFETY: parts are different rows of the slice, and the rows that are asked for exist. A
-        // slice that is not split is only read.
+        // SAFETY: parts are different rows of the slice, and `Rows::part` checks that these rows
+        // exist. A slice that is not split is only read.
         unsafe impl<'d, T: Pod + $bound> Data for $kind<'d, T> {
             type Ahead<'s, S: Spe>
                 = $ahead<'s, T, S>
@@ -311,16 +312,16 @@ macro_rules! data_of_slice {
 
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
-    // SAFETY: the slice is borrowed for 'd, which outlives 's. By the contract of `begin` no task
-    // changes it meanwhile.
+    // SAFETY: the slice is borrowed for `'d`, which outlives `'s`. By the contract of `begin` no
+    // task changes the slice during this time.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }
 
 data_of_slice! {
     Update where T: Send; viewed as &'v mut [T]; splits: true;
-    // SAFETY: the slice is borrowed exclusively for 'd, which outlives 's. By the contract of
-    // `begin` no other task uses it meanwhile.
+    // SAFETY: the slice is borrowed exclusively for `'d`, which outlives `'s`. By the contract of
+    // `begin` no other task uses the slice during this time.
     begin: |slice, spe| spe.stage_mut_ahead(unsafe { &mut *slice.as_ptr() }) => PendingMut;
     arrive: |arriving| arriving.wait() => StagedMut
 }
@@ -336,7 +337,7 @@ data_of_slice! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part(pub Range<usize>);
 
-/// A number, or another small value, which the body gets as it is.
+/// A number, or another small value. The body receives a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<T>(pub T);
 
@@ -346,7 +347,7 @@ macro_rules! without_transfer {
             type View<'v> = $view;
         }
 
-        // SAFETY: nothing is written.
+        // SAFETY: tasks do not write this data.
         unsafe impl<$($generics)*> Data for $kind {
             type Ahead<'s, S: Spe>
                 = Self
@@ -412,7 +413,7 @@ macro_rules! tuple {
             type View<'v> = ($($name::View<'v>,)+);
         }
 
-        // SAFETY: parts are made of the parts of the elements.
+        // SAFETY: the parts of a tuple consist of parts of its elements.
         unsafe impl<$($name: Data),+> Data for ($($name,)+) {
             type Ahead<'s, S: Spe>
                 = ($($name::Ahead<'s, S>,)+)

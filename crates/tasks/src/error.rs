@@ -4,8 +4,8 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// Why not all tasks of a phase ran to their end. The error names the first task that failed. Tasks
-/// that had not begun then did not run.
+/// Why not all tasks of a phase ran to their end. The error names the first task that failed. After
+/// the first failure no further task begins.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
@@ -29,7 +29,7 @@ pub enum TaskError {
         /// The error of the local store.
         source: StageError,
     },
-    /// The parts of a task are not the whole task.
+    /// The parts that a dice returned are not the whole task.
     #[error(
         "task {task} was diced into parts that have {} of its {} pieces: a dice returns each piece of the data that it \
          gets once",
@@ -41,10 +41,10 @@ pub enum TaskError {
         task: String,
         /// The number of pieces of each element of its data that can be split.
         pieces: Vec<usize>,
-        /// How many pieces the parts have together, for each such element.
+        /// The number of pieces in all parts together, for each element that can be split.
         in_parts: Vec<usize>,
     },
-    /// A task may be diced, but there is no way to dice it.
+    /// A task may be diced, but the pool has no way to dice it.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
          pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)",
@@ -56,8 +56,8 @@ pub enum TaskError {
         /// The number of pieces of each element of its data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, at least one of them changes it, and no order of the two was
-    /// declared.
+    /// Two tasks use a block, at least one of them changes the block, and the program has not
+    /// declared an order of the two tasks.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -68,14 +68,14 @@ pub enum TaskError {
         task: String,
         /// The block's number.
         block: usize,
-        /// Whether the task changes it.
+        /// Whether the submitted task changes the block.
         changes: bool,
-        /// Name and number of the task that was submitted before.
+        /// Name and number of the other task, which was submitted before.
         other: String,
-        /// Whether the other task changes it.
+        /// Whether the other task changes the block.
         other_changes: bool,
     },
-    /// A task uses a block more than once, and changes it.
+    /// A task changes a block and uses the same block a second time.
     #[error(
         "task {task} changes block {block} and names it twice: name it once, as one that it updates"
     )]
@@ -95,24 +95,24 @@ pub enum TaskError {
         /// The block's number.
         block: usize,
     },
-    /// A task names a lock, or a task to come after, of another phase.
+    /// A task names a lock of another phase, or comes after a task of another phase.
     #[error(
         "task {task} {what} of another phase: a task comes after tasks of its own phase, and is locked by its locks"
     )]
     OfOtherPhase {
         /// Name and number of the task.
         task: String,
-        /// The lock or the other task.
+        /// The error's words for the lock or the other task.
         what: String,
     },
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers of the tasks: each waits for the next one, or comes after it, and the
-        /// last one for the first.
+        /// Names and numbers of the tasks. Each task waits for the next one or comes after it. The
+        /// last task waits for the first one.
         tasks: Vec<String>,
     },
-    /// A filter has dropped a task that another task or a program waits for.
+    /// A filter has dropped a task, but another task comes after it or a program waits for it.
     #[error(
         "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
          filter keep it (`Pool::filter`)"
@@ -121,8 +121,8 @@ pub enum TaskError {
         /// Name and number of the task.
         task: String,
     },
-    /// A program waited for a task that did not run: the task was cancelled, or a task before it
-    /// has failed.
+    /// A program waited for a task that did not run, because the task was cancelled or a task
+    /// before it failed.
     #[error("task {task} did not run: it was cancelled, or a task that comes before it has failed")]
     DidNotRun {
         /// Name and number of the task.
@@ -130,7 +130,7 @@ pub enum TaskError {
     },
 }
 
-/// The parts of a task are not the whole task.
+/// The parts that a dice returned are not the whole task.
 pub(crate) struct DiceError {
     pub(crate) pieces: Vec<usize>,
     pub(crate) in_parts: Vec<usize>,

@@ -1,9 +1,9 @@
 //! Frames: the second halves of `join` that a thread of a worker has put aside.
 //!
 //! A `join` puts its second half here, runs the first half, and takes the second one out again.
-//! That takes some loads and stores, none of them atomic. When another worker asks for work, the
-//! oldest half, which is the largest, is offered to the other workers
-//! (`WorkerProgram::offer_oldest`).
+//! These steps are some loads and stores, and none of them is atomic. When another worker asks for
+//! work, the worker offers its oldest half to the other workers (`WorkerProgram::offer_oldest`).
+//! The oldest half is the largest one.
 //!
 //! ```text
 //!            oldest                            newest
@@ -19,7 +19,7 @@ use cellworks_machine::{Payload, Spe};
 use crate::job::Ticket;
 use crate::worker::Worker;
 
-/// The second half of a `join`, which lies on the stack of its owner.
+/// The second half of a `join`. It lies on the stack of its owner.
 pub(crate) struct Frame<S: Spe> {
     run: RunHalf<S>,
     half: *const (),
@@ -36,7 +36,7 @@ impl<S: Spe> Clone for Frame<S> {
 impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// `run` is handed `half`.
+    /// A frame for `half`, which `run` gets as its argument.
     #[inline(always)]
     pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
         Self { run, half }
@@ -46,23 +46,23 @@ impl<S: Spe> Frame<S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     ///
     /// # Safety
     ///
-    /// The caller has taken its offer.
+    /// The caller has taken the offer of the half.
     pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        // SAFETY: by the contract of this function the half is there.
+        // SAFETY: by the contract of this function the half exists.
         unsafe { (self.run)(self.half, worker) }
     }
 }
 
-/// The halves of one thread, oldest first.
+/// The halves that one thread has put aside, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
-    /// The tickets of the first frames, which have been offered to other workers.
+    /// The tickets of the oldest frames, which have been offered to other workers.
     tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
-    /// How many frames have been offered.
+    /// The number of frames that have been offered.
     offered: Cell<usize>,
 }
 
@@ -75,31 +75,31 @@ impl<S: Spe> Frames<S> {
         }
     }
 
-    /// Adds a half, which stays where it is until it is taken out. Returns its place.
+    /// Adds a half and returns its place. The half must not move until it is taken out.
     #[inline(always)]
     pub(crate) fn push(&self, frame: Frame<S>) -> usize {
-        // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends what is inside.
+        // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends its fields.
         let frames = unsafe { &mut *self.frames.get() };
         let place = frames.len();
         frames.push(frame);
         place
     }
 
-    /// Takes the newest half out. Returns true if it was never offered. If it was offered, the
-    /// caller goes on with [`take_ticket`](Self::take_ticket).
+    /// Takes the newest half out. Returns true if the half was never offered. If the half was
+    /// offered, the caller goes on with [`take_ticket`](Self::take_ticket).
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. It is an argument because a load of it would wait
-    /// for the store of the `join` before.
+    /// `place` is the place of the newest half. The caller passes it because a load of the place
+    /// would wait for the store of the previous `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
-        // SAFETY: as in `push`; the halves before `place` are there, by the caller's promise.
+        // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
         unsafe { (*self.frames.get()).set_len(place) };
         place >= self.offered.get()
     }
 
-    /// The ticket of the half that was taken out last, which had been offered.
+    /// The ticket of the offered half that was taken out last.
     pub(crate) fn take_ticket(&self) -> Arc<Ticket<S>> {
         // SAFETY: as in `push`.
         let tickets = unsafe { &mut *self.tickets.get() };
@@ -108,14 +108,14 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Whether there is a half that was not offered.
+    /// Whether a half has not been offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that was not offered, if there is one, with a ticket that is made of
-    /// it.
+    /// Offers the oldest half that has not been offered, with the ticket that `ticket` makes for
+    /// it. Returns `None` if all halves have been offered.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

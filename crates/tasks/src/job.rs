@@ -15,23 +15,23 @@ use crate::worker::Worker;
 
 /// A piece of work that any worker may take.
 pub enum Job<S: Spe> {
-    /// Half of a `join`.
+    /// The second half of a `join`.
     Offered(Arc<Ticket<S>>),
     /// A closure of a scope.
     Spawned(Spawned<S>),
-    /// A task of a phase, or a part of one.
+    /// A task of a phase, or a part of such a task.
     Task(Arc<Node<S>>),
 }
 
-/// A reference to half of a `join`, which lies on the stack of its owner.
+/// A reference to the second half of a `join`. The half lies on the stack of its owner.
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
-    /// Valid until the owner has withdrawn the offer, or has seen that it ended.
+    /// Valid until the owner has withdrawn the offer, or has seen that the work has ended.
     pub(crate) frame: Frame<S>,
     pub(crate) owner: Processor,
 }
 
-// SAFETY: only the worker that has taken the offer accesses the frame, and what the frame holds is
+// SAFETY: only the worker that has taken the offer accesses the frame, and the data of the frame is
 // `Send`: see `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
@@ -41,7 +41,7 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
-    /// What it borrows is valid until it is counted as ended.
+    /// All values that the closure borrows are valid until the closure is counted as ended.
     pub(crate) body: Closure<S>,
 }
 
@@ -49,16 +49,16 @@ pub struct Spawned<S: Spe> {
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
-    /// Runs the work, unless its owner has taken it back.
+    /// If the owner has not withdrawn the offer, runs the half.
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
         }
-        // SAFETY: the owner waits for the end of the offer, so the frame is there.
+        // SAFETY: the owner waits for the end of the offer, so the frame still exists.
         let outcome = unsafe { self.frame.run(worker) };
         self.offer.end();
         worker.spe().notify(self.owner);
@@ -67,7 +67,7 @@ impl<S: Spe> Ticket<S> {
 }
 
 impl<S: Spe> Job<S> {
-    /// The scope that it belongs to.
+    /// The scope to which the job belongs. `None` for a half of a `join`.
     pub(crate) fn scope(&self) -> Option<*const ScopeState> {
         match self {
             Self::Offered(_) => None,
@@ -81,7 +81,7 @@ impl<S: Spe> Job<S> {
     ///
     /// # Errors
     ///
-    /// What unwinds the caller because the run was cancelled.
+    /// The payload that unwinds the caller because the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),
@@ -102,13 +102,13 @@ impl<S: Spe> Job<S> {
             // The owner of the half withdraws it.
             Self::Offered(_) => {}
             Self::Spawned(Spawned { scope, body }) => {
-                // Destructors of what the closure owns may panic.
+                // Destructors of values that the closure owns may panic.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body.discard())) {
                     std::mem::forget(panic);
                 }
                 // SAFETY: the closure has not been counted as ended.
                 let scope = unsafe { &*scope };
-                // In a cancelled run the owner checks without being woken.
+                // In a cancelled run the owner checks the count without being woken.
                 let _: bool = scope.count.end(1);
             }
             Self::Task(task) => running::discard(&task),

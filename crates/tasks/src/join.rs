@@ -13,16 +13,16 @@ use crate::worker::Worker;
 /// The second closure of a `join`, and its result.
 struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    /// Initialised when another worker has run the closure.
+    /// Another worker writes the result when it has run the closure. Uninitialised before.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
 impl<B, R> Half<B, R> {
-    /// Runs the closure on a worker that has taken it.
+    /// Runs the closure on the worker that has taken it.
     ///
     /// # Safety
     ///
-    /// As [`Frame::run`]; `half` is a `Half` of these types.
+    /// See [`Frame::run`]. In addition, `half` points to a `Half` of these types.
     unsafe fn run<S: Spe>(half: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
     where
         B: FnOnce(&Worker<'_, S>) -> R,
@@ -47,16 +47,16 @@ impl<B, R> Half<B, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Runs two closures and returns their results. They run at the same time if another worker has
-    /// nothing to do.
+    /// Runs two closures and returns their results. If another worker has nothing to do, the
+    /// closures run at the same time.
     ///
-    /// The caller runs `first`. It is decided as late as possible whether another worker runs
-    /// `second`: only when a worker without work asks for some does the next `join` of another
-    /// worker offer the oldest `second` there. So a `join` takes a few nanoseconds, and programs
-    /// need no minimum size of work for it.
+    /// The calling worker runs `first`. Which worker runs `second` is decided as late as possible:
+    /// when a worker without work asks for work, the next `join` of another worker offers the
+    /// oldest `second` of that worker. So a `join` takes a few nanoseconds, and programs need no
+    /// minimum size of work for it.
     ///
-    /// If `second` has been taken by another worker and has not ended, this waits for it: other
-    /// tasks of this worker run meanwhile, on stacks of their own.
+    /// If another worker has taken `second` and not ended it, this call waits for it. During the
+    /// wait other tasks of this worker run, on stacks of their own.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -73,8 +73,8 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If `first` panics, with that panic, otherwise with the panic of `second`. Both have ended by
-    /// then; if `first` panicked, `second` may not have begun.
+    /// If `first` panics, `join` panics with that panic, and `second` may not have begun. Otherwise
+    /// `join` panics with the panic of `second`. At that time both closures have ended.
     #[inline]
     pub fn join<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where
@@ -92,7 +92,7 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` within `first` has taken its half out again, even if it panicked.
+        // SAFETY: each `join` within `first` has removed its half, even if it panicked.
         if unsafe { self.frames().pop(place) } {
             // SAFETY: the half was never offered, so no other worker has taken it.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
@@ -101,7 +101,8 @@ impl<S: Spe> Worker<'_, S> {
         self.end_offered(&half, first)
     }
 
-    /// Runs the second closure on this worker.
+    /// Runs the second closure on this worker. If the first closure panicked, drops the second and
+    /// passes the panic on.
     #[inline(always)]
     fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
     where
@@ -116,7 +117,7 @@ impl<S: Spe> Worker<'_, S> {
         }
     }
 
-    /// The end of a `join` whose second half was offered to others.
+    /// Ends a `join` after its second half was offered to other workers.
     #[cold]
     #[inline(never)]
     fn end_offered<B, RA, RB>(&self, half: &Half<B, RB>, first: Result<RA, Payload>) -> (RA, RB)

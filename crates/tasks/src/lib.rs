@@ -1,5 +1,5 @@
-//! A pool of tasks on a machine made of cells. There is a worker on each SPE. Each worker has a
-//! queue, from which other workers can take tasks. A task may wait for anything.
+//! A pool of tasks on a machine made of cells. Each SPE runs a worker. Each worker has a queue,
+//! from which other workers can take tasks. A task may wait for any event.
 //!
 //! ```text
 //!   Pool::run(|main| ...) ── main, on the PPE ── install, scope ──► fresh jobs
@@ -8,11 +8,11 @@
 //!                                                  └── queues of other workers, near ones first
 //! ```
 //!
-//! A task gets the [`Worker`] that runs it. By it the task can run two closures at once
-//! ([`Worker::join`]), start any number of closures ([`Worker::scope`]), run loops on all workers
-//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). While a task waits,
-//! its worker runs other tasks. It may wait for its own closures, or for anything else that a
-//! program of the machine can wait for.
+//! A task gets the [`Worker`] that runs the task. With methods of the worker, a task can run two
+//! closures at once ([`Worker::join`]) and start any number of closures ([`Worker::scope`]). It can
+//! run loops on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort
+//! ([`Worker::sort`]). A task may wait for its own closures, or for any event that a program of the
+//! machine can wait for. While a task waits, its worker runs other tasks.
 //!
 //! The same program runs on every machine.
 

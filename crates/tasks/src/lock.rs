@@ -1,4 +1,4 @@
-//! Locks for tasks. A task that cannot have its lock is deferred, and its worker runs other tasks.
+//! Locks for tasks. While its lock is taken, a task is deferred, and its worker runs other tasks.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -9,14 +9,14 @@ use cellworks_machine::Spe;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A lock for the tasks of a phase: of the tasks that are [locked](crate::Task::locked) by it, one
-/// at a time runs.
+/// A lock for the tasks of a phase. Only one of the tasks that are [locked](crate::Task::locked) by
+/// it runs at a time.
 ///
-/// A task that finds the lock taken is deferred. Deferred tasks get the lock in the order in which
-/// they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// While one task has the lock, the other locked tasks are deferred. Deferred tasks get the lock in
+/// the order in which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The phase whose tasks it is for.
+    /// The phase that the lock belongs to. Only tasks of this phase may use the lock.
     phase: usize,
     scope: PhantomData<&'scope ()>,
 }
@@ -31,7 +31,7 @@ impl<S: Spe> Clone for TaskLock<'_, S> {
 }
 
 impl<S: Spe> TaskLock<'_, S> {
-    /// A lock that no task has, for the tasks of a phase.
+    /// A free lock for the tasks of a phase.
     pub(crate) fn new(phase: usize) -> Self {
         Self {
             state: Arc::new(Mutex::new(LockState::new())),
@@ -73,8 +73,8 @@ impl<T> LockState<T> {
         true
     }
 
-    /// Releases the lock. If there are deferred tasks, the one that was deferred longest has the
-    /// lock now and is returned.
+    /// Releases the lock. If tasks are deferred, gives the lock to the task that was deferred
+    /// first, and returns that task.
     pub(crate) fn give_back(&mut self) -> Option<T> {
         let next = self.deferred.pop_front();
         self.is_taken = next.is_some();
@@ -87,7 +87,7 @@ pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Nod
     locked(lock).take(|| Arc::clone(task))
 }
 
-/// Releases a lock. Returns the task that has it now, if one was deferred.
+/// Releases a lock. If a task was deferred, returns the task that has the lock now.
 pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
     locked(lock).give_back()
 }

@@ -1,15 +1,16 @@
-//! The protocols between workers, model-checked: loom runs each model in every order of its steps,
+//! The protocols between workers, model-checked. loom runs each model in every order of its steps,
 //! and with every value that the memory model lets a load see.
 //!
-//! What has to hold:
+//! The models check these properties:
 //!
-//! - A half of a `join` is run by its owner or by one other worker, and its owner goes on, and
-//!   frees it, only when that has left it.
-//! - The owner of a scope goes on when all its tasks have ended, is woken for that, and sees what
-//!   they wrote; it may free the scope at once.
-//! - No worker sleeps while there is a job, and the main program does not while there is room.
+//! - Either the owner of a half of a `join` or one other worker runs the half. If another worker
+//!   runs it, the owner goes on, and frees the half, only when that worker has left it.
+//! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
+//!   sees the writes of the tasks, and may free the scope at once.
+//! - No worker sleeps while a queue holds a job, nor the main program while a queue has room.
 //!
-//! A worker that waits sleeps until it is woken: loom reports a deadlock if it never is.
+//! A waiting worker sleeps until another thread wakes it. If no thread does, loom reports a
+//! deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -22,8 +23,8 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// The seat of a thread, at which it waits. It does what `Wait::wait_until` and `Wake::notify` of a
-/// machine do.
+/// The seat of a thread, at which the thread waits. Its methods do the same as `Wait::wait_until`
+/// and `Wake::notify` of a machine.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -47,17 +48,17 @@ impl Seat {
     }
 }
 
-/// Runs a model in all orders with this number of preemptions; none bounds models of two threads.
+/// Runs a model in all orders with this number of preemptions, or any number if it is `None`.
 fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     builder.check(model);
 }
 
-/// Memory on the stack of its owner, which another worker may use until the owner goes on.
+/// Memory on the stack of its owner. Another worker may use it until the owner goes on.
 struct Lent(UnsafeCell<u32>);
 
-// SAFETY: loom reports accesses that are not ordered.
+// SAFETY: loom reports accesses that have no order.
 unsafe impl Send for Lent {}
 // SAFETY: as above.
 unsafe impl Sync for Lent {}
@@ -68,11 +69,11 @@ impl Lent {
     }
 
     fn add(&self, number: u32) {
-        // SAFETY: loom reports it if another thread uses it at the same time.
+        // SAFETY: loom reports an error if another thread uses the memory at the same time.
         self.0.with_mut(|lent| unsafe { *lent += number });
     }
 
-    /// The owner goes on, and uses the memory for something else.
+    /// The owner goes on, and uses the memory for another purpose.
     fn take(&self) -> u32 {
         // SAFETY: as in `add`.
         self.0
@@ -80,7 +81,7 @@ impl Lent {
     }
 }
 
-/// The half goes through a queue whose operations do not order other memory accesses.
+/// The half goes through a queue. The operations of this queue do not order other memory accesses.
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
@@ -140,13 +141,14 @@ fn two_workers_do_not_both_take_a_half() {
     });
 }
 
-/// A scope: its count, its owner, and what its tasks write.
+/// A scope: its count, its owner, and the memory that its tasks write.
 struct Scope {
     count: Count,
     owner: Seat,
-    /// What each task has written.
+    /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// Freed by the owner: what ends a task leaves the count alone after that.
+    /// The memory of the scope, which the owner frees. After that, no thread that ends a task
+    /// accesses the count.
     state: Arc<Lent>,
 }
 
@@ -223,7 +225,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     });
 }
 
-/// The second task is started and ended by another worker than the first one, which may end first.
+/// Another worker starts and ends the second task. The second task may end before the first one.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     check(Some(3), || {
@@ -251,7 +253,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A queue whose operations do not order other memory accesses, like the length of the deque.
+/// A queue that does not order other memory accesses, like the length of the deque.
 #[derive(Default)]
 struct Queue(AtomicUsize);
 
@@ -288,7 +290,7 @@ impl Workers {
         })
     }
 
-    /// As `WorkerProgram::next`.
+    /// Waits for a job and takes it, as `WorkerProgram::next` does.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {
@@ -299,7 +301,7 @@ impl Workers {
         }
     }
 
-    /// As `WorkerProgram::push`, on another worker.
+    /// Adds a job and wakes a worker, as `WorkerProgram::push` does on another worker.
     fn push(&self, order: &[usize]) {
         self.queue.push();
         if self.sleepers.are_there()

@@ -1,4 +1,4 @@
-//! Nodes: tasks that were submitted, what they wait for, and what waits for them.
+//! Nodes: the submitted tasks, and which tasks and programs wait for which others.
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
@@ -20,31 +20,32 @@ use crate::place::sealed::Sealed;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Priority, Work};
 
-/// A task that was submitted.
+/// A submitted task, or a part of one.
 pub struct Node<S: Spe> {
     name: Cow<'static, str>,
     /// The number of the task in its phase, from 1 on.
     pub(crate) number: usize,
-    /// The task of which this is a part, if it is a part.
+    /// The whole task, if this node is a part of a task.
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
-    /// The worker that runs or drops the task takes the work out.
+    /// The worker that runs or drops the task takes the work out of the node.
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
-    /// The task on whose worker this one should run.
+    /// The task near which this one should run: on the same worker.
     pub(crate) near: Option<Arc<Node<S>>>,
-    /// The number of the worker that has run it; [`NOWHERE`] before.
+    /// The number of the worker that has run the task, or [`NOWHERE`] until a worker runs it.
     ran_on: AtomicUsize,
-    /// The number of tasks before it that have not ended, plus 1 until it has been submitted. For a
-    /// task that was diced: the number of parts that have not ended.
+    /// The number of tasks before this one that have not ended, plus 1 until this one has been
+    /// submitted. If the task was diced: the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run: it was cancelled, or a task before it did not run or failed.
+    /// Whether the task must not run, because it was cancelled or a task before it did not run or
+    /// failed.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
-    /// Whether its lock was given to it.
+    /// Whether the task has its lock.
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
@@ -55,15 +56,15 @@ type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 /// No worker has this number.
 const NOWHERE: usize = usize::MAX;
 
-/// What a task knows of other tasks.
+/// The other tasks and the programs that a task waits for or that wait for it.
 struct Others<S: Spe> {
-    /// How it has ended.
+    /// How the task has ended.
     end: Option<End>,
-    /// The tasks before it, until it has ended.
+    /// The tasks before this one. Empty when this task has ended.
     before: Vec<Arc<Node<S>>>,
-    /// The tasks after it.
+    /// The tasks after this one.
     after: Vec<Arc<Node<S>>>,
-    /// The processors on which programs wait for its end.
+    /// The processors on which programs wait for the end of the task.
     waiting: Vec<Processor>,
 }
 
@@ -76,8 +77,8 @@ pub(crate) enum End {
     Failed,
 }
 
-// SAFETY: only the worker that has taken the task out of a queue accesses the work. The rest is
-// `Sync`, and so is what the pointers point to.
+// SAFETY: only the worker that has taken the task out of a queue accesses the work. All other
+// fields, and the values behind the pointers, are `Sync`.
 unsafe impl<S: Spe> Send for Node<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Node<S> {}
@@ -114,7 +115,7 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// A part of this task, or of the task of which this is a part.
+    /// Makes a part of the whole task. `self` is the whole task or one of its parts.
     pub(crate) fn part(self: &Arc<Self>, work: Box<dyn Work<S>>) -> Self {
         let whole = self.whole();
         Self {
@@ -131,7 +132,7 @@ impl<S: Spe> Node<S> {
         &self.name
     }
 
-    /// Whether its lock was given to it after it was deferred.
+    /// Whether the task has its lock.
     pub(crate) fn has_its_lock(&self) -> bool {
         self.has_lock.load(Ordering::Relaxed)
     }
@@ -160,18 +161,18 @@ impl<S: Spe> Node<S> {
     ///
     /// # Safety
     ///
-    /// As [`work`](Self::work).
+    /// See [`work`](Self::work).
     pub(crate) unsafe fn drop_work(&self) {
         // SAFETY: by the contract of this function.
         unsafe { *self.work.get() = None };
     }
 
-    /// Records the tasks after which this one comes.
+    /// Records the tasks before this one.
     pub(crate) fn put_after(&self, before: &[Arc<Node<S>>]) {
         locked(&self.others).before = before.to_vec();
     }
 
-    /// Makes the tasks before it release it when they end.
+    /// Makes the tasks in `before` release this task when they end.
     pub(crate) fn wait_for_those_before(self: &Arc<Self>, before: &[Arc<Node<S>>]) {
         for other in before {
             let mut others = locked(&other.others);
@@ -186,31 +187,32 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Whether only its phase waits for its end.
+    /// Whether the task has no lock and only its phase waits for its end.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
         self.whole().lock.is_none() && !self.is_awaited()
     }
 
-    /// Whether a task comes after it, or a program waits for its end.
+    /// Whether a task comes after this one, or a program waits for its end.
     pub(crate) fn is_awaited(self: &Arc<Self>) -> bool {
         let others = locked(&self.whole().others);
         !others.after.is_empty() || !others.waiting.is_empty()
     }
 
-    /// The tasks after which it comes, if it has not ended.
+    /// The tasks before this one, or none if it has ended.
     pub(crate) fn before(&self) -> Vec<Arc<Node<S>>> {
         locked(&self.others).before.clone()
     }
 
-    /// Counts one thing less that the task waits for. Returns true if it was the last.
+    /// Subtracts one from `left`. Returns true if the task waits for no other task or part any
+    /// more.
     pub(crate) fn release(&self) -> bool {
-        // Acquire and release, so that the worker that runs the task sees what the tasks before it
-        // did.
+        // Acquire and release make the writes of the tasks before this one visible to the worker
+        // that runs it.
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Makes the task wait for `parts` more parts: all parts when it is diced, one less than the
-    /// new parts when a part of it is diced again.
+    /// Makes the task wait for `parts` more parts. When the task is diced, this is the number of
+    /// its parts. When a part is diced again, it is one less than the number of new parts.
     pub(crate) fn wait_for_parts(&self, parts: usize) {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
@@ -231,7 +233,7 @@ impl<S: Spe> Node<S> {
         whole.ran_on.store(worker, Ordering::Relaxed);
     }
 
-    /// The number of the worker on which it should run, if that is known.
+    /// The number of the worker on which the task should run, if it is known.
     pub(crate) fn best_worker(&self) -> Option<usize> {
         let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
         (ran_on != NOWHERE).then_some(ran_on)
@@ -241,12 +243,12 @@ impl<S: Spe> Node<S> {
         self.whole().has_begun.load(Ordering::Relaxed)
     }
 
-    /// How the task has ended, if it has.
+    /// How the task has ended. `None` if it has not ended.
     pub(crate) fn end(&self) -> Option<End> {
         locked(&self.others).end
     }
 
-    /// Registers a processor to be notified of the task's end. Returns how it has ended, if it has.
+    /// Makes the end of the task notify `waiting`, or returns how the task has already ended.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {
@@ -255,7 +257,7 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// Called when the task has ended: lets tasks and programs go on that waited for it.
+    /// Called when the task has ended: lets the waiting tasks and programs go on.
     pub(crate) fn end_with(self: &Arc<Self>, end: End, place: &impl Sealed<S>) {
         let mut others = locked(&self.others);
         others.end = Some(end);

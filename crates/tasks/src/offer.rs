@@ -8,10 +8,10 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
 //! ```
 
-// Rejected: halves of joins in the deque. Taking a half out again needs a fence, which a half
-// that was put aside does not need.
-// Rejected: a heartbeat that shares work every 100 us. It needs a timer, or reads of the clock,
-// in each pool, and a worker that requests work is answered sooner.
+// Rejected: halves of joins in the deque. Removing a half from the deque needs a fence. A half in
+// `Frames` needs no fence.
+// Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
+// the clock. A worker that asks for work gets an answer sooner.
 
 use crate::sync::{AtomicU8, Ordering};
 
@@ -28,34 +28,34 @@ impl Offer {
         Self(AtomicU8::new(OFFERED))
     }
 
-    /// Takes the work, on another worker, which must call [`end`](Self::end) when it has run it.
-    /// Returns false if the owner has withdrawn the work: then what it borrows may be freed.
+    /// Takes the work, on another worker. The caller must call [`end`](Self::end) when it has run
+    /// the work. If the owner has withdrawn the work, returns false, and the values that the work
+    /// borrows may already be freed.
     pub(crate) fn take(&self) -> bool {
         self.leave(TAKEN)
     }
 
-    /// Takes the work back, on the owner. Returns false if another worker has taken it: then the
-    /// owner waits until it [has ended](Self::has_ended).
+    /// Takes the work back, on the owner. If another worker has taken the work, returns false. Then
+    /// the owner waits until the work [has ended](Self::has_ended).
     pub(crate) fn withdraw(&self) -> bool {
         self.leave(WITHDRAWN)
     }
 
     fn leave(&self, to: u8) -> bool {
-        // `Relaxed` is enough: through the queue the other worker sees what the owner wrote for the
-        // work.
+        // `Relaxed` is enough: the queue makes the owner's writes visible to the other worker.
         let outcome = self
             .0
             .compare_exchange(OFFERED, to, Ordering::Relaxed, Ordering::Relaxed);
         outcome.is_ok()
     }
 
-    /// Records that the work has ended. What the work borrows, including this offer, may be freed
-    /// right after the call.
+    /// Records that the work has ended. Right after the call, the owner may free this offer and all
+    /// other values that the work borrows.
     pub(crate) fn end(&self) {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Whether the work has ended. If it has, its owner sees what the work has written.
+    /// Whether the work has ended. If so, its owner sees everything that the work has written.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

@@ -1,5 +1,5 @@
-//! Phases: tasks that end before a call returns. They are submitted one by one, checked, and waited
-//! for together.
+//! Phases. A program submits tasks to a phase one by one. The phase checks each task, and the call
+//! that made the phase returns only after all its tasks have ended.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -24,8 +24,8 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, Work};
 use crate::worker::Worker;
 
-/// A phase, to which tasks are submitted. They end before the call that made the phase returns: see
-/// [`Main::phase`](crate::Main::phase) and [`Worker::phase`](crate::Worker::phase).
+/// A phase, to which tasks are submitted. All tasks end before the call that made the phase
+/// returns: see [`Main::phase`](crate::Main::phase) and [`Worker::phase`](crate::Worker::phase).
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -33,18 +33,18 @@ pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// The state that a phase and its tasks share.
+/// The data of a phase, which the phase and its tasks access.
 pub(crate) struct PhaseState<S: Spe> {
     pub(crate) scope: ScopeState,
     has_failed: AtomicBool,
     failure: Mutex<Option<TaskError>>,
     submitted: AtomicUsize,
     users: Mutex<Users<S>>,
-    /// The task that has made the phase. It cannot end before the phase.
+    /// The task that has made the phase. The task cannot end before the phase.
     parent: Option<Arc<Node<S>>>,
 }
 
-/// Tasks that wait for another one, by the address of the task.
+/// The record of waits. Maps the address of a waiting task to the task that it waits for.
 pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
@@ -54,7 +54,7 @@ impl<S: Spe> PhaseState<S> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a task has failed. Then tasks that have not begun do not run.
+    /// Whether a task has failed. If so, no further task of the phase begins.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
@@ -65,23 +65,24 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// Records that a task is about to wait for another one.
+    /// Records that `waiter` is about to wait for `target`.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Circle`] if the other task cannot end before the first one.
+    /// Returns [`TaskError::Circle`] if `target` cannot end before `waiter`.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
         // The waiting task, the task that has made its phase, and so on outwards.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: these tasks have not ended, because the waiting task belongs to their phases
-            // and runs.
+            // SAFETY: the waiting task runs and belongs to the phases of these tasks, so none of
+            // the phases has ended.
             unsafe { &*task.phase }.parent.clone()
         })
         .collect();
         let mut waits = locked(&self.0);
-        // The task from which each task was reached. Going back along it gives the circle.
+        // Maps each task that the search has reached to the task from which the search came.
+        // Following these entries back gives the circle.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
@@ -110,8 +111,9 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// Each of `waiting` waits for the one before it, the first for `target`, and that one, perhaps
-/// through others, for the last of `waiting`.
+/// The error of a circle of waits. In `waiting`, the first task waits for `target`, and every
+/// further task waits for the task before it. `target` waits, directly or through other tasks, for
+/// the last task of `waiting`.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
@@ -129,9 +131,9 @@ fn circle<S: Spe>(
     }
 }
 
-/// A handle to a task that was submitted.
+/// A handle to a submitted task.
 ///
-/// Dropping the handle does not affect the task: the phase waits for all its tasks.
+/// Dropping the handle does not affect the task, because the phase waits for all its tasks.
 pub struct Handle<'scope, S: Spe> {
     node: Arc<Node<S>>,
     pool: usize,
@@ -160,7 +162,7 @@ impl<S: Spe> Handle<'_, S> {
         self.node.end().is_some()
     }
 
-    /// Cancels the task if it has not begun, and returns true. Returns false if it has begun.
+    /// Cancels the task and returns true, or returns false if the task has begun.
     ///
     /// Tasks that come after a cancelled task do not run either.
     pub fn cancel(&self) -> bool {
@@ -172,17 +174,18 @@ impl<S: Spe> Handle<'_, S> {
     }
 
     /// Waits until the task has ended. `from` is the caller's worker or main program. Other tasks
-    /// run meanwhile.
+    /// run during the wait.
     ///
     /// # Errors
     ///
-    /// - [`TaskError::Circle`] if the calling task would wait for itself, or for a task that waits
-    ///   for it or comes after it;
-    /// - [`TaskError::DidNotRun`] if the task was cancelled, or it or one before it has failed.
+    /// - [`TaskError::Circle`] if the wait would never end: this task is the calling task, waits
+    ///   for the calling task, or comes after it.
+    /// - [`TaskError::DidNotRun`] if the task was cancelled or has failed, or if a task before it
+    ///   has failed.
     ///
     /// # Panics
     ///
-    /// If `from` belongs to another pool than the task.
+    /// Panics if `from` and the task belong to different pools.
     #[track_caller]
     pub fn wait(&self, from: &impl Place<S>) -> Result<(), TaskError> {
         let node = &self.node;
@@ -222,11 +225,12 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// Makes a task, which is then [submitted](Self::submit). When it runs, `body` gets the staged
-    /// `data`. `name` is the name of the task in errors and traces; tasks of one kind have the same
-    /// name.
+    /// Makes a task, which the program then [submits](Self::submit). When the task runs, `body`
+    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks of one
+    /// kind have the same name.
     ///
-    /// `body` may run on any worker, and in parts if the task [may be diced](Task::diced).
+    /// `body` may run on any worker. If the task [may be diced](Task::diced), `body` may run once
+    /// for each part.
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -241,10 +245,10 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, dice)
     }
 
-    /// As [`task`](Self::task), for a task that may be [diced](Task::diced) by `dice`. `dice` gets
-    /// the data of the task and the number of parts that are wanted. It may return any number of
-    /// parts, which together must be the data: if they have more or fewer pieces, the phase ends
-    /// with [`TaskError::Diced`].
+    /// Makes a task as [`task`](Self::task) does. The pool may [dice](Task::diced) the task by
+    /// calling `dice`, with the data of the task and the wanted number of parts. `dice` may return
+    /// any number of parts, which together must be the data. If they have more or fewer pieces than
+    /// the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -260,21 +264,26 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task. It runs when the tasks that it comes after have ended and a worker takes it.
+    /// Submits a task. The task runs when all tasks before it have ended and a worker takes it.
     /// `from` is the caller's worker or main program.
     ///
     /// While thousands of tasks wait to be run, this call waits until half of them have been taken,
-    /// as [`Scope::spawn`](crate::Scope::spawn) does. With a scheduler whose queues are in main
-    /// memory only the main program waits, not a task that submits other tasks.
+    /// as [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main
+    /// memory, only the main program waits. A task that submits other tasks does not wait.
     ///
     /// # Errors
     ///
-    /// [`TaskError`] if the task uses a block that another task uses and does not come after that
-    /// task, or if it may be diced but there is no way to dice it. The task is then dropped.
+    /// Returns [`TaskError`] in these cases, and drops the task:
+    ///
+    /// - The task uses a block that another task uses, and does not come after that task. Or it
+    ///   changes a block and names that block twice.
+    /// - The task may be diced, but the pool has no way to dice it.
+    /// - The task comes after a task of another phase, or has a lock or a block of another phase.
     ///
     /// # Panics
     ///
-    /// If `from` belongs to another pool. If the run is cancelled while this waits, it unwinds.
+    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits, the
+    /// call unwinds.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -289,8 +298,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             lock,
             near,
         } = task;
-        // SAFETY: only the lifetime changes. What the task borrows lives for 'scope, and `run`
-        // below does not return before every task has been run or dropped.
+        // SAFETY: only the lifetime changes. The values that the task borrows live for `'scope`,
+        // and `run` below does not return before every task has been run or dropped.
         let work = unsafe {
             std::mem::transmute::<Box<dyn Work<S> + 'scope>, Box<dyn Work<S> + 'static>>(work)
         };
@@ -349,12 +358,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         })
     }
 
-    /// A slice whose blocks of `block` elements are used by tasks of this phase one after the
-    /// other, in an order that the tasks declare.
+    /// Splits a slice into blocks of `block` elements. Tasks of this phase use a block one after
+    /// the other, in an order that they declare.
     ///
     /// # Panics
     ///
-    /// If the slice does not consist of whole blocks.
+    /// Panics if the slice does not consist of whole blocks.
     pub fn blocks<T: Pod>(&'scope self, slice: &'scope mut [T], block: usize) -> Blocks<'scope, T> {
         assert!(
             block > 0 && slice.len().is_multiple_of(block),
@@ -374,7 +383,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         TaskLock::new(self.id())
     }
 
-    /// A number that no other existing phase has.
+    /// A number that no other phase has while this phase exists.
     fn id(&self) -> usize {
         std::ptr::from_ref(&self.state).addr()
     }

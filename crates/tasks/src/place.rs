@@ -11,8 +11,8 @@ use crate::node::Node;
 use crate::phase::Waits;
 use crate::shared::{Destination, Shared};
 
-/// The place from which a program starts tasks. A place is the [`Worker`](crate::Worker) on which
-/// the program runs, or the [`Main`](crate::Main) program of the pool.
+/// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which the program
+/// runs, or the [`Main`](crate::Main) program of the pool.
 pub trait Place<S: Spe>: sealed::Sealed<S> {}
 
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
@@ -31,8 +31,8 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker for it.
         fn push(&self, job: Job<S>);
 
-        /// Called when a closure was started. If many jobs are in the queue, this waits until few
-        /// are left.
+        /// Called when a closure was started. If many jobs are in the queue, waits until few are
+        /// left.
         ///
         /// # Errors
         ///
@@ -41,12 +41,12 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// Called when the `number`th task of a phase was submitted. This waits as
-        /// [`wait_for_room`](Self::wait_for_room) does, for the queue to which the task went.
+        /// Called when the `number`th task of a phase was submitted. If many jobs are in the queue
+        /// of the task, waits as [`wait_for_room`](Self::wait_for_room) does.
         ///
         /// # Errors
         ///
-        /// As [`wait_for_room`](Self::wait_for_room).
+        /// See [`wait_for_room`](Self::wait_for_room).
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())
@@ -58,15 +58,14 @@ pub(crate) mod sealed {
             Destination::Starter
         }
 
-        /// Notifies the processor `to` that something has changed. That processor may be waiting
-        /// for the change.
+        /// Notifies the processor `to`, which may be waiting for a change.
         fn notify(&self, to: Processor);
 
         /// Called when a phase of this place begins.
         fn phase_begins(&self) {}
 
-        /// Called when all tasks were submitted to a phase of this place. The tasks of the phase
-        /// may still submit more.
+        /// Called when the program at this place has submitted all its tasks to a phase. Tasks of
+        /// the phase may still submit more tasks.
         fn all_submitted(&self) {}
 
         /// Called when the tasks of a phase of this place have ended.
@@ -81,11 +80,11 @@ pub(crate) mod sealed {
         /// Returns the task that runs at this place, if a task runs.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
-        /// Returns the waits of tasks of the pool for other tasks.
+        /// Returns the record of the tasks of the pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true. If the run is cancelled meanwhile, this still waits for
-        /// `done`. Other tasks run during the wait.
+        /// Waits until `done` returns true. If the run is cancelled during the wait, still waits
+        /// for `done`. Other tasks run during the wait.
         ///
         /// # Errors
         ///
@@ -111,9 +110,9 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits until `done` returns true, by calling `wait` with `done`. If the caller is already being
-/// unwound, `wait` cannot wait and returns false. Then this function waits in another way until
-/// `done` returns true, and returns an error: see [`sealed::Sealed::wait_for`].
+/// Waits until `done` returns true, by calling `wait` with `done`. If the caller is already
+/// unwinding, `wait` cannot wait and returns false. In that case this function waits in another way
+/// until `done` returns true, and returns an error: see [`sealed::Sealed::wait_for`].
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,
@@ -123,7 +122,7 @@ pub(crate) fn wait_by<S: Spe>(
     let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
     let panic = match waited {
         Ok(true) => return Ok(()),
-        // The caller is already being unwound.
+        // The caller is already unwinding.
         Ok(false) => Box::new(Cancelled) as Payload,
         Err(panic) => panic,
     };

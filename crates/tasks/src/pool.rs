@@ -28,8 +28,8 @@ use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine.
 ///
-/// A pool is a value and not global: a program may have several, one after the other.
-/// [`run`](Self::run) starts the workers, and they end before it returns.
+/// A pool is a value and not global: a program may have several pools, one after the other.
+/// [`run`](Self::run) starts the workers and returns when they have ended.
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
@@ -49,19 +49,19 @@ pub enum PoolError {
     NoWorkers {
         /// The name of the machine.
         machine: String,
-        /// How many SPEs the machine has.
+        /// The number of SPEs of the machine.
         spes: usize,
     },
-    /// Each worker has an SPE of its own.
+    /// The program asked for more workers than the machine has SPEs. Each worker needs its own SPE.
     #[error(
         "{asked} workers were asked for, but {machine} has {spes} SPEs: ask for 1 to {spes} workers"
     )]
     TooManyWorkers {
         /// The name of the machine.
         machine: String,
-        /// How many SPEs the machine has.
+        /// The number of SPEs of the machine.
         spes: usize,
-        /// How many workers were asked for.
+        /// The number of workers that the program asked for.
         asked: usize,
     },
     /// A worker's local store has no room for its threads.
@@ -69,7 +69,7 @@ pub enum PoolError {
     NoRoom {
         /// The number of the worker.
         worker: usize,
-        /// What the local store has no room for.
+        /// The stack for which the local store has no room.
         source: StackError,
     },
     /// The scheduler needs features that only a Cell has.
@@ -79,7 +79,7 @@ pub enum PoolError {
     NotACell {
         /// The name of the machine.
         machine: String,
-        /// The scheduler that was asked for.
+        /// The scheduler that the program chose.
         scheduler: Scheduler,
     },
     /// The scheduler does not offer a feature that the program has chosen.
@@ -87,9 +87,9 @@ pub enum PoolError {
         "the scheduler {scheduler:?} has no {what}: use `Scheduler::{instead:?}`, or do without"
     )]
     NotOffered {
-        /// The scheduler that was asked for.
+        /// The scheduler that the program chose.
         scheduler: Scheduler,
-        /// The feature that it does not offer.
+        /// The feature that the scheduler does not offer.
         what: &'static str,
         /// A scheduler that offers the feature.
         instead: Scheduler,
@@ -97,8 +97,8 @@ pub enum PoolError {
     /// Main memory has no room for the queues of the scheduler.
     #[error("the queues of tasks cannot be allocated: {0}")]
     NoMemory(#[from] AllocateError),
-    /// A worker's local store has no room for the worker's copies of the queues and the code of a
-    /// task.
+    /// The local store of a worker has no room for the worker's copies of the queues and for the
+    /// code of a task.
     #[error(
         "worker {worker} on {} cannot start: the scheduler needs room for its queues and for the code of a task, \
          which `Scheduler::Stealing` does not: {source}",
@@ -107,10 +107,10 @@ pub enum PoolError {
     NoRoomForQueues {
         /// The number of the worker.
         worker: usize,
-        /// What the local store has no room for.
+        /// The error of the local store.
         source: StageError,
     },
-    /// A task, or the main program, panicked, or all of them wait for each other.
+    /// A task or the main program panicked, or all programs wait for each other.
     #[error(transparent)]
     Run(#[from] RunError),
 }
@@ -129,7 +129,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         }
     }
 
-    /// Sets the number of workers. They are on the first SPEs.
+    /// Sets the number of workers. They run on the first SPEs of the machine.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
@@ -144,14 +144,13 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 
     /// Adds a filter: a function that may reorder or drop tasks. Whenever tasks have come to the
-    /// reorder buffer, the filter gets all tasks of the buffer, ordered by priority. Several
-    /// filters are called one after the other, on the PPE. Filters work only with
-    /// [`Scheduler::ThreeLevel`].
+    /// reorder buffer, the PPE calls the filters one after the other. A filter gets all tasks of
+    /// the buffer, ordered by priority. Filters work only with [`Scheduler::ThreeLevel`].
     ///
-    /// A task that is dropped does not run, as if it had been [cancelled](crate::Handle::cancel).
-    /// If another task comes after it, or a program waits for it, the phase ends with
-    /// [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again, and the
-    /// next phase of the main program that ends panics with that payload.
+    /// A dropped task does not run, as if it had been [cancelled](crate::Handle::cancel). If
+    /// another task comes after a dropped task, or a program waits for it, the phase ends with
+    /// [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again. The next
+    /// phase of the main program that ends then panics with the filter's payload.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -178,9 +177,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing: tasks that [may be diced](crate::Task::diced) are diced when
-    /// fewer tasks than this wait for each worker. The default is [`DICING_THRESHOLD`]. With `None`
-    /// no task is diced.
+    /// Sets the threshold for dicing. When fewer tasks than the threshold wait for each worker,
+    /// tasks that [may be diced](crate::Task::diced) are diced. The default is
+    /// [`DICING_THRESHOLD`]. With `None` no task is diced.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -188,8 +187,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers and runs `main` on the PPE. When the workers have ended, returns the
-    /// result of `main`.
+    /// Starts the workers, runs `main` on the PPE, and returns its result when the workers have
+    /// ended.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -204,19 +203,22 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// # Errors
     ///
-    /// [`PoolError`] if the number of workers is wrong or there is no room for them; if the
-    /// scheduler needs a Cell and the machine is none; if the scheduler does not offer a feature
-    /// that was chosen; if `main` or a task panics and the panic is not caught; or if all of them
-    /// wait for each other.
+    /// Returns [`PoolError`] in these cases:
+    ///
+    /// - The number of workers is wrong, or the local store or main memory has no room.
+    /// - The scheduler needs a Cell and the machine is not a Cell, or the scheduler does not offer a
+    ///   chosen feature.
+    /// - `main` or a task panics and the program does not catch the panic.
+    /// - `main` and all tasks wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// As [`run`](Self::run). It also returns counts of what the workers have done.
+    /// Does the same as [`run`](Self::run), and also returns counts of the workers' actions.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn run_counted<R>(
         &self,
         main: impl FnOnce(&Main<'_, M>) -> R,
@@ -321,8 +323,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// The queues in main memory, if the scheduler has them, and the functions that make their
-    /// sides.
+    /// The queues in main memory, and the functions that make the sides: the access of the workers
+    /// and of the main program to these queues. `None` if the scheduler has no such queues.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);
@@ -337,15 +339,16 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
-/// The main program checks for room in the queue after this many closures, or tasks of a phase.
+/// The number of closures, or tasks of a phase, after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and the functions that make their sides.
+/// The queues in main memory, and the functions that make the sides of the workers and of the main
+/// program.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
 ///
-/// It can be neither sent to nor shared with workers, as the PPE cannot:
+/// Workers can neither receive nor share this value, because the PPE cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Machine;
@@ -360,35 +363,35 @@ type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 pub struct Main<'p, M: Machine> {
     core: &'p M::Core,
     shared: &'p Shared<M::Spe>,
-    /// How many closures it has started.
+    /// The number of closures that the main program has started.
     started: Cell<usize>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
-    /// Not `Sync`, because scopes count what the PPE starts without atomic operations.
+    /// Not `Sync`, because scopes count the starts of the PPE without atomic operations.
     not_sync: PhantomData<*mut ()>,
 }
 
 impl<M: Machine> Main<'_, M> {
-    /// The PPE that runs the main program: to compute, wait and read the clock.
+    /// The PPE that runs the main program. It can compute, wait and read the clock.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }
 
-    /// Runs `work` on a worker, and returns what it returns.
+    /// Runs `work` on a worker, and returns the result of `work`.
     ///
     /// # Panics
     ///
-    /// With the panic of `work`.
+    /// Panics with the panic of `work`.
     pub fn install<R: Send>(&self, work: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send) -> R {
         let mut result = None;
         self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
         result.expect("the scope has waited for it")
     }
 
-    /// As [`Worker::scope`], for the main program.
+    /// Does the same as [`Worker::scope`], for the main program.
     ///
     /// # Panics
     ///
-    /// As [`Worker::scope`].
+    /// See [`Worker::scope`].
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, M::Spe>) -> R,
@@ -396,17 +399,17 @@ impl<M: Machine> Main<'_, M> {
         scope::run(self, f)
     }
 
-    /// Calls `f` with a phase, to which tasks can be submitted, and returns when all of them have
-    /// ended. Tasks may borrow what lives longer than this call.
+    /// Calls `f` with a phase, to which `f` can submit tasks. Returns when all of these tasks have
+    /// ended. Tasks may borrow values that outlive this call.
     ///
     /// # Errors
     ///
-    /// The first failure of a task, or the error of `f` if no task has failed. When a task has
-    /// failed, tasks that have not begun do not run.
+    /// Returns the first failure of a task, or the error of `f` if no task has failed. After a
+    /// failure no further task begins.
     ///
     /// # Panics
     ///
-    /// With the panic of `f`.
+    /// Panics with the panic of `f`.
     pub fn phase<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, M::Spe>) -> Result<R, TaskError>,

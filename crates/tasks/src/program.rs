@@ -1,9 +1,9 @@
 //! The program of a worker: its jobs, and the threads that run them.
 //!
-//! A worker is a program on an SPE. Its jobs run on cooperative threads: one thread runs jobs until
-//! a job waits, and then another thread takes the next job. So a job may wait for anything, and no
-//! job runs on the stack of another job. The program itself starts another thread whenever all
-//! threads have a job.
+//! A worker is a program on an SPE. Its jobs run on cooperative threads. One thread runs jobs until
+//! a job waits, and then another thread takes the next job. So a job may wait for any event, and no
+//! job runs on the stack of another job. Whenever all threads have a job, the program itself starts
+//! another thread.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -12,8 +12,8 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
-// Rejected: waiting workers that run other tasks on their own stack. The wait ends when the task
-// on top does. If that task waits for one below it, the wait never ends.
+// Rejected: waiting tasks that run other tasks on their own stack. Such a wait cannot end before
+// the task on top of the stack ends. If that task waits for a task below it, the wait never ends.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -35,11 +35,10 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// The threads with which a worker starts: one that runs jobs, and one that takes over when a job
-/// waits.
+/// The threads with which a worker starts: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
 
-/// Threads without a job that a worker keeps.
+/// The number of threads without a job that a worker keeps.
 const SPARE_THREADS: usize = 8;
 
 /// One worker of a pool.
@@ -48,51 +47,51 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
     queue: Queue<Job<S>>,
-    /// The worker's side of the queues in main memory, if tasks of phases come from there.
+    /// The worker's side of the queues in main memory, if the scheduler has such queues.
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
-    /// The other workers, near ones first.
+    /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
-    /// The frames of its threads. A pointer is valid as long as it is listed.
+    /// The frames of the worker's threads. A pointer is valid as long as it is in this list.
     frames: RefCell<Vec<*const Frames<S>>>,
-    /// How many threads have no job.
+    /// The number of threads that have no job.
     idle_threads: Cell<usize>,
-    /// How many threads have a job.
+    /// The number of threads that have a job.
     pub(crate) busy_threads: Cell<usize>,
-    /// Whether a thread without a job has found none since the last job was put into the queue.
+    /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
-    /// How many threads have a job that waits for other jobs of the pool.
+    /// The number of threads with a job that waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
-    /// Since when none of its threads runs a job. `None` if one does.
+    /// The time since which no thread runs a job. `None` while a thread runs a job.
     idle_since: Cell<Option<Time>>,
-    /// Whether every thread has a job, so that another thread is needed when one of the jobs waits.
+    /// Whether all threads have a job. If so, the worker needs another thread when a job waits.
     needs_thread: Cell<bool>,
-    /// The thread of the program itself, which starts the others.
+    /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of its tasks that have ended and are not counted there yet.
+    /// A scope, and the number of its ended tasks that its count does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
-    /// Threads that wait for room in the queue.
+    /// The threads that wait for room in the queue.
     pub(crate) room: Room,
-    /// Tasks that are next, and whose data is on its way.
+    /// The tasks that run next. Their data is on its way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
-    /// How many tasks should be staged ahead.
+    /// The number of tasks that should be staged ahead.
     pub(crate) depth: RefCell<Depth>,
-    /// Whether data that ended tasks have written may still have to leave the local store.
+    /// Whether data that ended tasks have written may still be on its way out of the local store.
     pub(crate) has_puts: Cell<bool>,
-    /// Whether a task waits for its data. No other task begins meanwhile.
+    /// Whether a task waits for its data. Meanwhile no other task begins.
     pub(crate) is_staging: Cell<bool>,
     /// Whether a task waits for the room of other tasks.
     pub(crate) wants_room: Cell<bool>,
     pub(crate) counters: WorkerCells,
 }
 
-/// The next thing that a worker runs.
+/// The job or staged task that a worker runs next.
 enum Next<S: Spe> {
     Job(Job<S>),
     OnItsWay(OnItsWay<S>),
 }
 
 impl<S: Spe> Next<S> {
-    /// Drops it without running it, because the run was cancelled.
+    /// Drops the job or task without running it, because the run was cancelled.
     fn discard(self) {
         match self {
             Self::Job(job) => job.discard(),
@@ -106,7 +105,7 @@ impl<S: Spe> Next<S> {
     fn scope(&self) -> Option<*const ScopeState> {
         match self {
             Self::Job(job) => job.scope(),
-            // SAFETY: the task has not been counted as ended.
+            // SAFETY: the task has not been counted as ended, so its phase exists.
             Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
         }
     }
@@ -123,8 +122,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The order is rotated, so that of workers at the same distance each worker begins with a
-        // different one.
+        // Rotated: among workers at the same distance, each begins with a different one.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -156,7 +154,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// Runs jobs until the pool is closed: the program of the worker.
+    /// The program of the worker: runs jobs until the pool is closed.
     ///
     /// # Errors
     ///
@@ -176,9 +174,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Where stacks take room in the local store, there may be no room for another
+                // Where stacks take room in the local store, the store may have no room for another
                 // thread. Then waiting tasks keep all threads, and other tasks run only when one of
-                // these has ended.
+                // the waiting tasks has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -212,7 +210,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Threads whose waits are over go on.
+                // Lets other threads go on if their waits are over.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -233,14 +231,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // Ended tasks of another scope must be counted before this job runs, because it may wait
-        // for them.
+        // Counts the ended tasks of another scope first, because this job may wait for them.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
-    /// The next job to run. It waits for one. `None` once the pool is closed.
+    /// Waits for the next job to run and returns it. Returns `None` when the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
             if !self.is_staging.get() {
@@ -261,8 +258,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // A worker whose task waits for its data does not lie down: this thread is notified
-                // when the data is there.
+                // While a task of this worker waits for its data, the worker does not lie down.
+                // When the data has arrived, this thread is notified.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -276,7 +273,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Called when the calling thread is about to wait for a job, or for other jobs of the pool. If
-    /// no thread runs a job then, the idle time begins.
+    /// no other thread runs a job, the idle time begins.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
@@ -284,14 +281,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Called when the calling thread goes on: ends the idle time.
+    /// Ends the idle time, because the calling thread goes on.
     fn is_idle_no_more(&self, now: Time) {
         if let Some(since) = self.idle_since.take() {
             self.counters.was_idle(now.since(since));
         }
     }
 
-    /// Calls `wait`, which waits for other jobs of the pool as part of a job.
+    /// Calls `wait`, which waits for other jobs of the pool. The calling thread runs a job.
     pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waiting_threads.set(self.waiting_threads.get() + 1);
         self.may_be_idle(self.spe.now());
@@ -301,8 +298,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Whether there is a job to take. If there is none, this asks the other workers for part of
-    /// their private work.
+    /// Whether this worker can take a job. If not, asks others for part of their private work.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -335,7 +331,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
-    /// Takes a job of this worker, or of another one.
+    /// Takes a job of this worker, or of another worker.
     fn take(&self) -> Option<Job<S>> {
         self.make_room();
         let shared = self.shared;
@@ -347,7 +343,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // The frames are those of other threads, which wait: the calling thread has none.
+        // The frames belong to other threads, which wait. The calling thread has no frames.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -397,15 +393,15 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into the queue of this worker, and wakes one to take it.
+    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a worker
+    /// to take it.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
         if self.has_looked.get() {
-            // Wakes a thread of this worker that has no job, which takes over if the calling thread
-            // waits.
+            // Wakes an idle thread of this worker, which takes over if the calling thread waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
@@ -423,7 +419,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job back that [`pop`](Self::pop) has taken.
+    /// Puts back a job that [`pop`](Self::pop) has taken.
     pub(crate) fn put_back(&self, job: Job<S>) {
         match (job, &self.central) {
             (Job::Task(task), Some(central)) => central.put_back(task),
@@ -431,19 +427,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// How many jobs are in the worker's own queue.
+    /// The number of jobs in the worker's own queue.
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
     }
 
-    /// How many jobs are in a queue, for this worker.
+    /// The number of jobs in a queue, as this worker sees the queue.
     #[inline]
     pub(crate) fn queued_at(&self, destination: Destination) -> usize {
         self.shared.queued_at(destination, || self.queued_here())
     }
 
-    /// About how many jobs are in all queues.
+    /// About the number of jobs in all queues.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
         let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
@@ -459,7 +455,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             .announce(others, |processor| self.spe.notify(processor));
     }
 
-    /// Called when another worker has asked for work: offers some.
+    /// Offers work, because another worker has asked for work.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
@@ -475,7 +471,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was put aside, if there is one.
+    /// Offers the oldest half of a `join` that was put aside. Returns false if no half is left.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;
@@ -494,14 +490,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// Counts a task of a scope that has ended.
+    /// Counts a task of a scope that has ended on this worker.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
         loop {
             let (of, tasks) = self.ended.get();
             if of == scope || of.is_null() {
                 return self.ended.set((scope, tasks + 1));
             }
-            // This may wait, and another thread may count an ended task meanwhile.
+            // This call may wait, and another thread may count an ended task during the wait.
             let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
             if let Err(cancelled) = handed_in {
                 self.count((scope, 1));
@@ -510,14 +506,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Counts the tasks that have ended in their scope.
+    /// Adds the ended tasks that this worker has counted to the count of their scope.
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.replace((ptr::null(), 0));
         let mut left = Ok(());
         if !ended.0.is_null() && self.has_puts.replace(false) && !self.spe.is_cancelled() {
             left = catch_unwind(AssertUnwindSafe(|| self.spe.departed()));
         }
-        // The tasks have ended even if the wait was cancelled.
+        // The tasks have ended, even if the wait was cancelled.
         self.count(ended);
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
@@ -535,7 +531,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Lists the frames of a thread as long as this lives.
+/// Keeps the frames of a thread in the list of its worker, until this value is dropped.
 struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
@@ -547,10 +543,11 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // If the run was cancelled, the code that drops its tasks finds them in the queue.
+        // Puts staged tasks back into the queue. If the run was cancelled, they are dropped from
+        // there.
         self.0.give_up_ahead();
-        // If this thread was cancelled after a task had ended, the threads that wait for that task
-        // go on.
+        // Counts the ended tasks even if this thread was cancelled, so that threads that wait for
+        // them go on.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

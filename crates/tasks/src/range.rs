@@ -1,8 +1,8 @@
 //! Loops over ranges and slices, which are split as late as possible.
 //!
 //! A worker runs a loop in order. When another worker has nothing to do and asks for work, the
-//! worker gives away the second half of the items that are left. Both halves go on in the same way.
-//! So programs choose no size of pieces, and items may take very different times.
+//! worker gives away the second half of the remaining items. Each half is split again in the same
+//! way. So programs need not choose a size of pieces, and items may take very different times.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use cellworks_machine::{Span, Spe};
 
 use crate::worker::Worker;
 
-/// If items are cheap, a worker checks after this many items whether another worker asks for work.
+/// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// Items are cheap if a block of them takes less than this. With a check after each such item, the
-/// checks would take more than about 1 % of the time, and the compiler could not vectorise the
-/// loop.
+/// Items are cheap if a block of them takes less time than this. With a check after each cheap
+/// item, the checks would take more than about 1 % of the time, and the compiler could not
+/// vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
 /// The items of a loop.
@@ -24,7 +24,7 @@ trait Items: Send {
 
     fn len(&self) -> usize;
 
-    /// Splits the first items off, which stay in order.
+    /// Splits off the first `count` items, and keeps their order.
     fn split_off_first(&mut self, count: usize) -> Self;
 
     fn fold<T>(self, value: T, step: impl FnMut(T, Self::Item) -> T) -> T;
@@ -51,9 +51,9 @@ impl Items for Range<usize> {
     }
 }
 
-/// Items of a slice.
+/// The items of a slice.
 struct Slice<'a, T> {
-    /// The index of the first one.
+    /// The index of the first item.
     first: usize,
     items: &'a mut [T],
 }
@@ -85,9 +85,9 @@ impl<'a, T: Send> Items for Slice<'a, T> {
     }
 }
 
-/// Pieces of a slice, all of one size but perhaps the last.
+/// The pieces of a slice. All pieces have the same size, except perhaps the last one.
 struct Chunks<'a, T> {
-    /// The number of the first one.
+    /// The number of the first piece.
     first: usize,
     size: usize,
     items: &'a mut [T],
@@ -121,7 +121,7 @@ impl<'a, T: Send> Items for Chunks<'a, T> {
     }
 }
 
-/// A loop: `step` is done with each item, and `reduce` combines the values of two parts.
+/// A loop. It calls `step` with each item, and `reduce` with the values of two parts.
 struct Loop<I, F, R> {
     identity: I,
     step: F,
@@ -129,7 +129,7 @@ struct Loop<I, F, R> {
 }
 
 impl<I, F, R> Loop<I, F, R> {
-    /// Runs the loop over `items`, from the value of the items before them.
+    /// Runs the loop over `items`. `value` is the value of the items before them.
     fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
@@ -161,9 +161,8 @@ impl<I, F, R> Loop<I, F, R> {
         (self.reduce)(first, second)
     }
 
-    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller.
-    /// Returns true if it has stopped because another worker asks for work; then at least two items
-    /// are left.
+    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller. If
+    /// another worker asks for work, stops and returns true. At least two items are left then.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -190,13 +189,13 @@ impl<I, F, R> Loop<I, F, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Calls `body` with each index of `range`, on any of the workers, and returns when all calls
-    /// have ended.
+    /// Calls `body` with each index of `range`, on any of the workers. Returns when all calls have
+    /// ended.
     ///
-    /// The caller begins, in order. Whenever another worker has nothing to do and asks for work, a
-    /// worker that runs part of the loop gives away half of the indices that it has left. So a few
-    /// expensive indices are distributed as well as many cheap ones, and there is no size of pieces
-    /// to choose.
+    /// The calling worker begins with the first index and goes on in order. When another worker has
+    /// nothing to do and asks for work, a worker in the loop gives away half of its remaining
+    /// indices. So a few expensive indices are distributed as well as many cheap ones, and the
+    /// program need not choose a size of pieces.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -214,7 +213,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If a call panics, with that panic. Some indices may be left out then.
+    /// If a call panics, this method panics with the same panic, and may leave out some indices.
     pub fn for_each<F>(&self, range: Range<usize>, body: F)
     where
         F: Fn(&Worker<'_, S>, usize) + Sync,
@@ -222,7 +221,7 @@ impl<S: Spe> Worker<'_, S> {
         self.run_loop(range, |worker, index| body(worker, index));
     }
 
-    /// As [`for_each`](Self::for_each), with each item of a slice and its index.
+    /// Calls `body` as [`for_each`](Self::for_each) does, with each item of a slice and its index.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -235,7 +234,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each).
+    /// See [`for_each`](Self::for_each).
     pub fn for_each_mut<T: Send, F>(&self, items: &mut [T], body: F)
     where
         F: Fn(&Worker<'_, S>, usize, &mut T) + Sync,
@@ -244,14 +243,15 @@ impl<S: Spe> Worker<'_, S> {
         self.run_loop(items, |worker, (index, item)| body(worker, index, item));
     }
 
-    /// As [`for_each`](Self::for_each), with each piece of `size` items of a slice, in order, and
-    /// the piece's number. The last piece is shorter if `size` does not divide the length.
+    /// Calls `body` as [`for_each`](Self::for_each) does, with each piece of `size` items of a
+    /// slice and the piece's number. If `size` does not divide the length, the last piece is
+    /// shorter.
     ///
     /// ```
     /// use cellworks_machine::Spe;
     /// use cellworks_tasks::Worker;
     ///
-    /// /// Each row of a matrix less its first number.
+    /// /// Subtracts from each row of a matrix the row's first number.
     /// fn from_zero<S: Spe>(worker: &Worker<'_, S>, matrix: &mut [f32], columns: usize) {
     ///     worker.for_each_chunk(matrix, columns, |_, _, row| {
     ///         let first = row[0];
@@ -262,7 +262,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// As [`for_each`](Self::for_each), and if `size` is 0.
+    /// See [`for_each`](Self::for_each). Also panics if `size` is 0.
     #[track_caller]
     pub fn for_each_chunk<T: Send, F>(&self, items: &mut [T], size: usize, body: F)
     where
@@ -288,13 +288,13 @@ impl<S: Spe> Worker<'_, S> {
         whole.run(self, items, ());
     }
 
-    /// Maps each index of `range` to a value, and reduces all values to one. Runs on any of the
-    /// workers, as [`for_each`](Self::for_each).
+    /// Maps each index of `range` to a value, and reduces all values to one value. Runs on any of
+    /// the workers, as [`for_each`](Self::for_each) does.
     ///
-    /// The values keep their order, so `reduce` must be associative and need not be commutative.
-    /// `identity` makes a value that does not change another one when the two are reduced; each
-    /// part of the loop begins with one. The loop is split at different places in each run, so the
-    /// rounding of a sum of floating-point numbers may differ.
+    /// The values keep their order, so `reduce` must be associative but need not be commutative.
+    /// `identity` makes a value that leaves another value as it is when the two are reduced. Each
+    /// part of the loop begins with such a value. Each run splits the loop at different places, so
+    /// the rounding of a sum of floating-point numbers may differ.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -308,7 +308,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// With the panic of `identity`, `map` or `reduce`.
+    /// Panics with the panic of `identity`, `map` or `reduce`.
     pub fn map_reduce<T, I, F, R>(&self, range: Range<usize>, identity: I, map: F, reduce: R) -> T
     where
         T: Send,

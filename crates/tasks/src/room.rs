@@ -1,9 +1,9 @@
-//! Room in the queues. A program that starts closures or tasks faster than the workers run them has
-//! to wait, so that memory stays bounded.
+//! Room in the queues. If a program starts closures or tasks faster than the workers run them, it
+//! has to wait, so that memory stays bounded.
 //!
-//! While it waits, other threads of its worker run jobs, on stacks of their own. If all of them
-//! wait too, and the local store has no room for another thread, the program goes on: they may wait
-//! for what it does next.
+//! While the program waits, other threads of its worker run jobs, on stacks of their own. If all
+//! these threads wait too, and the local store has no room for another thread, the program goes on.
+//! The threads may be waiting for the next step of the program.
 
 use std::cell::RefCell;
 
@@ -15,16 +15,17 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// A program that starts jobs waits if this many jobs are in the queue. It is a power of two, as
-/// the sizes of the queue's memory are.
+/// The number of jobs in a queue at which a program that starts jobs has to wait. It is a power of
+/// two, as are the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
-/// The program goes on when this many jobs are left.
+/// The number of jobs in the queue at which the waiting program goes on.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
-/// How many threads of one worker may wait for room at a time. Without this limit, closures that
-/// start closures would all wait, each with a stack. Closures beyond the limit do not wait and run
-/// to their end. They let the queue grow only by what one branch of the program starts.
+/// The largest number of threads of one worker that wait for room at the same time. Without this
+/// limit, closures that start closures would all wait, each with a stack. Closures beyond the limit
+/// do not wait and run to their end. So the queue grows only by the closures that one branch of the
+/// program starts.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -57,13 +58,12 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// Called when the caller is about to take a job. If few jobs are left, this wakes the threads
-    /// that wait for room.
+    /// Called before this worker takes a job. If few are left, wakes threads that wait for room.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A woken thread removes itself from the list: other threads may have filled the queue
-        // again by then, and it goes on waiting.
+        // A woken thread removes itself from the list. If other threads have filled the queue again
+        // meanwhile, the woken thread waits again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);
@@ -71,8 +71,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
     }
 
-    /// Called when the caller has taken a job from a queue that all processors put jobs into: the
-    /// queue of the main program, or a queue of tasks that go to a certain place.
+    /// Called when this worker has taken a job from a queue into which all processors put jobs: the
+    /// queue of the main program, a queue of a priority, or an inbox.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -81,7 +81,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     }
 }
 
-/// Whether the main program waits for room in the queue of what it starts.
+/// Whether the main program waits for room in a queue.
 pub(crate) struct FreshRoom {
     main_waits: AtomicBool,
 }
@@ -93,8 +93,8 @@ impl FreshRoom {
         }
     }
 
-    /// Called when the main program is about to wait. After this call it must check the queue once
-    /// more: either it sees that a job was taken, or the worker that has taken the job sees that
+    /// Called when the main program is about to wait. After this call the main program must check
+    /// the queue once more. Either it sees that a worker has taken a job, or that worker sees that
     /// the main program waits.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
@@ -105,7 +105,7 @@ impl FreshRoom {
         self.main_waits.store(false, Ordering::Relaxed);
     }
 
-    /// Whether the main program waits, for a worker that has just taken a job.
+    /// Whether the main program waits. The calling worker has just taken a job.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
         barrier::light();
@@ -135,13 +135,13 @@ impl<S: Spe> Shared<S> {
         waited
     }
 
-    /// How many jobs wait in a queue, for the main program.
+    /// The number of jobs in a queue, as the main program sees the queue.
     pub(crate) fn queued_from_main(&self, destination: Destination) -> usize {
         self.queued_at(destination, || self.fresh.len())
     }
 
-    /// Called when a worker has taken jobs of a queue that the main program puts jobs into. Returns
-    /// true if the main program has to be woken.
+    /// Called when a worker has taken jobs from a queue into which the main program puts jobs.
+    /// Returns true if the worker must wake the main program.
     #[inline]
     fn has_made_room(&self, destination: Destination) -> bool {
         self.room.is_waited_for() && self.queued_from_main(destination) <= FEW_QUEUED

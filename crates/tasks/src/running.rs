@@ -1,5 +1,5 @@
-//! How a worker runs a task that was submitted: it takes the task's lock, dices the task, stages
-//! its data, runs it, and lets waiting tasks go on.
+//! How a worker runs a submitted task. The worker takes the task's lock, dices the task, stages its
+//! data, runs it, and lets waiting tasks go on.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,20 +19,19 @@ use crate::sync::Ordering;
 use crate::task::Begun;
 use crate::worker::Worker;
 
-/// A task, and its data on its way to the local store of the worker that has it.
+/// A task, and its data on the way to the local store of the worker that has taken the task.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 
-/// The most tasks that are staged ahead.
+/// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task waits for its data for more than one part in this number of its time, more tasks are
-/// staged ahead.
+/// One more task is staged ahead if a task waits for its data longer than its time divided by this.
 const WAIT_TOLERATED: u128 = 20;
 
-/// After this many tasks in a row that did not wait for their data, one task less is staged ahead.
+/// The number of tasks in a row without a wait after which one task less is staged ahead.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
-/// How many tasks a worker stages ahead.
+/// The number of tasks that a worker stages ahead.
 pub(crate) struct Depth {
     staging: Staging,
     ahead: usize,
@@ -40,11 +39,11 @@ pub(crate) struct Depth {
 }
 
 impl Depth {
-    /// `is_confined` says whether tasks can use only data in the local store.
+    /// `is_confined` says whether tasks can use data only in the local store.
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // On other machines data is used in place, and the CPU's own prefetch is as good.
+            // On other machines tasks use data in place, and the CPU's own prefetch works as well.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -55,8 +54,7 @@ impl Depth {
         }
     }
 
-    /// Adapts the depth: a task has waited for its data for `waited` and took `took` in all, in the
-    /// same unit.
+    /// Adapts the number. The last task took the time `took`, and waited for its data for `waited`.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -75,7 +73,7 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that was taken out of a queue, or defers it.
+    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken.
     ///
     /// # Errors
     ///
@@ -86,7 +84,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<(), Payload> {
-        // SAFETY: the task is counted as ended only below.
+        // SAFETY: the task is counted as ended only below, so its phase exists.
         let phase = unsafe { &*task.phase };
         if task.is_dropped() || phase.has_failed() {
             drop(begun);
@@ -109,7 +107,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // Guarded as a whole, because the pool's own waits for the data may be cancelled too.
+            // The guard includes the pool's own waits for the data, which may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -141,7 +139,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Ok(())
     }
 
-    /// Gets the binary of a task that is about to run, where that takes a transfer.
+    /// Gets the binary of a task that is about to run, if the scheduler transfers binaries.
     ///
     /// # Errors
     ///
@@ -161,13 +159,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Other threads of this worker begin no task until the data is there, because `depth`
-        // limits how many tasks are staged at once.
+        // Until the data has arrived, other threads of this worker begin no task, because `depth`
+        // limits the number of tasks that are staged at the same time.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task out of a queue, and phases guarantee that no
-            // other task uses its data.
+            // SAFETY: this worker has taken the task out of a queue, and its phase guarantees that
+            // no other task uses its data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -176,7 +174,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             };
             let outcome = self.with_room(task, worker, run);
             drop(staging.take());
-            // The data of another task must not be got while this task's data is put back.
+            // While this task's data is put back, the worker must not get another task's data.
             self.is_staging.set(true);
             self.puts_leave(worker);
             self.data_is_there();
@@ -184,7 +182,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker has taken the task out of a queue, and nothing of it has begun.
+            // SAFETY: this worker took the task out of a queue and has begun none of its transfers.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -202,22 +200,22 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.depth.borrow_mut().learn(waited, took);
         self.has_puts.set(true);
         if !task.is_alone() {
-            // Tasks that come after it must find the data that it has written.
+            // Tasks that come after this one must find the data that it has written.
             self.puts_leave(worker);
         }
         Ok(outcome)
     }
 
-    /// Called when the data of the next task has arrived or will never arrive.
+    /// Called when the data of the next task has arrived, or when it will never arrive.
     fn data_is_there(&self) {
         if self.is_staging.replace(false) && self.has_looked.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
     }
 
-    /// Begins to stage the next task. If there is no room for it, this waits until the data that
-    /// other tasks have written has left. If that is not enough, it takes the room of tasks that
-    /// are staged ahead. If that is not enough either, it waits for the room of other tasks of this
+    /// Calls `begin`, which stages the next task. If the local store has no room, waits until the
+    /// data that other tasks have written has left. If that is not enough, gives up the tasks that
+    /// are staged ahead. If that is not enough either, waits for the room of other tasks of this
     /// worker.
     fn with_room<R>(
         &self,
@@ -257,17 +255,17 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue. No transfer of the task has begun, or all
-    /// that have begun were dropped.
+    /// This worker has taken the task out of a queue. Either no transfer of the task has begun, or
+    /// the result of every earlier call was dropped.
     unsafe fn begin_to_stage(
         &self,
         task: &Arc<Node<S>>,
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
-        // SAFETY: by the contract of this function; phases guarantee that no other task uses its
-        // data.
+        // SAFETY: by the contract of this function. The phase guarantees that no other task uses
+        // the data of the task.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. Threads of this worker run or drop what has begun, or
-        // it is dropped with the worker, and the SPE outlives the worker.
+        // SAFETY: only the lifetime changes. A thread of this worker, or the worker itself, runs or
+        // drops the staged task. The SPE outlives the worker.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
@@ -283,7 +281,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
-        // If other workers have nothing to do, they should take these tasks from the queue.
+        // If other workers have nothing to do, these tasks stay in the queue for them.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
         while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
@@ -310,7 +308,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts tasks that were staged ahead back into the queue.
+    /// Puts the tasks that were staged ahead back into the queue.
     pub(crate) fn give_up_ahead(&self) {
         let ahead = self.ahead.take();
         for (task, begun) in ahead.into_iter().rev() {
@@ -320,21 +318,20 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Into how many parts a task that was taken out of a queue is to be split: more than one if
-    /// there are too few tasks.
+    /// The number of parts into which to split a task that was taken out of a queue. If the queues
+    /// hold enough tasks, the number is at most 1.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
             return 1;
         };
-        // As in the paper (figure 4.6): the number of missing tasks, divided by the number of
-        // tasks.
+        // Figure 4.6 of the Jack Rabbit thesis: the missing tasks, divided by the present tasks.
         let tasks = 1 + self.queued();
         (threshold * workers).saturating_sub(tasks) / tasks
     }
 
-    /// Splits a task if there are too few tasks. Returns true if it did: then the parts are in the
-    /// queue in place of the task.
+    /// Splits a task if the queues hold too few tasks. Returns true if the parts are in the queue
+    /// instead of the task, or if the dice has failed and the task has ended.
     fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
         let asked = self.parts_asked_for();
         if asked <= 1 {
@@ -361,18 +358,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         counters
             .parts
             .set(counters.parts.get() + parts.len() as u64);
-        // A part that is split again is no part any more.
+        // When a part is split again, it no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         for part in parts.into_iter().rev() {
             self.push(Job::Task(Arc::new(task.part(part))));
         }
-        // SAFETY: as above; its data is that of its parts now.
+        // SAFETY: as above. The data of the task now belongs to its parts.
         unsafe { task.drop_work() };
         true
     }
 
-    /// A task has ended, or a part of one.
+    /// Ends a task or a part of a task.
     fn end_task(&self, task: &Arc<Node<S>>, end: End, worker: &Worker<'_, S>) {
         // SAFETY: this worker has taken the task out of a queue.
         unsafe { task.drop_work() };
@@ -393,12 +390,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let end = if whole.is_dropped() { End::Failed } else { end };
         end_whole(whole, end, worker);
         job_ended();
-        // SAFETY: it is counted as ended now.
+        // SAFETY: the task has not been counted as ended: the next call counts it.
         self.task_ended(unsafe { &raw const (*whole.phase).scope });
     }
 }
 
-/// A task has ended with all its parts: others go on.
+/// Called when a task and all its parts have ended: lets waiting tasks and programs go on.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)
@@ -419,9 +416,9 @@ fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
     }
 }
 
-/// Drops a task that was taken out of a queue: the run was cancelled.
+/// Drops a task that was taken out of a queue, because the run was cancelled.
 pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
-    // What the task owns may panic when it is dropped.
+    // Values that the task owns may panic when they are dropped.
     // SAFETY: the caller has taken the task out of a queue.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
     if let Err(panic) = dropped {
@@ -434,14 +431,15 @@ pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
     }
     let dropping = Dropping(RefCell::default());
     end_whole(whole, End::Failed, &dropping);
-    // SAFETY: it is counted as ended now.
+    // SAFETY: the task has not been counted as ended: the next call counts it.
     let phase = unsafe { &*whole.phase };
-    // An owner of a cancelled run asks without being woken.
+    // In a cancelled run the owner checks the count without being woken.
     let _: bool = phase.scope.count.end(1);
     dropping.0.into_inner().into_iter().for_each(Job::discard);
 }
 
-/// The queue for jobs that become ready while a cancelled run drops jobs: they are dropped too.
+/// A place that collects the jobs that become ready while a cancelled run drops jobs. These jobs
+/// are dropped too.
 struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
 
 impl<S: Spe> Sealed<S> for Dropping<S> {
@@ -458,7 +456,7 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
     }
 
     fn notify(&self, _: Processor) {
-        // A cancelled run asks without being told.
+        // In a cancelled run, processors check without being notified.
     }
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {

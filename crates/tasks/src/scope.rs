@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// A scope, which starts closures on the workers of a pool. The closures end before the call that
+/// A scope, which starts closures on the workers of a pool. All closures end before the call that
 /// made the scope returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
@@ -47,7 +47,7 @@ impl ScopeState {
     ///
     /// # Panics
     ///
-    /// If `from` is a place of another pool.
+    /// Panics if `from` is a place of another pool.
     #[track_caller]
     #[inline]
     pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
@@ -57,20 +57,19 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: the caller runs on the processor of `from`, because a place stays on its
-            // processor.
+            // SAFETY: a place stays on its processor, so the caller runs on that of `from`.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
         }
     }
 
-    /// Keeps the panic of a closure. If an earlier panic is kept already, `panic` is dropped.
+    /// Keeps the panic of a closure. If an earlier panic is kept already, drops `panic`.
     ///
     /// # Errors
     ///
-    /// Returns `panic` itself if the run was cancelled. Then the panic is the one that unwinds the
-    /// worker because of the cancellation, and the caller has to pass it on.
+    /// If the run was cancelled, `panic` is the payload that unwinds the worker. Then the function
+    /// returns it, and the caller has to pass it on.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -88,16 +87,17 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// Starts `body` on the first worker that takes `body`. `from` is the caller's worker or
     /// [`Main`](crate::Main) program.
     ///
-    /// The closure may borrow what outlives the scope, and start more closures in the scope. If the
-    /// closure panics, the call that made the scope panics after all closures have ended.
+    /// `body` may borrow values that outlive the scope, and may start more closures in the scope.
+    /// If `body` panics, the call that made the scope panics after all closures have ended.
     ///
     /// While thousands of closures wait to be run, this call waits until half of them have been
-    /// taken, so that memory stays bounded. Meanwhile other tasks run, on stacks of their own.
+    /// taken, so that memory stays bounded. During this wait other tasks run, on stacks of their
+    /// own.
     ///
     /// # Panics
     ///
-    /// If `from` belongs to another pool, this panics. If the run is cancelled while this call
-    /// waits, the call also panics, with the payload that unwinds the caller.
+    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits, the
+    /// call also panics, with the payload that unwinds the caller.
     #[inline]
     #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
@@ -105,8 +105,8 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        // SAFETY: what the closure borrows lives for 'scope, and `run` below does not return before
-        // every closure has been run or discarded.
+        // SAFETY: the values that the closure borrows live for `'scope`, and `run` below does not
+        // return before every closure has been run or discarded.
         let body = unsafe { Closure::new(body) };
         self.state.start(from);
         from.push(Job::Spawned(Spawned {
@@ -139,8 +139,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended. Even if this returns an error, all closures have
-/// ended.
+/// Waits until all closures of a scope have ended, even if the result is an error.
 ///
 /// # Errors
 ///

@@ -1,9 +1,10 @@
-//! The state that the workers of a pool share.
+//! The data that the workers of a pool share.
 
-// Rejected: our own deque. That of crossbeam is known, tested and fast enough; the halves of
-// joins, which have to be faster, never enter it.
-// Rejected: half of a worker's closures kept to itself. An empty closure took 27 ns instead of
-// 48 on two workers, but a worker in a long closure kept the others from workers that had none.
+// Rejected: our own deque. The deque of crossbeam is known, tested and fast enough. The halves of
+// joins have to be faster, and never enter it.
+// Rejected: a worker that keeps half of its closures to itself. An empty closure took 27 ns instead
+// of 48 on two workers. But while a worker was in a long closure, workers without work could not
+// get its other closures.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -18,29 +19,29 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
 use crate::three_level::Queues;
 
-/// The state that the workers of a pool share.
+/// The data that the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
     pub(crate) room: FreshRoom,
-    /// Tasks of high priority, and of low priority, wherever they were submitted.
+    /// All tasks of high priority, and all tasks of low priority.
     pub(crate) high: Injector<Job<S>>,
     pub(crate) low: Injector<Job<S>>,
-    /// Whether there has been a task with another priority than the normal one.
+    /// Whether a task with a priority other than the normal one has ever been submitted.
     pub(crate) has_priorities: AtomicBool,
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
-    /// Tasks that wait for each other.
+    /// The tasks that wait for other tasks.
     pub(crate) waits: Waits<S>,
-    /// The queues in main memory, if tasks of phases go there instead of the queues above.
+    /// The queues in main memory. If they exist, tasks of phases go there.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
     closed: AtomicBool,
 }
 
-/// The queue that a job goes to.
+/// The queue to which a job goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The queue of the place that starts the job.
@@ -53,17 +54,16 @@ pub enum Destination {
     Inbox(usize),
 }
 
-/// The part of a worker that other workers use.
+/// The part of a worker that other workers access.
 pub(crate) struct Seat<S: Spe> {
     pub(crate) spe: SpeId,
-    /// The end of its queue at which others take jobs.
+    /// The end of the worker's queue at which other workers take jobs.
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Whether another worker has nothing to do, and asks for part of this worker's private work.
+    /// Whether another worker has nothing to do and asks for part of this worker's private work.
     pub(crate) wanted: CachePadded<AtomicBool>,
-    /// Whether all threads of the worker have jobs that wait, and there is no room for another
-    /// thread.
+    /// Whether waiting jobs occupy all threads, and the local store has no room for another one.
     is_stuck: AtomicBool,
 }
 
@@ -72,7 +72,7 @@ impl<S: Spe> Seat<S> {
         self.is_stuck.load(Ordering::Relaxed)
     }
 
-    /// Only the worker itself calls this.
+    /// Sets whether the worker is stuck. Only the worker itself calls this.
     #[inline]
     pub(crate) fn set_stuck(&self, is_stuck: bool) {
         if self.is_stuck() != is_stuck {
@@ -82,7 +82,7 @@ impl<S: Spe> Seat<S> {
 }
 
 impl<S: Spe> Shared<S> {
-    /// The state for a worker on each of `spes`, and the queue of each worker.
+    /// The shared data for a worker on each of `spes`, and the queue of each worker.
     pub(crate) fn new(
         spes: &[SpeId],
         staging: Staging,
@@ -114,13 +114,13 @@ impl<S: Spe> Shared<S> {
         (shared, queues)
     }
 
-    /// A number that no other existing pool has.
+    /// A number that no other pool has while this pool exists.
     #[inline]
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Called when the main program has seen all its jobs end and will start no more.
+    /// Called when all jobs of the main program have ended and the main program will start no more.
     pub(crate) fn close(&self, notify: impl Fn(Processor)) {
         self.closed.store(true, Ordering::Release);
         self.workers
@@ -132,8 +132,8 @@ impl<S: Spe> Shared<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Called when a job was put into a queue: wakes a worker that waits for one, the first in
-    /// `order`.
+    /// Called when a job was put into a queue. If workers wait for a job, wakes the first of them
+    /// in `order`.
     #[inline(always)]
     pub(crate) fn announce(
         &self,
@@ -154,7 +154,7 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// The queue to which a job goes, from any place.
+    /// The queue to which a job goes, independent of the place that starts it.
     #[inline(always)]
     pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
         let Job::Task(task) = job else {
@@ -169,11 +169,11 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task into the queue of its priority or its worker. Other jobs are returned.
+    /// Puts a task into the queue of its priority or of its worker.
     ///
     /// # Errors
     ///
-    /// The job, if it may go into any queue.
+    /// If the job may go into any queue, returns the job.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -186,13 +186,13 @@ impl<S: Spe> Shared<S> {
             Destination::Low => &self.low,
         };
         queue.push(job);
-        // This store comes after the push, so a worker that sees it finds the task.
+        // This store comes after the push, so a worker that sees the flag finds the task.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// How many jobs are in a queue. `of_starter` returns the number for the queue of the place
-    /// that starts them.
+    /// The number of jobs in a queue. For the queue of the place that starts the jobs, `of_starter`
+    /// returns the number.
     #[inline]
     pub(crate) fn queued_at(
         &self,
@@ -207,7 +207,7 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Drops the jobs that no worker has taken: the run was cancelled.
+    /// Drops the jobs that no worker has taken, because the run was cancelled.
     pub(crate) fn discard_jobs(&self) {
         for queue in [&self.high, &self.fresh, &self.low] {
             discard(&mut || queue.steal());

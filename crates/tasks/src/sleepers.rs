@@ -1,10 +1,9 @@
-//! Sleepers: the workers that wait for a task, so that a worker with a new task can wake one of
-//! them.
+//! Sleepers: the workers that wait for a task. A worker with a new task can wake one of them.
 //!
 //! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
 //! with a new task puts it into a queue and then [checks for sleepers](Sleepers::one_to_wake). Each
-//! has a barrier between its two steps, so at least one of them sees the other. The worker that has
-//! nothing to do makes the heavy barrier.
+//! of the two workers has a barrier between its two steps, so at least one of them sees the other.
+//! The worker without a task makes the heavy barrier.
 
 use crossbeam_utils::CachePadded;
 
@@ -25,14 +24,14 @@ impl Sleepers {
         }
     }
 
-    /// Called when a worker has found no task. It must check once more before it waits. Returns
-    /// false if it has lain down already.
+    /// Called when a worker has found no task. The worker must check once more before it waits. If
+    /// the worker has already lain down, returns false.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
         }
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        // A store would do, but loom does not keep the order of stores among swaps.
+        // A store would be enough, but loom does not keep the order of stores among swaps.
         self.workers[worker].swap(true, Ordering::Relaxed);
         barrier::heavy();
         true
@@ -53,22 +52,22 @@ impl Sleepers {
         slept
     }
 
-    /// Whether the caller, which has just put a task into a queue, should wake a worker.
+    /// Whether the caller should wake a worker. The caller has just put a task into a queue.
     #[inline(always)]
     pub(crate) fn are_there(&self) -> bool {
         barrier::light();
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// The worker to wake: the first sleeper in `order`. It counts as awake from now on, so that
-    /// the next task wakes another one.
+    /// The worker to wake: the first sleeper in `order`. This worker counts as awake from now on,
+    /// so that the next task wakes another one.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()
             .find(|&worker| self.workers[worker].load(Ordering::Relaxed) && self.wake(worker))
     }
 
-    /// How many workers wait.
+    /// The number of workers that sleep.
     #[cfg(all(test, loom))]
     pub(crate) fn asleep(&self) -> usize {
         self.asleep.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! Sorting by merging: halves are sorted at once, and merged by several workers.
+//! Sorting by merging: workers sort halves at the same time, and several workers merge them.
 
 use std::cmp::Ordering;
 
@@ -6,15 +6,14 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The number of pieces for each worker of the pool. One worker sorts a piece by itself. There are
-/// enough pieces that all workers end at about the same time, and few enough that merging takes
-/// little time.
+/// The number of pieces for each worker of the pool. One worker sorts a piece by itself. With this
+/// many pieces all workers end at about the same time, and merging still takes little time.
 const PIECES: usize = 8;
 
-/// The smallest piece: a smaller one is sorted in less time than another worker takes to begin.
+/// The smallest piece. Sorting a smaller one takes less time than another worker needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
-/// How items are sorted.
+/// The settings of a sort.
 struct Sort<C> {
     compare: C,
     /// The number of items of a piece that one worker sorts or merges by itself.
@@ -22,7 +21,7 @@ struct Sort<C> {
 }
 
 impl<C> Sort<C> {
-    /// Sorts the items of `from` into `to`. At the call `to` is a copy of `from`.
+    /// Sorts the items of `from` into `to`. When the method is called, `to` is a copy of `from`.
     fn sort_into<S: Spe, T>(&self, worker: &Worker<'_, S>, from: &mut [T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -43,7 +42,7 @@ impl<C> Sort<C> {
         self.merge(worker, left, right, to);
     }
 
-    /// Merges two sorted slices; equal items of `left` come first.
+    /// Merges two sorted slices. Equal items of `left` come first.
     fn merge<S: Spe, T>(&self, worker: &Worker<'_, S>, left: &[T], right: &[T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -53,8 +52,8 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer slice is divided in the middle, and the other one at the place of the longer
-        // one's middle item.
+        // The longer slice is divided in the middle. The other slice is divided where that middle
+        // item would stand.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();
@@ -92,9 +91,9 @@ impl<C> Sort<C> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Sorts a slice, on any of the workers; equal items keep their order.
+    /// Sorts a slice, on any of the workers. Equal items keep their order.
     ///
-    /// It allocates a second slice of the same length.
+    /// The method allocates a second slice of the same length.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -108,17 +107,18 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If a comparison panics, with that panic. The slice then holds only items that it held
-    /// before, but some may be missing and others may be there twice.
+    /// If a comparison panics, this method panics with the same panic. The slice then holds only
+    /// items that it held before, but some items may be missing and others may occur twice.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }
 
-    /// As [`sort`](Self::sort), by a key of each item. The key is computed for each comparison.
+    /// Sorts as [`sort`](Self::sort) does, by a key of each item. The key is computed for each
+    /// comparison.
     ///
     /// # Panics
     ///
-    /// As [`sort`](Self::sort); also with the panic of `key`.
+    /// See [`sort`](Self::sort). If `key` panics, this method panics with the same panic.
     pub fn sort_by_key<T, K, F>(&self, items: &mut [T], key: F)
     where
         T: Copy + Send + Sync,

@@ -1,5 +1,5 @@
-//! The one place from which this crate takes what workers share: std's, or loom's when it is
-//! model-checked.
+//! The types with which workers share data. They come from std, or from loom if the crate is
+//! model-checked. Other files of this crate take these types from here.
 
 pub(crate) use cellworks_machine::barrier;
 
@@ -15,8 +15,8 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicUsize, Ordering},
 };
 
-/// Locks a mutex, also one that a task had locked when it panicked: what such a mutex protects
-/// here is whole all the same.
+/// Locks a mutex. If a task panicked while it held the lock, locks the mutex all the same, because
+/// the data of every mutex of this crate stays consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

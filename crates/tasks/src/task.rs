@@ -1,9 +1,9 @@
-//! Tasks as values: the data that they read and write, what they do, and their settings.
+//! Tasks as values: their data, their bodies, and their settings.
 
-// Rejected: costs of tasks as hints for what to split or steal first. A task that is known to be
-// long has `Priority::High`. With 96 tasks and one that takes 32 times as long, submitted last,
-// 4 workers of a simulated PS3 take 4.90 ms without that and 3.20 ms with it, which is the least
-// possible.
+// Rejected: costs of tasks as hints for splitting or stealing. A task that is known to be long gets
+// `Priority::High` instead. An example has 96 tasks and one that takes 32 times as long, submitted
+// last. On 4 workers of a simulated PS3 it takes 4.90 ms without that priority, and 3.20 ms with
+// it, which is the least possible.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +18,8 @@ use crate::lock::TaskLock;
 use crate::phase::Handle;
 use crate::worker::Worker;
 
-/// A piece of work for a pool: a value with the data that it reads and writes, and with what it
-/// does. [`Phase::task`](crate::Phase::task) makes it.
+/// A piece of work for a pool: a value with the body of the task and the data that it reads and
+/// writes. [`Phase::task`](crate::Phase::task) makes it.
 ///
 /// ```
 /// use cellworks_machine::Machine;
@@ -59,12 +59,12 @@ pub struct Task<'d, S: Spe> {
 /// The order in which workers take tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Taken when no other tasks are left.
+    /// Workers take such a task when no other tasks are left.
     Low,
     /// The usual priority.
     #[default]
     Normal,
-    /// Taken before all other tasks that have not begun.
+    /// Workers take such a task before all other tasks that have not begun.
     High,
 }
 
@@ -91,24 +91,25 @@ impl<'d, S: Spe> Task<'d, S> {
         }
     }
 
-    /// Allows the pool to split the task when work runs short: its data is split into parts of
-    /// about the same number of pieces, and its body runs once for each part.
+    /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. Its data
+    /// is split into parts of about the same number of pieces, and its body runs once for each
+    /// part.
     #[must_use]
     pub fn diced(mut self) -> Self {
         self.dices = true;
         self
     }
 
-    /// The task starts only when `task` has ended. Several calls add up. If `task` fails, this task
-    /// does not start.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
+    /// up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
         self
     }
 
-    /// The task runs only while it has `lock`, so that no other task with the same lock runs at the
-    /// same time. While another task has the lock, this one is deferred and its worker runs other
+    /// Makes the task run only while it has `lock`. No other task with the same lock runs at the
+    /// same time. While another task has the lock, this one is deferred, and its worker runs other
     /// tasks. Deferred tasks get the lock in the order in which they asked for it.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
@@ -117,15 +118,14 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 
     /// A hint that the task should run on the worker that has run `task`, because the data of
-    /// `task` is still near there. The task waits for that worker unless another worker has nothing
-    /// else to do.
+    /// `task` is still near that worker. If another worker has no other work, it takes the task.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
         self
     }
 
-    /// The order in which workers take tasks.
+    /// Sets the order in which workers take this task.
     #[must_use]
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
@@ -133,21 +133,21 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 }
 
-/// A task without its types.
+/// A task without the types of its data and body.
 pub(crate) trait Work<S: Spe>: Send {
-    /// Bytes of local store that its data takes.
+    /// The bytes of local store that the task's data takes.
     fn bytes(&self) -> usize;
 
-    /// The number of pieces of each element of its data that can be split, in order.
+    /// The number of pieces of each element of the task's data that can be split, in order.
     fn pieces(&self) -> Vec<usize>;
 
-    /// Calls `named` with each block that it uses.
+    /// Calls `named` with each block that the task uses.
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
 
-    /// Whether it has a dice of its own.
+    /// Whether the task has its own dice.
     fn has_dice(&self) -> bool;
 
-    /// Starts the gets of the data that it reads.
+    /// Starts the gets of the data that the task reads.
     ///
     /// # Errors
     ///
@@ -155,49 +155,49 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Safety
     ///
-    /// As [`Data::begin`].
+    /// See [`Data::begin`].
     unsafe fn begin<'s>(&self, spe: &'s S) -> Result<Box<dyn Begun<S> + 's>, StageError>
     where
         Self: 's;
 
-    /// Gets the data that it reads, calls `arrived`, runs the body, and puts back the data that it
-    /// has written.
+    /// Gets the data that the task reads, calls `arrived`, runs the body, and puts back the data
+    /// that the body has written.
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin). The inner result has the payload if the body panicked.
+    /// See [`begin`](Self::begin). If the body panicked, the inner result has the payload.
     ///
     /// # Safety
     ///
-    /// As [`Data::begin`].
+    /// See [`Data::begin`].
     unsafe fn run(
         &self,
         worker: &Worker<'_, S>,
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits it into about `parts` parts.
+    /// Splits the task into about `parts` parts.
     ///
     /// # Errors
     ///
-    /// [`DiceError`] if the parts are not the whole.
+    /// [`DiceError`] if the parts are not the whole task.
     ///
     /// # Safety
     ///
-    /// The whole task is not used any more.
+    /// The caller does not use the whole task any more.
     unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
     where
         Self: 't;
 }
 
-/// A task whose data is on its way.
+/// A task with its data on the way to the local store.
 pub(crate) trait Begun<S: Spe> {
-    /// Waits for the data, calls `arrived`, and runs the body. When it returns, the written data is
-    /// on its way back.
+    /// Waits for the data, calls `arrived`, and runs the body. When the method returns, the written
+    /// data is on its way back.
     ///
     /// # Errors
     ///
-    /// The payload if the body panicked.
+    /// If the body panicked, returns the payload.
     fn run(
         self: Box<Self>,
         worker: &Worker<'_, S>,
@@ -205,13 +205,13 @@ pub(crate) trait Begun<S: Spe> {
     ) -> Result<(), Payload>;
 }
 
-/// A task, or a part of one.
+/// A task or a part of a task.
 struct Whole<D, F, G> {
     data: D,
     how: Arc<How<F, G>>,
 }
 
-/// What all parts of a task have in common.
+/// The body and the dice of a task, which all of its parts share.
 struct How<F, G> {
     body: F,
     dice: Option<G>,
@@ -222,7 +222,7 @@ struct OnItsWay<'s, S: Spe, D: Data + 's, F, G> {
     how: Arc<How<F, G>>,
 }
 
-/// Waits for the data, and runs.
+/// Waits for the data of a task and runs its body.
 fn run_with<'s, S, D, F>(
     ahead: D::Ahead<'s, S>,
     body: &F,
@@ -307,10 +307,10 @@ where
     {
         let pieces = self.pieces();
         let least = pieces.iter().copied().min().unwrap_or(0);
-        // SAFETY: the parts take the place of the whole, and do not overlap.
+        // SAFETY: the parts replace the whole, and do not overlap.
         let part = |range| unsafe { self.data.part(range) };
         let datas = match &self.how.dice {
-            // SAFETY: as above.
+            // SAFETY: the parts of `dice` replace the whole.
             Some(dice) => dice(unsafe { self.data.whole() }, parts),
             None => {
                 let parts = parts.min(least).max(1);

@@ -1,4 +1,4 @@
-//! The worker: what tasks see of it.
+//! The worker, as tasks see it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker that runs a task: an SPE, and what a task can start on it.
+/// The worker that runs a task: an SPE, and the calls by which a task starts work on the SPE.
 ///
-/// Every task gets the worker that runs it, which may differ from the one on which it was started.
-/// It can be neither sent to nor shared with other workers:
+/// Every task gets the worker that runs it. This worker may differ from the one on which the task
+/// was started. Other workers can neither receive nor share the value:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -31,7 +31,7 @@ use crate::sync::{AtomicBool, Ordering};
 /// fn program<S: Spe>(worker: &Worker<'_, S>) {
 ///     worker.scope(|scope| {
 ///         scope.spawn(worker, |_| {
-///             // Not the worker that runs this.
+///             // `worker` is not the worker that runs this closure.
 ///             worker.join(|_| (), |_| ());
 ///         });
 ///     });
@@ -41,7 +41,7 @@ pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
     frames: Frames<S>,
     wanted: &'w AtomicBool,
-    /// The task that runs on this thread, if it is one that was submitted.
+    /// The submitted task that runs on this thread, if any.
     current: RefCell<Option<Arc<Node<S>>>>,
 }
 
@@ -55,20 +55,20 @@ impl<'w, S: Spe> Worker<'w, S> {
         }
     }
 
-    /// The SPE that runs this task: to stage data, compute, wait and read the clock.
+    /// The SPE that runs this task. It can stage data, compute, wait and read the clock.
     pub fn spe(&self) -> &S {
         self.program.spe
     }
 
-    /// How many workers the pool has.
+    /// The number of workers of the pool.
     pub fn workers(&self) -> usize {
         self.program.shared.workers.len()
     }
 
-    /// Calls `f` with a scope, in which closures can be started one by one, and returns when all of
-    /// them have ended. They may borrow what lives longer than this call.
+    /// Calls `f` with a scope, in which `f` can start closures one by one. Returns when all of
+    /// these closures have ended. They may borrow values that outlive this call.
     ///
-    /// While this waits, other tasks of this worker run.
+    /// During the wait, other tasks of this worker run.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -85,8 +85,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// If `f` panics, with that panic; otherwise with the first panic of a closure. All closures
-    /// have ended by then.
+    /// If `f` panics, `scope` panics with that panic. Otherwise it panics with the first panic of a
+    /// closure. At that time all closures have ended.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
@@ -94,12 +94,12 @@ impl<'w, S: Spe> Worker<'w, S> {
         scope::run(self, f)
     }
 
-    /// Calls `f` with a phase, to which tasks can be submitted, and returns when all of them have
+    /// Calls `f` with a phase, to which `f` can submit tasks. Returns when all of these tasks have
     /// ended: see [`Main::phase`](crate::Main::phase).
     ///
     /// # Errors
     ///
-    /// As [`Main::phase`](crate::Main::phase).
+    /// See [`Main::phase`](crate::Main::phase).
     pub fn phase<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
@@ -129,14 +129,14 @@ impl<'w, S: Spe> Worker<'w, S> {
         catch_unwind(AssertUnwindSafe(part))
     }
 
-    /// Whether another worker has nothing to do and asks for part of this worker's work.
+    /// Whether another worker has nothing to do and asks this worker for part of its work.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.program.spe.catch_up();
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Offers work that was put aside, if another worker has asked for some.
+    /// If another worker has asked for work, offers work that was put aside.
     #[inline(always)]
     pub(crate) fn answer(&self) {
         if self.is_wanted() {

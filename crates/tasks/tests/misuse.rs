@@ -1,4 +1,5 @@
-//! What must not compile: tasks that reach each other's data, and what outlives them.
+//! Tests of programs that must not compile: a task accesses the data of another task, or outlives
+//! the data that it borrows.
 
 #[test]
 #[cfg_attr(

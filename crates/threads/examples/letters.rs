@@ -1,13 +1,14 @@
 //! Two cooperative threads share a plain cell: one writes letters, the other waits for them.
 //!
-//! `cargo run -p cellworks-threads --example letters` prints what the test below expects.
+//! `cargo run -p cellworks-threads --example letters` prints the letters that the test in this file
+//! expects.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use cellworks_threads::{Config, NoOutside, current, park, run, scope};
 
-/// Runs both threads and returns what the reader saw.
+/// Runs both threads and returns the letters that the reader saw.
 fn letters() -> Vec<String> {
     let mailbox = RefCell::new(VecDeque::new());
     let seen = run(&Config::default(), &NoOutside, || {
@@ -37,7 +38,7 @@ fn main() {
     for line in letters() {
         println!("{line}");
     }
-    // Without a writer the wait is an error that says which thread waits for what, and where.
+    // Without a writer, the wait is an error that names the thread, the description and the place.
     let alone = run(&Config::default(), &NoOutside, || park(&"a letter"));
     println!("{}", alone.unwrap_err());
 }

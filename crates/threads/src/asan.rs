@@ -1,5 +1,5 @@
-//! Tells AddressSanitizer which stack is in use. Otherwise it would report the use of another stack
-//! as an error.
+//! Tells AddressSanitizer which stack is in use. Without these calls, AddressSanitizer would report
+//! the use of another stack as an error.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ unsafe extern "C" {
     fn __asan_unpoison_memory_region(start: *const c_void, bytes: usize);
 }
 
-/// Lowest address and size of every stack of the core.
+/// The lowest address and the size of every stack of the core.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// By the address of the top.
+    /// The stacks of the pool. Maps the address of the top to the lowest address and the size.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
-    /// Lowest address and size of the main thread's stack. The sanitizer returns them at the first
-    /// switch.
+    /// The lowest address and the size of the main thread's stack. AddressSanitizer returns them at
+    /// the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
@@ -51,11 +51,12 @@ impl Stacks {
         }
     }
 
-    /// Ends the announcement of a switch, on the new stack.
+    /// Announces on the new stack that a switch has ended.
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;
-        // SAFETY: `saved` is what the sanitizer gave for this stack, or null on a fresh one.
+        // SAFETY: `saved` is the value that AddressSanitizer returned for this stack, or null on a
+        // fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
         // The first switch of a run leaves the main thread.
         if self.main.get().is_none() {
@@ -63,21 +64,22 @@ impl Stacks {
         }
     }
 
-    /// Ends the announcement of a switch, on a fresh stack. It is the first call there.
+    /// Announces on a fresh stack that a switch has ended. This is the first call there.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }
 
-    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it.
-    /// Returns when the running thread is continued.
+    /// Announces a switch and performs it. `switch` continues the thread that is suspended at `to`.
+    /// Returns when another thread continues the running thread.
     ///
     /// # Safety
     ///
-    /// `switch` leaves the running stack for that on which `to` lies, and does nothing else.
+    /// `switch` leaves the running stack for the stack on which `to` lies, and does nothing else.
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let (bottom, bytes) = self.of(to);
         let mut saved = ptr::null_mut();
-        // SAFETY: the bounds are those of the stack that `to` lies on, where `switch` goes.
+        // SAFETY: `bottom` and `bytes` are those of the stack on which `to` lies, and `switch` goes
+        // to this stack.
         unsafe {
             __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
         }
@@ -85,16 +87,16 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// [`arch::switch`], announced, for a thread that has ended and will not be continued. It frees
-    /// the fake stack of the thread.
+    /// Announces and performs an [`arch::switch`] away from a thread that has ended.
+    /// AddressSanitizer frees the fake stack of that thread.
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: the bounds are those of the stack that `to` lies on; the rest is the caller's
-        // contract.
+        // SAFETY: `bottom` and `bytes` are those of the stack on which `to` lies. The caller
+        // guarantees the conditions of `arch::switch`.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);
@@ -102,9 +104,8 @@ impl Stacks {
     }
 }
 
-/// Clears the sanitizer's records of frames that an ended thread has left on its stack between
-/// `limit` and `top`.
+/// Clears AddressSanitizer's records of frames that an ended thread left in `limit..top`.
 pub(crate) fn unpoison(limit: *const u8, top: *const u8) {
-    // SAFETY: marks memory of ours as usable.
+    // SAFETY: the call marks memory of this crate as usable.
     unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };
 }

@@ -1,4 +1,4 @@
-//! The control blocks of threads. Blocks lie side by side, so that many of them need few pages, and
+//! The control blocks of threads. Blocks lie side by side, so that many blocks need few pages. They
 //! live until the end of the run.
 
 use std::cell::Cell;
@@ -13,66 +13,65 @@ use crate::stack::Stack;
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Runs, or is ready to.
+    /// Runs, or is ready to run.
     Ready,
     /// Waits in [`park`](crate::park). [`Thread::unpark`](crate::Thread::unpark) makes it ready.
     Parked,
-    /// Waits for another thread to end. That thread makes it ready.
+    /// Waits for another thread to end. The end of that thread makes this one ready.
     Joining,
-    /// Has ended. Its result may not have been fetched yet.
+    /// Has ended. Perhaps no thread has fetched its result yet.
     Ended,
 }
 
-/// All data of a thread except its result. Its registers are here only while it takes turns.
+/// All data of a thread except its result. Threads that take turns also keep their registers here.
 ///
 /// All fields are cells, because the scheduler, handles and scopes of one OS thread share blocks by
-/// pointer. The fields that turns access come first, in one cache line together with the frame. The
-/// fields that waiting and waking access are in the next line.
+/// pointer. The fields that a turn accesses come first, in one cache line with the frame. The next
+/// cache line has the fields that waiting and waking access.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// Where the thread goes on at its turn, if it is in a `Rotation`.
+    /// While the thread is in a `Rotation`: the place where it continues at its turn.
     pub(crate) frame: Frame,
-    /// The thread that goes on when this thread gives up its turn. Null if this thread must take
-    /// the slow path.
+    /// The thread that continues after this thread's turn. If null, this thread takes the slow
+    /// path.
     pub(crate) turn: Cell<*const Block>,
-    /// Where the thread goes on if it waits. The context of a thread that has yielded is in the
-    /// ready queue instead.
+    /// The place where a waiting thread continues. The context of a thread that has yielded is in
+    /// the ready queue instead.
     pub(crate) context: Cell<Context>,
-    /// The thread's serial number, which is unique in the process. 0 while the block is in the
-    /// pool.
+    /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
-    /// Whether an unpark has come that no park has consumed.
+    /// Whether a call of `unpark` has come that no `park` has consumed.
     pub(crate) token: Cell<bool>,
-    /// Whether the handle was dropped, so that the result will not be fetched.
+    /// Whether the handle was dropped, so that no thread will fetch the result.
     pub(crate) detached: Cell<bool>,
-    /// Whether the thread was unwinding when it was last suspended, or was made to unwind since.
-    /// See `Scheduler::is_unwinding`.
+    /// Whether the thread was unwinding when it was last suspended, or has been made to unwind
+    /// since then. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// Whether `task` holds a text. `task` lies in another cache line, which the end of a thread
-    /// then need not access.
+    /// Whether `task` holds a text. With this flag, the end of a thread need not access the cache
+    /// line of `task`.
     has_task: Cell<bool>,
-    /// Counts how long a run has waited for the end of the thread since it was cancelled.
+    /// Counts the attempts to end the thread since the core was cancelled.
     pub(crate) patience: Patience,
     /// The description of what the thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
-    /// The threads after and before this one in its `Rotation`, if it is in one.
+    /// The threads after and before this one in its `Rotation`, if the thread is in one.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
-    /// The next block in the pool, or in the queue of threads woken while the scheduler was frozen.
+    /// The next block in the pool, or in the queue of threads that were woken on a frozen core.
     pub(crate) next: Cell<*const Block>,
     pub(crate) links: Links,
-    /// The thread that waits in `join` for this one.
+    /// The thread that waits in `join` for this thread.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread; null for the main thread. It is untyped, because the
-    /// type of a scope's state refers to blocks: see
+    /// The scope that waits for this thread, or null for the main thread. The pointer is untyped,
+    /// because the type of a scope's state refers to blocks. See
     /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
     pub(crate) scope: Cell<*const ()>,
-    /// The place of the closure until the thread starts, and of its result when the thread has
-    /// ended.
+    /// The place of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
-    /// Drops the result in `payload`, and returns the payload of a panic.
+    /// Drops the result in `payload`. Returns the payload of its panic, if the result is a panic or
+    /// its destructor panics.
     pub(crate) discard: Cell<Discard>,
     name: Name,
     /// The thread's number, shown when it has no name.
@@ -80,10 +79,10 @@ pub(crate) struct Block {
     /// The size of the stack that the caller asked for, in bytes.
     pub(crate) stack_bytes: usize,
     pub(crate) stack: Stack,
-    /// The top of the thread's part of the stack, which grows downwards.
+    /// The highest address of the thread's part of the stack. The stack grows downwards from there.
     pub(crate) top: *mut u8,
-    /// The description of what the thread does, for the report of an overflow. It comes after all
-    /// fields that creating a thread accesses.
+    /// The description of what the thread does, for the report of an overflow. This field comes
+    /// after all fields that creating a thread accesses.
     task: Name,
 }
 
@@ -92,7 +91,7 @@ const _: () = assert!(
     "what turns access is one cache line"
 );
 
-/// The links of a block in a [`List`](crate::list::List). It is in one list at a time.
+/// The links of a block in a [`List`](crate::list::List). A block is in one list at a time.
 pub(crate) struct Links {
     pub(crate) previous: Cell<*const Block>,
     pub(crate) next: Cell<*const Block>,
@@ -145,8 +144,7 @@ impl Block {
         }
     }
 
-    /// Called when the thread has ended: clears its name and its description, for the next thread
-    /// that gets the block.
+    /// Clears the name and the description of an ended thread, for the next thread in this block.
     #[inline]
     pub(crate) fn forget(&self) {
         self.set_name(None);
@@ -155,15 +153,15 @@ impl Block {
         }
     }
 
-    /// Sets the description of what the thread does, for the report of an overflow. Returns the one
-    /// before.
+    /// Sets the description of the thread for the report of an overflow. Returns the old
+    /// description.
     #[cold]
     pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {
         self.has_task.set(task.is_some());
         self.task.replace(task)
     }
 
-    /// The description of what the thread does, if there is one.
+    /// The description of what the thread does, if it has one.
     pub(crate) fn task(&self) -> Option<&str> {
         self.task.get()
     }
@@ -178,7 +176,7 @@ impl Block {
         Label(self)
     }
 
-    /// The name, or the number for a thread without one.
+    /// The thread's name, or its number if it has no name.
     pub(crate) fn name(&self) -> String {
         self.name
             .get()
@@ -186,7 +184,7 @@ impl Block {
     }
 }
 
-/// A text or none. Signal handlers read it, so it must not need a lock.
+/// A text, or none. A signal handler reads it, so reading needs no lock.
 pub(crate) struct Name(Cell<Option<NonNull<str>>>);
 
 impl Name {
@@ -194,7 +192,7 @@ impl Name {
         Self(Cell::new(None))
     }
 
-    /// Returns the text before.
+    /// Stores another text and returns the old one.
     pub(crate) fn replace(&self, name: Option<Box<str>>) -> Option<Box<str>> {
         let name = name.map(|name| {
             // SAFETY: a box is not null.
@@ -206,9 +204,9 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only a caller of `replace` frees the text. Names are set at spawn and by the
-        // running thread for itself, and removed when an ended thread is recycled. So no `Display`
-        // or other foreign code can call `replace` while a borrow from here is alive.
+        // SAFETY: only a caller of `replace` frees the text. Spawning sets names, the running
+        // thread sets its own, and recycling an ended thread removes them. So no `Display` or other
+        // foreign code can call `replace` while a borrow from here is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

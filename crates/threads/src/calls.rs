@@ -1,8 +1,8 @@
 //! The functions that programs call on a core of their own.
 //!
-//! On a core that has an [`Owner`](crate::Owner) the calls that start, suspend or wake threads are
-//! refused, because only the owner knows what its threads wait for. Calls that only read are never
-//! refused.
+//! On a core that has an [`Owner`](crate::Owner), the calls that start, suspend or wake threads
+//! panic, because only the owner knows what its threads wait for. Calls that only read do not panic
+//! there.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -14,13 +14,13 @@ use crate::scheduler::{self, Scheduler, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 
-/// Makes the calling OS thread a core: `main` becomes its first cooperative thread, on the OS
+/// Makes the calling OS thread a core. `main` becomes the first cooperative thread, on the OS
 /// thread's own stack.
 ///
-/// Returns what `main` returns, after all threads have ended: a [`scope`] does not return before
-/// its threads have ended. `idle` is called whenever no thread is ready. Use
-/// [`NoOutside`](crate::NoOutside) if nothing outside of the core can wake a thread. Stacks are
-/// kept in a pool and freed at the end.
+/// Returns the result of `main` after all threads have ended, because a [`scope`] does not return
+/// before its threads have ended. The core calls `idle` whenever no thread is ready. If no event
+/// outside of the core can wake a thread, pass [`NoOutside`](crate::NoOutside). Stacks are kept in
+/// a pool and freed at the end.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
@@ -38,27 +38,27 @@ use crate::thread::Thread;
 ///
 /// # Errors
 ///
-/// [`Blocked`] if the threads were cancelled, because `idle` returned
-/// [`Verdict::Stuck`](crate::Verdict::Stuck) or [`cancel_all`] was called. All threads have been
-/// unwound by then.
+/// [`Blocked`] if the threads were cancelled: because `idle` returned
+/// [`Verdict::Stuck`](crate::Verdict::Stuck), or because [`cancel_all`] was called. All threads
+/// have been unwound by then.
 ///
 /// # Panics
 ///
-/// Panics with the panic of `main`, of a thread that was not joined, or of `idle`. Such a panic is
-/// reported instead of a cancellation that it may have caused. Also panics if the OS thread runs a
-/// core already, or a program of a machine, and if the process has no memory left for an alternate
-/// signal stack.
+/// Panics with the panic of `main`, of a thread that was not joined, or of `idle`. If such a panic
+/// caused a cancellation, `run` panics with it and does not return [`Blocked`]. Also panics if the
+/// OS thread already runs a core or a program of a machine, and if the process has no memory left
+/// for an alternate signal stack.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
     scheduler::run(config, idle, main, false)
 }
 
-/// Runs `f`, which can spawn threads that borrow anything that outlives this call.
+/// Runs `f`, which can spawn threads that borrow values that outlive this call.
 ///
-/// It is like [`std::thread::scope`], but with threads of this core: nothing has to be `Send`, and
-/// plain cells can be shared. It returns, or unwinds, when `f` has ended and all threads spawned in
-/// it have ended.
+/// This function is like [`std::thread::scope`], but its threads run on this core: no value has to
+/// be `Send`, and threads can share plain cells. The function returns, or unwinds, when `f` and all
+/// threads spawned in it have ended.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -80,27 +80,27 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// Panics with the first of these that there is: the panic of `f`, the first panic of a thread that
-/// was not joined, the panic of a destructor of a result that was not fetched. A panic is kept in
-/// preference to [`Cancelled`](crate::Cancelled). Also panics outside of [`run`], and in a program
-/// of a machine.
+/// Panics with the first of these panics that has happened: the panic of `f`, the first panic of a
+/// thread that was not joined, the panic of a destructor of a result that was not fetched. Any
+/// other panic takes precedence over [`Cancelled`](crate::Cancelled). Also panics outside of
+/// [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     with(|s| s.refuse_if_owned("scope"));
     scope::scope_at(Location::caller(), f)
 }
 
-/// Lets every other ready thread of this core run once, then goes on.
+/// Lets every other ready thread of this core run once, and then continues the calling thread.
 ///
-/// Returns at once if no other thread is ready. Outside of [`run`] it does nothing.
+/// If no other thread is ready, returns at once. Outside of [`run`] it does nothing.
 ///
-/// During unwinding it also returns at once: if a destructor yielded, other threads would see
-/// `std::thread::panicking()` return true although they do not panic. If the core has been
-/// cancelled, it unwinds, as every call that waits does.
+/// If the core has been cancelled, unwinds the calling thread, as every call that waits does. If
+/// the calling thread is already unwinding, returns at once: if its destructor yielded, other
+/// threads would see `std::thread::panicking()` return true although they do not panic.
 ///
 /// # Panics
 ///
-/// In a program of a machine: use `Spe::yield_now` there.
+/// Panics in a program of a machine: use `Spe::yield_now` there.
 #[track_caller]
 #[inline(always)]
 pub fn yield_now() {
@@ -109,17 +109,18 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with others, lets each of the others have its turn and returns
-/// true. Otherwise returns false at once.
+/// If the running thread takes turns with other threads, lets each of them have its turn and
+/// returns true. Otherwise returns false at once.
 ///
-/// The threads of one scope that have called [`begin_turns`] take turns, as long as their parent
-/// waits for them. A turn is a switch that does not use the ready queue, because the next thread is
-/// known. A thread that waits, or starts or wakes another thread, takes no more turns until it
+/// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
+/// for them. A turn is a switch that does not use the ready queue, because the next thread is
+/// known. If a thread waits, or starts or wakes another thread, it takes no more turns until it
 /// calls `begin_turns` again. A thread that unwinds takes no turns.
 ///
-/// Use [`yield_now`] unless a switch is what costs: it lets every ready thread of the core run, and
-/// can be called anywhere. Turns are for a few threads of one scope that do the same work and switch
-/// after some nanoseconds of it; the other threads of the core wait meanwhile.
+/// Use [`yield_now`] unless the cost of a switch matters: `yield_now` lets every ready thread of
+/// the core run, and can be called anywhere. Turns are for a few threads of one scope that do the
+/// same work and switch after some nanoseconds of work. During a round of turns, the other threads
+/// of the core wait.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -141,7 +142,7 @@ pub fn yield_now() {
 ///
 /// # Panics
 ///
-/// In a program of a machine.
+/// Panics in a program of a machine.
 #[track_caller]
 #[inline(always)]
 pub fn take_turn() -> bool {
@@ -151,12 +152,12 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// As [`yield_now`], and from then on the running thread [takes turns](take_turn) with the other
-/// threads of its scope that take turns.
+/// Yields as [`yield_now`] does. From then on the running thread [takes turns](take_turn) with the
+/// other threads of its scope that have called this function.
 ///
 /// # Panics
 ///
-/// In a program of a machine.
+/// Panics in a program of a machine.
 #[track_caller]
 #[inline(always)]
 pub fn begin_turns() {
@@ -166,16 +167,17 @@ pub fn begin_turns() {
 }
 
 /// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If an
-/// unpark has come before, the call consumes it and returns at once.
+/// unpark has come before, consumes it and returns at once.
 ///
 /// `why` describes what the thread waits for, as in "thread 'a' waits for *a word in its mailbox*".
-/// It is formatted only for a report. Two unparks before a park count as one. The call can return
-/// without an unpark, but only if the core was cancelled while this thread was unwinding. So call
-/// it in a loop that checks the condition and, if it can run in a destructor, also
-/// [`is_cancelled`].
+/// It is formatted only for a report. Two unparks before a park count as one.
 ///
-/// During unwinding it waits too. Meanwhile `std::thread::panicking()` returns true in other
-/// threads.
+/// If the core is cancelled while this thread is unwinding, the call returns without an unpark. So
+/// call it in a loop that checks the condition. If the loop can run in a destructor, also check
+/// [`is_cancelled`] there.
+///
+/// If the core is not cancelled, the call waits during unwinding too. During this wait
+/// `std::thread::panicking()` returns true in other threads.
 ///
 /// # Panics
 ///
@@ -193,7 +195,7 @@ pub fn park(why: &dyn Display) {
 ///
 /// # Panics
 ///
-/// Outside of [`run`], and in a program of a machine.
+/// Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 #[inline]
 pub fn current() -> Thread {
@@ -202,18 +204,17 @@ pub fn current() -> Thread {
     Thread::running(s)
 }
 
-/// Cancels all threads of this core. Does nothing if they have been cancelled already, or outside
-/// of [`run`].
+/// Cancels all threads of this core. On a cancelled core, or outside of [`run`], does nothing.
 ///
-/// Every thread that waits is unwound with [`Cancelled`](crate::Cancelled), youngest first, so that
-/// children end before their parents. This begins when the calling thread waits or ends. Threads
-/// that run or are ready, the calling one included, are unwound by their next call that waits or
-/// yields; threads that have not begun drop their closure. [`run`] returns [`Blocked`] with the
-/// threads that waited at the time of this call.
+/// Every waiting thread is unwound with [`Cancelled`](crate::Cancelled), the youngest first, so
+/// children end before their parents. The unwinding begins when the calling thread waits or ends. A
+/// running or ready thread, also the calling one, is unwound by its next call that waits or yields.
+/// A thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the threads that
+/// waited at the time of this call.
 ///
 /// # Panics
 ///
-/// In a program of a machine.
+/// Panics in a program of a machine.
 #[track_caller]
 pub fn cancel_all() {
     with(|s| {
@@ -222,19 +223,19 @@ pub fn cancel_all() {
     });
 }
 
-/// Whether another thread of this core is ready, so that spinning would keep it from running.
+/// Whether another thread of this core is ready. If so, spinning would keep it from running.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
-/// How many threads of this core have not ended, including the main thread. 0 outside of [`run`].
+/// The number of threads of this core that have not ended. 0 outside of [`run`].
 #[inline]
 pub fn alive() -> usize {
     with(|s| s.live_count.get())
 }
 
-/// Whether this OS thread runs cooperative threads, so that the caller is inside of [`run`].
+/// Whether this OS thread runs cooperative threads: whether the caller is inside of [`run`].
 #[inline]
 pub fn is_running() -> bool {
     with(Scheduler::is_running)
@@ -246,10 +247,10 @@ pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Whether the running thread is unwinding. Outside of [`run`], whether the OS thread is.
+/// Whether the running thread is unwinding. Outside of [`run`]: whether the OS thread is unwinding.
 ///
-/// `std::thread::panicking` is about the OS thread: while one thread of a core waits in a
-/// destructor during unwinding, it is true for all threads of the core.
+/// `std::thread::panicking` concerns the OS thread: while one thread of a core waits in a
+/// destructor during unwinding, `panicking` returns true for all threads of the core.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -257,23 +258,22 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// The threads of this core that wait at this moment, in the order of creation. None outside of
-/// [`run`].
+/// The threads of this core that wait now, in the order of creation. Empty outside of [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }
 
 /// The largest number of bytes of its stack that the running thread has used so far, including its
-/// closure.
+/// closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// It searches the lowest byte of the stack that is not zero. If other threads have used the stack
-/// before, from the pool, the result is the deepest use since the stack was mapped. It misses
-/// frames whose lowest bytes are zero or were never written. It takes a system call and reads up to
-/// a page. `None` for the main thread, which runs on the stack of the OS thread.
+/// The function searches for the lowest byte of the stack that is not zero. If other threads used
+/// this stack of the pool before, the result is the deepest use since the stack was mapped. The
+/// search misses frames if their lowest bytes are zero or were never written. The call takes a
+/// system call and reads up to a page.
 ///
 /// # Panics
 ///
-/// Outside of [`run`].
+/// Panics outside of [`run`].
 pub fn stack_high_water_bytes() -> Option<usize> {
     with(|s| {
         let block = s.current();
@@ -282,12 +282,12 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     })
 }
 
-/// How many bytes of stack the running thread has left: from the frame of this call to the guard.
-/// `None` for the main thread, which runs on the stack of the OS thread.
+/// The number of bytes of stack that the running thread has left, from the frame of this call to
+/// the guard. `None` for the main thread, which runs on the stack of the OS thread.
 ///
 /// # Panics
 ///
-/// Outside of [`run`].
+/// Panics outside of [`run`].
 pub fn free_stack_bytes() -> Option<usize> {
     with(|s| {
         let block = s.current();

@@ -8,8 +8,8 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// The payload with which a cancelled thread is unwound.
 ///
-/// If a program catches it with `catch_unwind`, its next call that waits unwinds it again. It
-/// cannot be made outside of this crate.
+/// If a program catches this payload with `catch_unwind`, its next call that waits unwinds it
+/// again. Only this crate can make the payload.
 #[derive(Debug)]
 pub struct Cancelled(());
 
@@ -19,7 +19,7 @@ impl Cancelled {
     }
 }
 
-/// Drops a payload that is not kept, even if its destructor panics.
+/// Drops a payload. If its destructor panics, the payload of that panic is leaked.
 pub(crate) fn discard(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

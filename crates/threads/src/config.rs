@@ -1,19 +1,18 @@
-//! The settings of a run: the size of its stacks, and the hook that is called when no thread is
-//! ready.
+//! The settings of a run: the size of its stacks, and the hook for a core without ready threads.
 
 /// The settings of the stacks of a run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The size of the stack of each thread in bytes, unless another one is chosen with
-    /// [`Builder::stack_bytes`](crate::Builder::stack_bytes). The default is 256 KiB.
+    /// The size of the stack of each thread in bytes. The default is 256 KiB.
+    /// [`Builder::stack_bytes`](crate::Builder::stack_bytes) chooses another size for one thread.
     ///
-    /// A stack takes addresses at first, and memory only page by page when it is touched. Sizes
-    /// below 16 KiB are raised to 16 KiB, because a panic alone needs about half of that. The main
-    /// thread runs on the stack of its OS thread.
+    /// A new stack reserves addresses, but no memory. The kernel commits the memory of each page
+    /// when the page is first touched. Sizes below 16 KiB are raised to 16 KiB, because a panic
+    /// needs about half of that. The main thread runs on the stack of its OS thread.
     pub stack_bytes: usize,
-    /// The names of the calls that give a thread a larger stack, for the report of a stack
-    /// overflow. The default names calls of this crate. A machine that starts the threads names its
-    /// own calls.
+    /// The names of the calls that give a thread a larger stack. The report of a stack overflow
+    /// shows them. The default names calls of this crate. A machine that starts the threads names
+    /// its own calls.
     pub larger_stacks: &'static str,
 }
 
@@ -26,21 +25,24 @@ impl Default for Config {
     }
 }
 
-/// The hook of a core that is called when none of its threads is ready: it knows the events outside
-/// of the core.
+/// The hook of a core that the core calls when none of its threads is ready. The hook knows the
+/// events outside of the core.
 pub trait Idle {
-    /// Waits until something has happened outside, and unparks the threads that it concerns.
+    /// Waits until an event has happened outside of the core, and unparks the threads that the
+    /// event concerns.
     ///
-    /// Runs on the stack of the thread that has just waited or ended, when no thread is ready and
-    /// at least one waits. It is called again if it returns [`Verdict::Continue`] without having
-    /// unparked any. It may unpark threads, cancel the core and ask for
-    /// [`blocked_threads`](crate::blocked_threads); it cannot wait or spawn (that panics), and a
-    /// yield does nothing. If it panics, the core is cancelled and the panic comes out of
-    /// [`run`](crate::run).
+    /// The core calls this method when no thread is ready and at least one waits. The method runs
+    /// on the stack of the thread that has just waited or ended. If it returns
+    /// [`Verdict::Continue`] and no thread is ready, the core calls it again.
+    ///
+    /// The method may unpark threads, cancel the core and ask for
+    /// [`blocked_threads`](crate::blocked_threads). If it waits or spawns, that call panics. If it
+    /// yields, the yield does nothing. If the method panics, the core is cancelled, and
+    /// [`run`](crate::run) passes the panic on to its caller.
     fn idle(&self) -> Verdict;
 
-    /// The programs that run on the threads of this core, one in each line. The error that ends a
-    /// process shows them, if a thread cannot be ended.
+    /// The programs that run on the threads of this core, one in each line. If a thread cannot be
+    /// ended, the error that ends the process shows these lines.
     fn programs(&self) -> Vec<String> {
         Vec::new()
     }
@@ -51,13 +53,13 @@ pub trait Idle {
 pub enum Verdict {
     /// Check again whether a thread is ready.
     Continue,
-    /// Nothing will ever wake a thread of this core. All threads are cancelled, and
+    /// No event will ever wake a thread of this core. All threads are cancelled, and
     /// [`run`](crate::run) returns [`Blocked`](crate::Blocked).
     Stuck,
 }
 
-/// The [`Idle`] of a core that only its own threads can wake: when all of them wait, they are
-/// stuck.
+/// The [`Idle`] of a core without events from outside: only its own threads can wake a thread. When
+/// all threads wait, the core is stuck.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOutside;
 

@@ -1,4 +1,4 @@
-//! A doubly linked list through the blocks themselves, so that adding and removing a block
+//! A doubly linked list. Its links are in the blocks themselves, so adding and removing a block
 //! allocates nothing.
 
 use std::cell::Cell;
@@ -8,8 +8,9 @@ use crate::block::Block;
 
 /// A list of blocks in the order in which they were added.
 ///
-/// Blocks in a list are valid: both lists (the live threads of a core, the ended threads of a
-/// scope) hold blocks of the running core only, which stay in their places until it ends.
+/// Blocks in a list are valid. The crate has two kinds of lists: the live threads of a core, and
+/// the ended threads of a scope. Both hold only blocks of the running core, which stay in their
+/// places until its run ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,
@@ -23,7 +24,7 @@ impl List {
         }
     }
 
-    /// The block that came last.
+    /// The block that was added last.
     pub(crate) fn last(&self) -> Option<&Block> {
         // SAFETY: null or a valid block, see `List`.
         unsafe { self.last.get().as_ref() }
@@ -41,7 +42,7 @@ impl List {
         }
     }
 
-    /// Takes out a block that is in this list.
+    /// Removes a block that is in this list.
     pub(crate) fn remove(&self, block: &Block) {
         let (previous, next) = (block.links.previous.get(), block.links.next.get());
         // SAFETY: null or a valid block, see `List`.
@@ -56,7 +57,7 @@ impl List {
         }
     }
 
-    /// All blocks, first to last. The list must not change meanwhile.
+    /// All blocks, first to last. The list must not change during the iteration.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Block> {
         // SAFETY: null or a valid block, see `List`.
         let block = |pointer: *const Block| unsafe { pointer.as_ref() };
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_in_order_whichever_of_them_leave() {
-        // Each set of blocks that are removed, as bits.
+        // The bits of `leaving` say which blocks are removed.
         for leaving in 0..16_u64 {
             let blocks: [Block; 4] =
                 std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
@@ -94,7 +95,7 @@ mod tests {
                 list.last().map(|block| block.number.get()),
                 stay.last().copied()
             );
-            // A block that was removed may be added again, as the last one.
+            // A removed block may be added again, as the last one.
             blocks
                 .iter()
                 .filter(leaves)

@@ -1,11 +1,13 @@
 //! Stack overflows: a fault in the guard of a stack becomes an error that names the thread and the
 //! setting to change.
 //!
-//! A handler of SIGSEGV and SIGBUS is installed once in a process and runs on an alternate stack.
-//! It checks whether the address of the fault lies in the guard of the thread that runs on this
-//! core. It also reports an overflow of the stack of an OS thread that runs the main program of a
-//! machine. Every other fault goes to the handler that was installed before, usually that of `std`,
-//! which reports overflows of the stacks of OS threads.
+//! The crate installs a handler of SIGSEGV and SIGBUS once in a process. The handler runs on an
+//! alternate stack. It checks whether the address of the fault lies in the guard of the running
+//! thread of this core. It also reports an overflow of the stack of an OS thread that runs the main
+//! program of a machine.
+//!
+//! Every other fault goes to the handler that was installed before. This is usually the handler of
+//! `std`, which reports overflows of the stacks of OS threads.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -20,34 +22,34 @@ use crate::stack::{Stack, page_bytes};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// The handlers of [`SIGNALS`] that were installed before ours.
+/// The handlers of [`SIGNALS`] that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Returns the running thread of the calling OS thread if the address lies in its guard, and the
-/// calls that give a thread a larger stack. It is called in a signal handler.
+/// If the address lies in the guard of the running thread of this OS thread, returns this thread,
+/// and the names of the calls for larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
-/// How the handler finds the thread that has overflowed its stack.
+/// Finds the thread that has overflowed its stack, for the handler.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// The size of the alternate stack for OS threads that have none. The handler needs a few KiB. The
-/// kernel also saves the state of the CPU there, which takes up to 12 KiB with the largest vector
-/// registers.
+/// The size of the alternate stack for an OS thread that has none. The handler needs a few KiB. The
+/// kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with the largest
+/// vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// Makes sure that this OS thread reports overflows as long as it lives.
+/// While this value lives, its OS thread reports stack overflows.
 pub(crate) struct Guarded {
-    /// The alternate stack that this has installed, if there was none before.
+    /// The alternate stack that `new` installed. `None` if the OS thread already had one.
     installed: Option<Stack>,
 }
 
 impl Guarded {
-    /// All callers pass the same `find`.
+    /// Makes this OS thread report stack overflows. All callers pass the same `find`.
     pub(crate) fn new(find: Find) -> io::Result<Guarded> {
         FIND.get_or_init(|| find);
         install_handler();
         let mut current = MaybeUninit::<libc::stack_t>::uninit();
-        // SAFETY: this reads the alternate stack of this OS thread into `current`.
+        // SAFETY: the call writes the alternate stack of this OS thread to `current`.
         let current = unsafe {
             libc::sigaltstack(ptr::null(), current.as_mut_ptr());
             current.assume_init()
@@ -67,7 +69,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: nothing runs on the alternate stack: this is no signal handler, and the
+            // SAFETY: no code runs on the alternate stack, because this is no signal handler. The
             // kernel no longer uses the stack.
             unsafe { stack.unmap() };
         }
@@ -80,8 +82,7 @@ fn set_alternate(lowest: *mut c_void, bytes: usize, flags: c_int) {
         ss_flags: flags,
         ss_size: bytes,
     };
-    // SAFETY: this either switches the alternate stack off, or installs memory that is used for
-    // nothing else.
+    // SAFETY: the call switches the alternate stack off, or installs memory without another use.
     let done = unsafe { libc::sigaltstack(&alternate, ptr::null_mut()) };
     assert_eq!(done, 0, "sigaltstack: {}", io::Error::last_os_error());
 }
@@ -90,18 +91,18 @@ fn install_handler() {
     PREVIOUS.get_or_init(|| {
         let previous = SIGNALS.map(|signal| {
             let mut action = MaybeUninit::<libc::sigaction>::uninit();
-            // SAFETY: this reads the present action into `action`.
+            // SAFETY: the call writes the present action to `action`.
             unsafe {
                 libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
                 action.assume_init()
             }
         });
         for signal in SIGNALS {
-            // SAFETY: all zeros is an action; its mask is empty.
+            // SAFETY: all zeros is a valid action with an empty mask.
             let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
             action.sa_sigaction = on_fault as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            // SAFETY: `on_fault` only does what a signal handler may do.
+            // SAFETY: `on_fault` does only what a signal handler may do.
             unsafe { libc::sigaction(signal, &action, ptr::null_mut()) };
         }
         previous
@@ -109,7 +110,7 @@ fn install_handler() {
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
-    // SAFETY: the kernel passes a filled-in `info` to a handler with SA_SIGINFO.
+    // SAFETY: the kernel passes a filled-in `info` to a handler that has the flag SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
     if let Some((block, larger_stacks)) = FIND.get().and_then(|find| find(address)) {
         let (before, task, after) = match block.task() {
@@ -136,7 +137,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut 
 fn abort_with(text: fmt::Arguments<'_>) -> ! {
     let mut message = Message::default();
     let _ = message.write_fmt(text);
-    // SAFETY: writes initialised bytes of the message to standard error, then ends the process.
+    // SAFETY: `write` reads initialised bytes of the message, and `abort` ends the process.
     unsafe {
         libc::write(
             libc::STDERR_FILENO,
@@ -156,7 +157,7 @@ struct MainStack {
 }
 
 thread_local! {
-    // The handler reads it: it needs no initialisation and no destructor.
+    // The handler reads this value, so it needs no initialisation and no destructor.
     static MAIN_STACK: Cell<Option<MainStack>> = const { Cell::new(None) };
 }
 
@@ -164,7 +165,8 @@ impl MainStack {
     /// The stack of the calling OS thread, if the C library knows it.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: the first call fills in the attributes, which the others read and give back.
+        // SAFETY: the first call fills in the attributes, the next calls read them, and the last
+        // call frees them.
         unsafe {
             if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
                 return None;
@@ -181,17 +183,18 @@ impl MainStack {
         }
     }
 
-    /// Checks both sides of the lowest address, because in some C libraries the guard is a part of
-    /// the stack and in others it lies below.
+    /// Whether the address lies in the guard. In some C libraries the guard is a part of the stack,
+    /// and in others it lies below the stack. So this method checks the addresses on either side of
+    /// `lowest`.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
 }
 
 /// Runs the main program of a machine on this OS thread. If the program overflows the stack, the
-/// report names it.
+/// report names the main program.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
-    /// Restores the value before when it is dropped.
+    /// Restores the old value when it is dropped.
     struct Before(Option<MainStack>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -203,7 +206,7 @@ pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
     program()
 }
 
-/// Does what would have happened without this handler.
+/// Passes the signal to the handler or the default action that was installed before.
 fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     let previous = SIGNALS
         .iter()
@@ -224,10 +227,10 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
                 handler(signal);
             }
         }
-        // The default action, ending the process, is taken when the instruction faults again. A
-        // fault cannot be ignored.
+        // The default action ends the process when the instruction faults again. A fault cannot be
+        // ignored, so SIG_IGN gets the default action too.
         _ => {
-            // SAFETY: all zeros is an action, and the default one.
+            // SAFETY: all zeros is a valid action: the default action.
             let default: libc::sigaction = unsafe { std::mem::zeroed() };
             // SAFETY: resetting to the default action is allowed in a handler.
             unsafe { libc::sigaction(signal, &default, ptr::null_mut()) };
@@ -235,8 +238,8 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// Text on the stack, because a signal handler must not allocate. Text that does not fit is left
-/// out.
+/// A text on the stack, because a signal handler must not allocate. Text beyond its size is
+/// dropped.
 struct Message {
     text: [u8; 512],
     len: usize,

@@ -1,50 +1,49 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: a cancelled thread that is left behind, suspended for ever. Its stack holds borrows
-// of what the caller of `run` owns, so `run` could never return.
+// Rejected: leaving a thread that never ends suspended for ever. Its stack holds borrows of values
+// that the caller of `run` owns, so `run` could never return.
 
 use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;
 
-/// The limit for unwindings of one thread. They take about half a second. A program that catches
-/// the panic of each piece of its work separately stays below it.
+/// The limit for unwindings of one thread, which take about half a second together. A program that
+/// catches the panic of each piece of its work separately stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// About how many waits that return at once take as long as one unwinding.
+/// The number of waits that take about as long as one unwinding, if they return at once.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// Counts what a cancelled thread does instead of ending, and ends the process when it is clear
-/// that the thread will never end.
+/// Counts the failed attempts to end a cancelled thread. When it is clear that the thread will
+/// never end, ends the process with an error that names the thread. That takes about a second.
 ///
-/// A cancelled thread is unwound, and then its run returns. A program prevents that if it catches
-/// each panic that unwinds it, or if a destructor waits in a loop. Then the run would never return:
-/// it cannot, because the thread's stack holds borrows of what the caller owns. After about a
-/// second of such attempts the process ends with an error that names the thread.
+/// A cancelled thread is unwound, and then `run` returns. A program prevents this if it catches
+/// each panic that unwinds it, or if a destructor waits in a loop. `run` cannot return while the
+/// thread lives, because the thread's stack holds borrows of values that the caller of `run` owns.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,
 }
 
 impl Patience {
-    /// The patience for a new thread.
+    /// A count of zero, for a new thread.
     pub const fn new() -> Self {
         Self { lost: Cell::new(0) }
     }
 
-    /// Counts an unwinding of the thread, perhaps not the first. `who` is the name of the thread in
-    /// the error, and `programs` returns the programs that run, one in each line.
+    /// Counts an unwinding of the thread. `who` is the name of the thread in the error, and
+    /// `programs` returns the programs that run, one in each line.
     pub fn unwinds(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(WAITS_OF_AN_UNWINDING, who, programs);
     }
 
-    /// Counts a wait of the thread that returns at once because the thread is being unwound. `who`
-    /// and `programs` are as in [`unwinds`](Self::unwinds).
+    /// Counts a wait of the thread that returns at once because the thread is unwinding. `who` and
+    /// `programs` are as in [`unwinds`](Self::unwinds).
     pub fn waits(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(1, who, programs);
     }
 
-    /// Resets the count, for another thread.
+    /// Resets the count for another thread, which gets the same block.
     pub(crate) fn restore(&self) {
         self.lost.set(0);
     }

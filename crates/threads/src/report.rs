@@ -3,18 +3,18 @@
 use std::fmt;
 use std::panic::Location;
 
-/// A thread that waits, in a report.
+/// A waiting thread, as a report names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
-    /// The thread's name. If it has none, its number in the order of creation. The first thread is
-    /// `main` and has the number 0.
+    /// The thread's name, or its number in the order of creation if it has no name. The main thread
+    /// has the name `main` and the number 0.
     pub name: String,
     /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) returns it.
     pub thread: (usize, u64),
-    /// What it waits for: the description passed to [`park`](crate::park), or the thread or scope
-    /// that it joins.
+    /// What the thread waits for: the description passed to [`park`](crate::park), or the thread or
+    /// scope that it joins.
     pub waits_for: String,
-    /// The call that waits.
+    /// The place of the call that waits.
     pub at: &'static Location<'static>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for BlockedThread {
 
 /// The error of [`run`](crate::run) if the threads of the core were cancelled.
 ///
-/// It is printed as one line, and a further line for each thread that waited.
+/// Its text has one line for the error, and one line for each thread that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.
@@ -43,7 +43,7 @@ pub struct Blocked {
 /// Why the core was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// [`Idle::idle`](crate::Idle::idle) returned that nothing can wake a thread.
+    /// [`Idle::idle`](crate::Idle::idle) answered that no event can wake a thread.
     Stuck,
     /// [`cancel_all`](crate::cancel_all) was called.
     Cancelled,

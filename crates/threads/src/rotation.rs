@@ -1,4 +1,4 @@
-//! Rotations: threads that take turns in a fixed order, so that a switch has nothing to decide.
+//! Rotations. Their threads take turns in a fixed order, so a switch has nothing to decide.
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
@@ -8,23 +8,24 @@
 //!                               └──────────────────────────┘    is stored, and the switch follows
 //! ```
 //!
-//! A thread of a scope enters the rotation by calling [`begin_turns`](crate::begin_turns) while its
-//! parent waits for the scope to end. The threads of a rotation form a circle through their blocks.
-//! They are not in the ready queue: there the parent stands for all of them.
+//! If a thread of a scope calls [`begin_turns`](crate::begin_turns) while its parent waits for the
+//! scope to end, the thread enters the rotation of the scope. The threads of a rotation form a
+//! circle through their blocks. They are not in the ready queue: their parent stands there for all
+//! of them.
 //!
-//! While they take turns the ready queue appears empty, as it does when the core is frozen. So
-//! everything but a turn takes the slow paths for an empty queue. A thread that parks, ends, spawns
-//! or wakes another one first leaves the circle, and the parent is put into the ready queue for the
-//! threads that stay. A thread that has left comes back when it calls `begin_turns` again.
+//! While the threads take turns, the ready queue appears empty, as on a frozen core. So every
+//! operation except a turn takes the slow path for an empty queue. Before a thread parks, ends,
+//! spawns or wakes another one, it leaves the circle, and the parent is put into the ready queue
+//! for the remaining threads. A thread that has left comes back when it calls `begin_turns` again.
 //!
-//! If other threads of the core are ready, the parent lets them run when each thread of the circle
-//! has had a turn.
+//! If other threads of the core are ready, each thread of the circle has one turn, and then the
+//! parent lets the other threads run.
 
-// Rejected: prefetches of several threads in a row. They gained when a turn had 45 instructions,
-// and cost more than they gain now that it has less than 30.
-// Rejected: the next thread in a register, checked by a branch. A turn then takes 2.0 to 2.8 ns
-// instead of 3.0 in a cache, where no turns are taken, but as long as before with data far away.
-// Each machine would need a type for it.
+// Rejected: prefetching several threads ahead. Now that a turn has less than 30 instructions, such
+// prefetches cost more than they gain.
+// Rejected: the next thread in a register, checked by a branch. With data in a cache, a turn would
+// take 2.0 to 2.8 ns instead of 3.0. But programs take turns when their data is far away, and then
+// a turn would take as long as before. Each machine would need a type for the register.
 
 use std::cell::Cell;
 use std::ptr;
@@ -33,17 +34,18 @@ use crate::block::Block;
 
 /// The threads of a scope that take turns.
 ///
-/// Blocks in it are valid: they belong to threads of the running core that have not ended. The
-/// `turn` of each block equals its `ahead`, with two exceptions: the block at which the round
-/// pauses, and all blocks once the core is cancelled. So a turn has only `turn` to check.
+/// Blocks in a rotation are valid: they belong to threads of the running core that have not ended.
+/// The `turn` of a block equals its `ahead`, except in two cases: in the block at which the round
+/// pauses, and in all blocks after the core was cancelled. So a turn checks only `turn`.
 pub(crate) struct Rotation {
-    /// The thread that goes on first when the parent continues. The round is complete when it would
-    /// be that thread's turn again. Null if the rotation is empty.
+    /// The first thread of the round: the one that goes on when the parent continues. When the next
+    /// turn would be its turn again, the round is complete. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// The thread at which the round pauses: its turn is taken on the slow path, because other
-    /// threads are ready or it is alone in the rotation. Null if the round does not pause.
+    /// The thread at which the round pauses. Its turn takes the slow path, because other threads
+    /// are ready or because it is the only thread of the rotation. Null if the round does not
+    /// pause.
     pause: Cell<*const Block>,
-    /// How many threads were ready when the parent was continued.
+    /// The number of threads that were ready when the parent was last continued.
     pub(crate) ready: Cell<usize>,
 }
 
@@ -61,12 +63,12 @@ impl Rotation {
         unsafe { self.next.get().as_ref() }
     }
 
-    /// Whether this thread of the rotation is the last one of the round.
+    /// Whether this thread of the rotation has the last turn of the round.
     pub(crate) fn ends_with(&self, block: &Block) -> bool {
         ptr::eq(block.ahead.get(), self.next.get())
     }
 
-    /// Adds a thread that is in no rotation, as the last one of the round.
+    /// Adds a thread that is in no rotation. The thread gets the last turn of the round.
     pub(crate) fn push(&self, block: &Block) {
         debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {
@@ -79,7 +81,8 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`; if the rotation was empty both are `block` itself.
+        // SAFETY: valid blocks, see `Rotation`. If the rotation was empty, `behind` and `ahead` are
+        // `block`.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);
@@ -87,8 +90,8 @@ impl Rotation {
         }
     }
 
-    /// Begins a round, and sets whether it pauses at its end. It is called before any thread of the
-    /// rotation goes on, and the rotation is not empty.
+    /// Begins a round. `pauses` says whether the round pauses at its last thread. The method is
+    /// called before any thread of the rotation goes on, and the rotation is not empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
@@ -103,11 +106,11 @@ impl Rotation {
         }
     }
 
-    /// Takes out the running thread. The thread after it becomes the next one.
+    /// Removes the running thread. The thread after it has the next turn.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
-        // SAFETY: valid blocks, see `Rotation`; if the block is the only one both are `block`
-        // itself.
+        // SAFETY: valid blocks, see `Rotation`. If the rotation has no other block, `behind` and
+        // `ahead` are `block`.
         unsafe {
             (*behind).ahead.set(ahead);
             (*behind).turn.set(ahead);
@@ -136,8 +139,8 @@ mod tests {
         blocks
     }
 
-    /// The numbers of the threads that have a turn without a pause, from the first one of the round
-    /// on.
+    /// The numbers of the threads in the order of their turns, from the start of the round to the
+    /// first pause.
     fn turns(rotation: &Rotation) -> Vec<u64> {
         let mut numbers = Vec::new();
         let mut next = rotation.next.get();
@@ -163,7 +166,7 @@ mod tests {
                 .iter()
                 .filter(leaves)
                 .for_each(|block| rotation.remove(block));
-            // The round goes on with the thread after the one that has left last.
+            // The round continues with the thread after the one that was removed last.
             let mut stay = turns(&rotation);
             stay.sort_unstable();
             let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));

@@ -1,4 +1,4 @@
-//! Threads that borrow from their parent's stack, and their handles.
+//! Scopes, and the handles of their threads. These threads borrow from their parent's stack.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,11 +13,11 @@ use crate::list::List;
 use crate::scheduler::{FREE_PAYLOAD_BYTES, Scheduler, resume, with};
 use crate::scope_state::ScopeState;
 
-/// A scope, in which threads can be spawned that borrow from outside of it. See
+/// A scope. Threads spawned in it can borrow values from outside of it. See
 /// [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
-    /// Invariant: with a shortened lifetime a thread could borrow what does not live long enough.
+    /// Invariant: with a shortened lifetime a thread could borrow a value that ends too early.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn scope_at<'env, R>(
     match (outcome, scope.state.panic.take()) {
         (Ok(result), None) => result,
         (Ok(result), Some(panic)) => {
-            // The thread is unwinding already, and a second unwinding would end the process.
+            // A second unwinding of the calling thread would end the process.
             if panic.is::<Cancelled>() && with(Scheduler::is_unwinding) {
                 return result;
             }
@@ -58,11 +58,12 @@ pub(crate) fn scope_at<'env, R>(
 }
 
 impl ScopeState {
-    /// Waits for all threads and frees what they left. It does not unwind, even if the core is
-    /// cancelled, because the threads may borrow from the frames that would be unwound.
+    /// Waits for all threads of the scope, then drops the results that no thread fetched. This
+    /// function does not unwind, even if the core is cancelled, because the threads may borrow from
+    /// the frames that unwinding would remove.
     fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
-        // Results that were not fetched are dropped when no thread of the scope runs any more. They
-        // may hold handles of other threads, or even the scope itself. Blocks are recycled last,
+        // Results are dropped only when no thread of the scope runs any more, because a result may
+        // hold handles of other threads, or even the scope itself. Blocks are recycled last,
         // because such handles point to them.
         let spent = List::new();
         loop {
@@ -79,8 +80,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so its result is there. The pointer was taken out of
-            // the block, so the result is not used elsewhere.
+            // SAFETY: the thread has ended, so `payload` holds its result. The pointer was taken
+            // out of the block, so the result is not used elsewhere.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -92,7 +93,7 @@ impl ScopeState {
     }
 }
 
-/// Describes what the end of a scope waits for.
+/// The description of the wait at the end of a scope.
 struct Drained<'a>(&'a ScopeState);
 
 impl fmt::Display for Drained<'_> {
@@ -104,7 +105,7 @@ impl fmt::Display for Drained<'_> {
     }
 }
 
-/// Describes what a join waits for.
+/// The description of the wait of a join.
 struct Joined<'a>(&'a Block);
 
 impl fmt::Display for Joined<'_> {
@@ -114,16 +115,17 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`. It runs for the first time when the running thread yields,
-    /// waits or ends.
+    /// Starts a thread that runs `f`. The thread first runs when the calling thread yields, waits
+    /// or ends.
     ///
-    /// Its stack has the size of [`Config::stack_bytes`](crate::Config::stack_bytes) and comes from
-    /// a pool. `f` and its result lie on that stack, so nothing is allocated if the pool has a
-    /// stack.
+    /// The size of its stack is [`Config::stack_bytes`](crate::Config::stack_bytes). The stack
+    /// comes from a pool. `f` and its result lie on this stack, so nothing is allocated while the
+    /// pool has a stack.
     ///
     /// # Panics
     ///
-    /// If the kernel refuses to map another stack. Inside of [`Idle::idle`](crate::Idle::idle).
+    /// Panics if the kernel refuses to map another stack, and inside of
+    /// [`Idle::idle`](crate::Idle::idle).
     pub fn spawn<F, R>(&'scope self, f: F) -> JoinHandle<'scope, R>
     where
         F: FnOnce() -> R + 'scope,
@@ -132,7 +134,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.builder().spawn(f)
     }
 
-    /// A builder, by which the name and the stack size of a thread can be chosen.
+    /// A builder, which can set the name and the stack size of a thread.
     pub fn builder(&'scope self) -> Builder<'scope, 'env> {
         Builder {
             scope: self,
@@ -157,8 +159,9 @@ impl<'scope> Builder<'scope, '_> {
         self
     }
 
-    /// Sets the size of the thread's stack in bytes, in place of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Smaller sizes are raised to 16 KiB.
+    /// Sets the size of the thread's stack in bytes, instead of
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Sizes below 16 KiB are raised to 16
+    /// KiB.
     ///
     /// Each size has its own pool of stacks, so use few different sizes.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
@@ -170,7 +173,7 @@ impl<'scope> Builder<'scope, '_> {
     ///
     /// # Panics
     ///
-    /// As [`Scope::spawn`].
+    /// See [`Scope::spawn`].
     #[inline]
     pub fn spawn<F, R>(self, f: F) -> JoinHandle<'scope, R>
     where
@@ -185,8 +188,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room lies at the top of the stack, which is not used before the thread
-            // starts.
+            // SAFETY: the room is at the top of the stack, which is unused until the thread starts.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -200,7 +202,7 @@ impl<'scope> Builder<'scope, '_> {
             if self.name.is_some() {
                 block.set_name(self.name);
             }
-            // SAFETY: the stack below the payload is free until the thread has ended.
+            // SAFETY: no code uses the stack below the payload until the thread has ended.
             let context = unsafe {
                 arch::prepare(
                     block.stack.limit(),
@@ -220,14 +222,14 @@ impl<'scope> Builder<'scope, '_> {
     }
 }
 
-/// The place on a thread's stack for its closure and then for its result.
+/// The room on a thread's stack for its closure, and later for its result.
 union Room<F, R> {
     _closure: ManuallyDrop<F>,
     _result: ManuallyDrop<std::thread::Result<R>>,
 }
 
 impl<F, R> Room<F, R> {
-    /// Bytes that the stack must have in addition to those that the caller asked for.
+    /// The bytes that the stack must have in addition to the bytes that the caller asked for.
     const EXTRA_BYTES: usize = {
         let bytes = size_of::<Self>() + align_of::<Self>();
         if bytes <= FREE_PAYLOAD_BYTES {
@@ -245,12 +247,12 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`. Returns the payload of the thread's panic, or of a panic of the
-/// result's destructor.
+/// Drops the result at `payload`. If the result is a panic, returns its payload. If the destructor
+/// of the result panics, returns the payload of that panic.
 ///
 /// # Safety
 ///
-/// `payload` points to an initialised `thread::Result<R>` that is not read again.
+/// `payload` points to an initialised `thread::Result<R>`, and no code reads it again.
 unsafe fn discard_result<R>(payload: *mut ()) -> Option<Payload> {
     // SAFETY: by the contract of this function.
     let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
@@ -264,14 +266,14 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
     }
 }
 
-/// The first function on a thread's stack: runs the closure and leaves for good.
+/// The first function on a thread's stack: runs the closure and ends the thread.
 ///
-/// Its frame is small, so that a closure that is too large for the stack overflows in
-/// `run_closure`, when the running thread is known.
+/// Its frame is small. So if the closure is too large for the stack, the overflow happens in
+/// `run_closure`, when the scheduler already knows the running thread.
 ///
 /// # Safety
 ///
-/// `block` is the block of the thread, prepared by `spawn` for the same types.
+/// `block` is the block of the thread, which `spawn` prepared for the same types.
 unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     let block = unsafe { &*block.cast::<Block>() };
@@ -279,26 +281,26 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     unsafe { run_closure::<F, R>(block) };
     if block.detached.get() {
-        // SAFETY: the result was just written there, and there is no handle that could fetch it.
+        // SAFETY: `run_closure` has just written the result, and no handle can fetch it.
         if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
-            // SAFETY: the scope waits for this thread.
+            // SAFETY: the scope waits for this thread, so its state is alive.
             unsafe { (*ScopeState::of(block)).keep(panic) };
         }
     }
     with(|s| end(s, block))
 }
 
-/// Replaces the closure in the thread's room by its result.
+/// Runs the closure in the thread's room and puts the result into the same room.
 ///
 /// # Safety
 ///
-/// As for [`enter`].
+/// See [`enter`].
 #[inline(never)]
 unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
     let payload = block.payload.get();
     let result = payload.cast::<std::thread::Result<R>>();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `spawn` wrote the closure there, and it is read this once.
+        // SAFETY: `spawn` wrote the closure to `payload`, and only this line reads it.
         let f = unsafe { payload.cast::<F>().read() };
         if with(Scheduler::is_cancelled) {
             drop(f);
@@ -309,7 +311,8 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
         unsafe { result.write(Ok(value)) };
     }));
     if let Err(panic) = outcome {
-        // SAFETY: as above; no result was written.
+        // SAFETY: the room is large enough for the result, and it holds neither the closure nor a
+        // result.
         unsafe { result.write(Err(panic)) };
     }
 }
@@ -323,21 +326,21 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // No thread can take the stack out of the pool before this thread has left it: spawning
-        // needs a running thread.
+        // No other thread can get the stack before this thread has left it, because only a running
+        // thread spawns.
         s.recycle(block);
     } else {
         scope.ended.push(block);
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null or a thread that waits in `join`, which clears this pointer when it stops
-    // waiting.
+    // SAFETY: null or a thread that waits in `join`, which clears the pointer afterwards.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
     if running == 0 {
-        // SAFETY: null or the thread that is in `drain`; if it does not wait there it is ready.
+        // SAFETY: null or the thread that is in `drain`. If this thread does not wait there, it is
+        // ready.
         if let Some(drainer) = unsafe { scope.drainer.get().as_ref() }
             && drainer.state.get() == State::Joining
         {
@@ -347,7 +350,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.depart(block)
 }
 
-/// A handle to the result of a thread. The thread goes on if the handle is dropped. See
+/// A handle to the result of a thread. If the handle is dropped, the thread goes on. See
 /// [`Scope::spawn`].
 pub struct JoinHandle<'scope, R> {
     block: *const Block,
@@ -360,12 +363,13 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// # Errors
     ///
-    /// The payload of the thread's panic. [`Cancelled`] if the core was cancelled and the caller is
-    /// unwinding, so that it could not wait.
+    /// Returns the payload of the thread's panic. If the core was cancelled and the caller is
+    /// unwinding, so that it could not wait, returns [`Cancelled`].
     ///
     /// # Panics
     ///
-    /// Unwinds with [`Cancelled`] if it would have to wait and the core has been cancelled.
+    /// If the core has been cancelled and the call would have to wait, it unwinds the caller with
+    /// [`Cancelled`].
     #[track_caller]
     pub fn join(self) -> std::thread::Result<R> {
         let at = Location::caller();
@@ -389,13 +393,13 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled only when the handle is gone, or at the end of the scope,
-        // which the handle does not outlive. Blocks of a run stay in their places.
+        // SAFETY: the block is recycled when the handle is gone, or at the end of the scope, which
+        // outlives the handle. Blocks of a run stay in their places.
         unsafe { &*self.block }
     }
 
     fn wait(&self, s: &Scheduler, at: &'static Location<'static>) {
-        /// Clears the pointer to the waiting thread, even if that thread is cancelled.
+        /// Clears the pointer to the waiting thread, even if its wait unwinds.
         struct Waiting<'a>(&'a Block);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
@@ -408,8 +412,8 @@ impl<R> JoinHandle<'_, R> {
         s.wait_cancellably(State::Joining, &Joined(block), at);
     }
 
-    /// Takes the result of the ended thread and recycles its stack. The handle must not be used
-    /// again. `None` if the scope has dropped the result.
+    /// Takes the result of the ended thread and recycles its stack. Returns `None` if the scope has
+    /// dropped the result. The handle must not be used again.
     fn take(&self, s: &Scheduler) -> Option<std::thread::Result<R>> {
         let block = self.block();
         let payload = block.payload.replace(ptr::null_mut());

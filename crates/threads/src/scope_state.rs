@@ -8,17 +8,17 @@ use crate::cancelled::{Cancelled, Payload, discard};
 use crate::list::List;
 use crate::rotation::Rotation;
 
-/// The state that a scope and its threads share.
+/// The data of a scope, which the scope and its threads access.
 pub(crate) struct ScopeState {
-    /// How many threads have not ended.
+    /// The number of threads that have not ended.
     pub(crate) running: Cell<usize>,
-    /// Threads that have ended and whose handle still exists, or was forgotten.
+    /// The ended threads that still have a handle, or had a handle that was forgotten.
     pub(crate) ended: List,
-    /// The thread that waits at the end of the scope; null before.
+    /// The thread that waits at the end of the scope. Null until it begins to wait.
     pub(crate) drainer: Cell<*const Block>,
     /// The threads of the scope that take turns.
     pub(crate) rotation: Rotation,
-    /// The first panic of a thread whose result was not fetched.
+    /// The first panic of a thread of the scope that was not joined.
     pub(crate) panic: Cell<Option<Payload>>,
 }
 
@@ -33,14 +33,14 @@ impl ScopeState {
         }
     }
 
-    /// The scope of a thread; null for the main thread. The scope waits for the thread, and so
-    /// outlives it.
+    /// The scope of a thread, or null for the main thread. The scope waits for the thread, so the
+    /// scope outlives the thread.
     #[inline(always)]
     pub(crate) fn of(block: &Block) -> *const ScopeState {
         block.scope.get().cast()
     }
 
-    /// Keeps the first panic. A real panic replaces a cancellation.
+    /// Keeps the first panic, with one exception: any other panic replaces a [`Cancelled`].
     pub(crate) fn keep(&self, panic: Payload) {
         let (kept, other) = match self.panic.take() {
             Some(first) if first.is::<Cancelled>() => (panic, Some(first)),

@@ -1,26 +1,25 @@
-//! Serial numbers of threads. No two threads of a process ever have the same number. So a number
-//! that was kept always tells whether its thread belongs to the present run.
+//! Serial numbers of threads. No two threads of a process ever have the same number. So a stored
+//! number always tells whether its thread belongs to the present run.
 //!
 //! Each run has its own range of numbers, because several cores number threads at the same time.
-//! Numbers that a run did not use go to a later run. A range is used until less than half of it is
-//! left. So at least half of all numbers go to threads: 2^63 of them last for 292 years, at one
-//! thread in a nanosecond.
+//! When a run ends, its unused numbers go to a later run, unless less than half of the range is
+//! left. So at least half of all numbers go to threads. These 2^63 numbers last for 292 years, at
+//! one thread in a nanosecond.
 
-// Rejected: serial numbers without ranges. Each new thread would take its number from a counter
-// that all cores share.
+// Rejected: serial numbers without ranges. All new threads would share one counter.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many numbers a range has when it is new.
+/// The number of serial numbers in a new range.
 const RANGE: u64 = 1 << 48;
 
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
 
 struct Numbers {
-    /// The first number that was in no range yet. No thread has the number 0.
+    /// The first number that has not been in any range. No thread has the number 0.
     fresh: u64,
-    /// Ranges that have come back, with at least half of their numbers.
+    /// Ranges that ended runs have returned. Each has at least half of its numbers.
     returned: Vec<Range<u64>>,
 }
 
@@ -49,16 +48,16 @@ impl Numbers {
     }
 }
 
-/// Numbers for the threads of a run: at least 2^47.
+/// A range of numbers for the threads of a run: at least 2^47 numbers.
 ///
 /// # Panics
 ///
-/// If more than 65,535 runs have ranges at the same time.
+/// Panics if more than 65,535 runs have ranges at the same time.
 pub(crate) fn take() -> Range<u64> {
     numbers().take()
 }
 
-/// Returns the numbers that a run did not use, when it has ended.
+/// Returns the unused numbers of a run that has ended.
 pub(crate) fn give_back(rest: Range<u64>) {
     numbers().give_back(rest);
 }

@@ -1,18 +1,19 @@
-//! Memory for stacks. It is mapped with a guard below it, and the kernel commits each page when it
-//! is first touched.
+//! Memory for stacks. Below each stack lies a guard. The kernel commits the memory of each page
+//! when the page is first touched.
 
 use std::io;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The size of the guard below every stack. For Rust code one page would be enough, because it
-/// probes every page of a large frame. C code does not, and could step over a small guard.
+/// The size of the guard below every stack. For Rust code one page would be enough, because such
+/// code probes every page of a large frame. C code does not probe, and could step over a small
+/// guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
-/// One mapping: the guard at its low end, the stack above it.
+/// One mapping, with the guard at its low end and the stack above the guard.
 pub(crate) struct Stack {
-    /// The lowest address of the guard. Null for the main thread, whose stack belongs to its OS
+    /// The lowest address of the guard. Null for the main thread: its stack belongs to its OS
     /// thread.
     mapping: *mut u8,
     guard_bytes: usize,
@@ -20,14 +21,14 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Stands for the stack of an OS thread, which is not mapped here.
+    /// The stack of an OS thread, which this crate does not map.
     pub(crate) const FOREIGN: Stack = Stack {
         mapping: ptr::null_mut(),
         guard_bytes: 0,
         mapped_bytes: 0,
     };
 
-    /// Maps a stack of at least `bytes` bytes above a guard. It stays mapped until
+    /// Maps a stack of at least `bytes` bytes above a guard. The stack stays mapped until
     /// [`Stack::unmap`].
     pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
         let page = page_bytes();
@@ -37,8 +38,8 @@ impl Stack {
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
-        // use.
+        // SAFETY: the kernel chooses the address of the new anonymous mapping, so no memory in use
+        // is touched.
         let mapping = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -57,7 +58,7 @@ impl Stack {
             guard_bytes,
             mapped_bytes,
         };
-        // SAFETY: the range is the upper part of the mapping just made.
+        // SAFETY: the range is the upper part of the mapping that `mmap` has just made.
         let done = unsafe {
             libc::mprotect(
                 stack.limit().cast(),
@@ -67,7 +68,7 @@ impl Stack {
         };
         if done != 0 {
             let error = io::Error::last_os_error();
-            // SAFETY: the mapping was not used yet.
+            // SAFETY: no code has used the mapping yet.
             unsafe { stack.unmap() };
             return Err(error);
         }
@@ -78,14 +79,14 @@ impl Stack {
     ///
     /// # Safety
     ///
-    /// Nothing on the stack is used any more, and no copy of `self` is unmapped again.
+    /// No code uses the stack any more, and no copy of `self` is unmapped again.
     pub(crate) unsafe fn unmap(&self) {
-        // SAFETY: the mapping was made by `map` and is not used any more.
+        // SAFETY: `map` made the mapping, and no code uses it any more.
         let done = unsafe { libc::munmap(self.mapping.cast(), self.mapped_bytes) };
         debug_assert_eq!(done, 0, "munmap: {}", io::Error::last_os_error());
     }
 
-    /// Lowest address that the thread may use.
+    /// The lowest address that the thread may use.
     pub(crate) fn limit(&self) -> *mut u8 {
         self.mapping.wrapping_add(self.guard_bytes)
     }
@@ -95,12 +96,12 @@ impl Stack {
         self.mapping.wrapping_add(self.mapped_bytes)
     }
 
-    /// Addresses of the guard; empty for the stack of the OS thread.
+    /// The addresses of the guard. Empty for the stack of the OS thread.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping.addr()..self.limit().addr()
     }
 
-    /// Bytes between `top` (in this stack) and the lowest byte that is not zero.
+    /// The number of bytes from the lowest byte that is not zero to `top`, which is in this stack.
     pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
         let page = page_bytes();
         let pages = (self.mapped_bytes - self.guard_bytes) / page;
@@ -109,14 +110,14 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // Pages that are not resident were never touched, or were swapped out. In the second case
+        // A page that is not resident was never touched, or was swapped out. If it was swapped out,
         // the result is too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };
         let mut lowest = self.limit().wrapping_add(first * page).cast_const();
         // SAFETY: `lowest` stays in the mapped and readable part of the stack, which ends above
-        // `top`. The bytes are read as volatile because other frames wrote them.
+        // `top`. The read is volatile because other frames wrote these bytes.
         while lowest < top && unsafe { lowest.read_volatile() } == 0 {
             lowest = lowest.wrapping_add(1);
         }
@@ -124,11 +125,11 @@ impl Stack {
     }
 }
 
-/// Bytes of a page of memory.
+/// The number of bytes of a memory page.
 pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
     *PAGE_BYTES.get_or_init(|| {
-        // SAFETY: this reads a constant.
+        // SAFETY: the call reads a constant.
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         usize::try_from(bytes).expect("the page size is known")
     })

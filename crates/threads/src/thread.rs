@@ -8,7 +8,7 @@ use crate::scheduler::{Scheduler, with};
 
 /// A handle to a thread of this core, by which the thread is [unparked](Thread::unpark).
 ///
-/// It may be kept for longer than the thread lives. It cannot go to another OS thread.
+/// The handle may outlive the thread. It cannot go to another OS thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     pub(crate) block: *const Block,
@@ -16,7 +16,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The running thread of a core.
+    /// The running thread of this core.
     #[inline]
     pub(crate) fn running(s: &Scheduler) -> Self {
         Self::of(s.current())
@@ -31,22 +31,22 @@ impl Thread {
         }
     }
 
-    /// Ends the thread's [`park`](crate::park), or its next park if it is not parked. Nothing
-    /// happens if the thread has ended.
+    /// Ends the [`park`](crate::park) of this thread. If the thread is not parked, ends its next
+    /// park instead. If the thread has ended, does nothing.
     #[inline(always)]
     pub fn unpark(self) {
         self.try_unpark();
     }
 
-    /// As [`unpark`](Self::unpark), if this is, or was, a thread of the present run of this core.
-    /// Otherwise it does nothing and returns false.
+    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) it and
+    /// returns true, even if it has ended. Otherwise does nothing and returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Whether it is the running thread. The caller knows that the thread has not ended: otherwise
-    /// another thread may have its place.
+    /// Whether this thread is the running one. The caller makes sure that this thread has not
+    /// ended, because another thread may have its block afterwards.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -54,19 +54,19 @@ impl Thread {
 }
 
 impl Thread {
-    /// The thread as two numbers, which can go to other OS threads.
+    /// This handle as two numbers, which can go to other OS threads.
     #[inline]
     pub fn into_raw(self) -> (usize, u64) {
         (self.block.expose_provenance(), self.serial)
     }
 
-    /// The thread for which [`into_raw`](Self::into_raw) returned these numbers. On an OS thread
-    /// that is not its core, and after the end of its run, unparking it does nothing.
+    /// The handle for which [`into_raw`](Self::into_raw) returned these numbers. Unparking it does
+    /// nothing on another OS thread than its core, and after the end of its run.
     ///
     /// # Safety
     ///
-    /// The numbers came from one call of `into_raw` in this process, or the second is 0, which
-    /// names no thread.
+    /// The numbers came from one call of `into_raw` in this process, or the second number is 0. No
+    /// thread has the number 0.
     #[inline]
     pub unsafe fn from_raw((block, serial): (usize, u64)) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Tells ThreadSanitizer which stack is in use. It treats each stack as a thread, and records the
-//! calls that are under way on it.
+//! Tells ThreadSanitizer which stack is in use. ThreadSanitizer treats each stack as a thread,
+//! called a fiber, and records the calls that are under way on each fiber.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,17 +16,17 @@ unsafe extern "C" {
     fn __tsan_switch_to_fiber(fiber: *mut c_void, flags: c_uint);
 }
 
-/// The sanitizer's handles of all stacks of the core.
+/// The fibers of all stacks of the core.
 pub(crate) struct Stacks {
-    /// By the address of the top: lowest address, and the fiber.
+    /// The stacks of the pool. Maps the address of the top to the lowest address and the fiber.
     pooled: RefCell<BTreeMap<usize, (usize, *mut c_void)>>,
-    /// The handle of the OS thread's own stack.
+    /// The fiber of the OS thread's own stack.
     main: *mut c_void,
 }
 
 impl Default for Stacks {
     fn default() -> Self {
-        // SAFETY: this only reads the current fiber.
+        // SAFETY: the call only reads the current fiber.
         let main = unsafe { __tsan_get_current_fiber() };
         Stacks {
             pooled: RefCell::default(),
@@ -38,7 +38,7 @@ impl Default for Stacks {
 impl Drop for Stacks {
     fn drop(&mut self) {
         for &(_, fiber) in self.pooled.get_mut().values() {
-            // SAFETY: made by `add`; all threads but the main one have ended.
+            // SAFETY: `add` made the fiber, and all threads except the main thread have ended.
             unsafe { __tsan_destroy_fiber(fiber) };
         }
     }
@@ -46,7 +46,7 @@ impl Drop for Stacks {
 
 impl Stacks {
     pub(crate) fn add(&self, stack: &Stack) {
-        // SAFETY: this only makes a new fiber.
+        // SAFETY: the call only makes a new fiber.
         let fiber = unsafe { __tsan_create_fiber(0) };
         let (limit, top) = (stack.limit().addr(), stack.top().addr());
         self.pooled.borrow_mut().insert(top, (limit, fiber));
@@ -67,26 +67,26 @@ impl Stacks {
     /// Does nothing: ThreadSanitizer needs no call on a fresh stack.
     pub(crate) fn arrive_first(&self) {}
 
-    /// Performs `switch`, which continues the thread that is suspended at `to`, and announces it.
-    /// Returns when the running thread is continued.
+    /// Announces a switch and performs it. `switch` continues the thread that is suspended at `to`.
+    /// Returns when another thread continues the running thread.
     ///
     /// # Safety
     ///
-    /// `switch` leaves the running stack for that on which `to` lies, and does nothing else.
+    /// `switch` leaves the running stack for the stack on which `to` lies, and does nothing else.
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: the fiber of the stack that `to` lies on. Without flags, what was done before the
-        // switch comes before what is done after it.
+        // SAFETY: `fiber` is that of the stack on which `to` lies. Without flags, everything before
+        // the switch happens before everything after it.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }
 
-    /// [`arch::switch`], announced, for a thread that has ended and will not be continued.
+    /// Announces and performs an [`arch::switch`] away from a thread that has ended.
     ///
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
         unsafe { self.announced(to, || arch::switch(save, to)) }

@@ -1,5 +1,5 @@
-//! Runs that end their process, each in a child process of its own: this program, called with the
-//! name of the case.
+//! Tests of runs that end their process. Each run has its own child process: this program, called
+//! with the name of the case.
 
 use std::os::unix::process::ExitStatusExt;
 use std::panic::catch_unwind;
@@ -12,7 +12,7 @@ use cellworks_threads::{
 
 struct Case {
     name: &'static str,
-    /// What the child does, on its main thread.
+    /// The code of the child process, which its main thread runs.
     crash: fn(),
     check: fn(&Output),
 }
@@ -80,7 +80,7 @@ const CASES: &[Case] = &[
                 std::ptr::null_mut()
             }
             let mut thread = 0;
-            // SAFETY: the thread gets no argument and is waited for.
+            // SAFETY: the thread gets no argument, and this function waits for it.
             unsafe {
                 libc::pthread_create(&mut thread, std::ptr::null(), start, std::ptr::null_mut());
                 libc::pthread_join(thread, std::ptr::null_mut());
@@ -122,13 +122,13 @@ const CASES: &[Case] = &[
                 info: *mut libc::siginfo_t,
                 _: *mut libc::c_void,
             ) {
-                // SAFETY: `info` comes from the kernel; ends the process.
+                // SAFETY: `info` comes from the kernel, and the handler only ends the process.
                 unsafe {
                     let expected = signal == libc::SIGSEGV && (*info).si_addr().addr() == 64;
                     libc::_exit(if expected { 42 } else { 1 });
                 }
             }
-            // SAFETY: installs a handler that only ends the process.
+            // SAFETY: the call installs a handler that only ends the process.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = mine as *const () as usize;
@@ -143,7 +143,7 @@ const CASES: &[Case] = &[
         },
         check: |output| assert_eq!(output.status.code(), Some(42), "{output:?}"),
     },
-    // A sanitizer itself needs the address space that this case takes away.
+    // A sanitizer needs the address space that this case takes away.
     #[cfg(not(cellworks_sanitizer))]
     Case {
         name: "a_stack_that_cannot_be_mapped_is_a_panic_that_says_what_to_do",
@@ -152,7 +152,7 @@ const CASES: &[Case] = &[
                 rlim_cur: 256 << 20,
                 rlim_max: 256 << 20,
             };
-            // SAFETY: only lowers a limit of this process.
+            // SAFETY: the call only lowers a limit of this process.
             unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
             core(|| {
                 scope(|s| {
@@ -186,7 +186,7 @@ const CASES: &[Case] = &[
             );
         },
     },
-    // corosensei's own frames connect the stack of a thread with that of main.
+    // With corosensei a backtrace goes on from the stack of a thread to that of the main thread.
     #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
     Case {
         name: "the_backtrace_of_a_panic_ends_at_the_bottom_of_the_thread",
@@ -209,8 +209,8 @@ const CASES: &[Case] = &[
             );
         },
     },
-    // Shows that the sanitizer watches these stacks at all, and that it knows them: the check that
-    // the check ran.
+    // This case shows that the sanitizer watches the stacks of cooperative threads and knows them.
+    // It makes sure that the sanitizer's checks ran.
     #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",
@@ -221,7 +221,7 @@ const CASES: &[Case] = &[
                         yield_now();
                         let mut bytes = std::hint::black_box([0u8; 16]);
                         let beside = std::hint::black_box(bytes.as_mut_ptr()).wrapping_add(17);
-                        // SAFETY: none, that is the point.
+                        // SAFETY: unsound on purpose, so that the sanitizer reports it.
                         unsafe { beside.write_volatile(1) };
                     });
                 });
@@ -252,11 +252,12 @@ const CASES: &[Case] = &[
         check: |output| {
             assert!(output.status.success(), "{output:?}");
             contains(output, "a turn");
-            // It says so where the stack pointer lies outside of the stack that it was told of.
+            // AddressSanitizer prints its name if the stack pointer lies outside of the stack that
+            // it was told of.
             assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
         },
     },
-    // Shows that the sanitizer takes what cooperative threads of two cores do for what it is.
+    // This case shows that the sanitizer knows that threads of two cores run at the same time.
     #[cfg(cellworks_sanitizer = "thread")]
     Case {
         name: "thread_sanitizer_finds_a_race_between_threads_of_two_cores",
@@ -269,7 +270,7 @@ const CASES: &[Case] = &[
                             s.spawn(|| {
                                 begin_turns();
                                 take_turn();
-                                // SAFETY: none, that is the point.
+                                // SAFETY: unsound on purpose, so that the sanitizer reports it.
                                 unsafe { WORD += 1 };
                             });
                         }
@@ -392,7 +393,7 @@ fn recurse(depth: usize) {
 
 fn fault() {
     let nowhere = std::hint::black_box(std::ptr::without_provenance_mut::<u8>(64));
-    // SAFETY: none, it is to fault.
+    // SAFETY: unsound on purpose, because the write must fault.
     unsafe { nowhere.write_volatile(1) };
 }
 

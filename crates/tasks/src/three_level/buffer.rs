@@ -1,39 +1,40 @@
-//! The bounded queue of figure 4.2, in main memory and, between two transfers, in a local store.
+//! The bounded queue of figure 4.2. It lies in main memory and, between transfers, in a local
+//! store.
 
-// Rejected: tasks that lie in simulated memory themselves. What a task owns and borrows is a
-// Rust value. Buffers hold numbers, and a table beside them the tasks, so a wrong transfer can
-// fail a test but never breaks memory safety.
+// Rejected: tasks in simulated memory. A task owns and borrows Rust values. Buffers hold numbers,
+// and a separate table holds the tasks, so a wrong transfer can fail a test but never breaks memory
+// safety.
 
 use cellworks_machine::LocalStore;
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::LsAddr;
 
-/// Tasks that a buffer holds, at most.
+/// The largest number of tasks in a buffer.
 pub(crate) const BUFFER_TASKS: usize = 1_024;
 
-/// Bytes of an element: a pointer of an SPE.
+/// The bytes of an element, which is a pointer of an SPE.
 pub(super) const ELEMENT_BYTES: usize = 4;
 
-/// The offset of the head, with the tail and the length behind it.
+/// The offset of the head. The tail and the length follow.
 pub(super) const CONTROL: usize = BUFFER_TASKS * ELEMENT_BYTES;
 
-/// Bytes of head, tail and length: a line, because the buffer is aligned to lines.
+/// The bytes of head, tail and length: a line, because the buffer is aligned to lines.
 pub(super) const CONTROL_BYTES: usize = 128;
 
-/// Bytes of a buffer.
+/// The bytes of a buffer.
 pub(super) const BUFFER_BYTES: usize = CONTROL + CONTROL_BYTES;
 
 const HEAD: usize = CONTROL;
 const TAIL: usize = CONTROL + 4;
 const LENGTH: usize = CONTROL + 8;
 
-/// Memory of which a processor reads and writes words.
+/// Memory that a processor reads and writes by words.
 pub(super) trait Words {
     fn get(&self, at: usize) -> u32;
     fn set(&self, at: usize, word: u32);
 }
 
-/// A buffer in main memory, as the PPE reaches it.
+/// A buffer in main memory, as the PPE accesses it.
 pub(super) struct InMain<'a> {
     pub(super) memory: &'a Region,
     pub(super) start: usize,
@@ -49,7 +50,7 @@ impl Words for InMain<'_> {
     }
 }
 
-/// A copy of a buffer in a local store, as its SPE reaches it.
+/// A copy of a buffer in a local store, as its SPE accesses it.
 pub(super) struct InLocal<'a> {
     pub(super) local_store: &'a LocalStore,
     pub(super) start: LsAddr,
@@ -66,7 +67,7 @@ impl Words for InLocal<'_> {
     }
 }
 
-/// A queue of the numbers of tasks. The caller has locked it.
+/// A queue of the numbers of tasks. The caller has locked the queue.
 pub(super) struct Buffer<W>(pub(super) W);
 
 impl<W: Words> Buffer<W> {
@@ -142,7 +143,7 @@ mod tests {
                 assert_eq!(buffer.pop_front(), round * tasks + task);
             }
             assert!(buffer.is_empty());
-            // The next round begins elsewhere.
+            // Makes the next round begin at another place of the buffer.
             buffer.push_back(7);
             assert_eq!((buffer.len(), buffer.pop_front()), (1, 7));
         }

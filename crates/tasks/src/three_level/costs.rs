@@ -1,12 +1,12 @@
-//! The times that the software of the scheduler in main memory takes, and the sizes of its parts.
-//! No paper has published the times, so they are assumed. The sizes follow from the figures of the
-//! paper where it has them. The machine simulates the time of the hardware.
-//! `docs/simulated-cell.md` lists the values.
+//! The times of the software of the scheduler in main memory, and the sizes of its parts. No paper
+//! has published these times, so they are assumed. Where the Jack Rabbit thesis has figures, the
+//! sizes follow from them. The machine simulates the time of the hardware. `docs/simulated-cell.md`
+//! lists the values.
 
 use cellworks_machine::Cycles;
 
-/// The call of a check-out, of a flush or of an operation on a lock, on an SPE, beside the
-/// transfers and the atomic updates: some 60 instructions and two branches without a hint, as for a
+/// The call of a check-out, of a flush or of an operation on a lock, on an SPE, without the
+/// transfers and atomic updates: some 60 instructions and two branches without a hint, as for a
 /// step of a channel.
 pub(super) const SPE_STEP: Cycles = Cycles(150);
 
@@ -14,16 +14,16 @@ pub(super) const SPE_STEP: Cycles = Cycles(150);
 /// some 20 instructions with 4 loads of 6 cycles each.
 pub(super) const SPE_MOVE: Cycles = Cycles(40);
 
-/// What an SPE does with the descriptor of a task before it jumps to the task (figure 4.5): some 40
+/// The work of an SPE on the descriptor of a task before it jumps to the task (figure 4.5): some 40
 /// instructions and two branches without a hint.
 pub(super) const SPE_TASK: Cycles = Cycles(100);
 
-/// Making the object of a task on the PPE (figure 4.1: 192 bytes, two lines), also that of a part
-/// which dicing has made: some 200 instructions of the PPE, which issues in order.
+/// Making the object of a task, or of a part that dicing has made, on the PPE (figure 4.1: 192
+/// bytes, two lines): some 200 instructions of the PPE, which issues in order.
 pub(super) const PPE_MAKE: Cycles = Cycles(400);
 
-/// A pass of the PPE's scheduler, beside the locks: it reads the head, tail and length of two
-/// buffers, which SPEs have changed, so it waits for two lines of main memory.
+/// A pass of the PPE's scheduler, without the locks. The scheduler reads the head, tail and length
+/// of two buffers, which SPEs have changed, so it waits for two lines of main memory.
 pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 
 /// Moving one task from a buffer to another, on the PPE: some 20 instructions, and a 32nd part of
@@ -33,19 +33,20 @@ pub(super) const PPE_MOVE: Cycles = Cycles(60);
 /// Looking at one task on the PPE, to order, filter or dice it: a virtual call, and its object.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
-/// Bytes of the object of a task: what figure 4.1 takes where pointers have 4 bytes, as on an SPE.
+/// The bytes of the object of a task: as in figure 4.1, with pointers of 4 bytes as on an SPE.
 pub(super) const TASK_BYTES: usize = 192;
 
-/// Bytes of code and data of a kind of tasks, which an SPE gets when the last task that it has run
-/// was of another kind. Assumed: what one DMA command moves.
+/// The bytes of code and data of a kind of tasks. If the last task of an SPE was of another kind,
+/// the SPE gets these bytes. Assumed: as many bytes as one DMA command moves.
 pub(super) const BINARY_BYTES: usize = 16 * 1_024;
 
-/// Tasks in an inbox, at most: "the SPE threads can load two jobs at a time" (section 4.8). Figure
-/// 4.4 calls it `MAILBOX_SIZE` and does not say how large it is.
+/// The largest number of tasks in an inbox: "the SPE threads can load two jobs at a time" (section
+/// 4.8). Figure 4.4 calls this number `MAILBOX_SIZE` and does not give a value.
 pub(super) const INBOX_TASKS: usize = 2;
 
-/// Tasks that the main program submits before the PPE's scheduler imports them, if the program does
-/// not wait earlier. Assumed: as many as keep one worker busy, by the threshold of the dicer.
+/// The number of submitted tasks after which the PPE's scheduler imports them. If the main program
+/// waits earlier, they are imported earlier. Assumed: as many tasks as keep one worker busy, by the
+/// threshold of the dicer.
 pub(super) const IMPORT_TASKS: usize = 16;
 
 #[cfg(test)]

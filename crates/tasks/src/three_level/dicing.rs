@@ -1,16 +1,15 @@
-//! The dicer of figure 4.6.
+//! The dicer of figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing while the main program still submits. The scheduler shares the PPE with the
-// main program: it would split the first task into nearly a hundred parts although more tasks
-// follow at once. It dices when the main program waits.
+// Rejected: dicing while the main program still submits. The scheduler shares the PPE with the main
+// program. It would split the first task into nearly a hundred parts although more tasks follow at
+// once. So it dices when the main program waits.
 
-/// Dices the tasks of a reorder buffer if it holds fewer than `enough`. The parts of a task take
-/// the place of the task.
+/// If a reorder buffer holds fewer than `enough` tasks, replaces its tasks by their parts.
 ///
-/// `dice` gets a task that may be diced and the number of parts that are wanted. It pushes the
-/// parts, or the task itself if it cannot be split. The figure subtracts without a check whether a
-/// dice has returned more parts than were missing, and would then dice all following tasks. Here
-/// dicing stops in that case.
+/// `dice` gets a task that may be diced and the wanted number of parts. It pushes the parts, or the
+/// task itself if the task cannot be split. The figure subtracts the number of pushed parts without
+/// a check. If a dice has returned more parts than were missing, the figure would dice all
+/// following tasks. Here dicing stops in that case.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,
@@ -44,8 +43,8 @@ pub(super) fn dice<T>(
 mod tests {
     use super::*;
 
-    /// Dices tasks that have these numbers of pieces, of which those with one piece cannot be
-    /// split. The tasks afterwards, and what each dice was asked for.
+    /// Dices tasks with these numbers of pieces. A task with one piece cannot be split. Returns the
+    /// tasks afterwards, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;
@@ -66,17 +65,17 @@ mod tests {
 
     #[test]
     fn each_of_several_is_asked_for_its_share() {
-        // 88 are missing, 11 for each of 8.
+        // 88 tasks are missing: 11 for each of the 8 tasks.
         let (after, asked) = pieces(&[60; 8], 96);
         assert_eq!((after.len(), asked), (88, vec![11; 8]));
-        // 64 are missing for 32 tasks: two each.
+        // 64 tasks are missing for 32 tasks: 2 for each.
         let (after, asked) = pieces(&[15; 32], 96);
         assert_eq!((after.len(), asked), (64, vec![2; 32]));
     }
 
     #[test]
     fn nothing_is_diced_where_a_share_is_no_more_than_one() {
-        // 63 are missing for 33 tasks: one each.
+        // 63 tasks are missing for 33 tasks: 1 for each.
         for tasks in [33, 95, 96, 200] {
             let (after, asked) = pieces(&vec![15; tasks], 96);
             assert_eq!((after.len(), asked), (tasks, vec![]));
@@ -86,7 +85,7 @@ mod tests {
 
     #[test]
     fn those_that_cannot_be_split_stay_where_they_are_and_count() {
-        // 12 are missing for 4 tasks: 3 each; two of them stay.
+        // 12 tasks are missing for 4 tasks: 3 for each. Two of the four cannot be split.
         assert_eq!(
             pieces(&[1, 9, 1, 6], 16),
             (vec![1, 3, 3, 3, 1, 2, 2, 2], vec![3, 3])
@@ -96,8 +95,8 @@ mod tests {
     #[test]
     fn a_dice_that_returns_more_than_asked_leaves_less_for_the_others() {
         let mut asked = Vec::new();
-        // 9 are missing for 3 tasks: 3 each. The first returns 8, and 1 is missing: 2 are asked
-        // for.
+        // 9 tasks are missing for 3 tasks: 3 for each. The first dice returns 8, so 1 part is
+        // missing, and the second dice is asked for 2, the minimum.
         let after = dice(
             vec![8, 8, 8],
             12,

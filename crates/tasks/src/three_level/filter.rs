@@ -1,4 +1,4 @@
-//! What a filter sees of the tasks that wait in the reorder buffer.
+//! The tasks of the reorder buffer, as a filter sees them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::task::Priority;
 /// A task that waits in the reorder buffer, as a [filter](crate::Pool::filter) sees it.
 #[derive(Debug)]
 pub struct PendingTask<'a> {
-    /// Its place in the buffer before the filters were called.
+    /// The place of the task in the buffer before the filters were called.
     pub(super) place: usize,
     pub(super) name: &'a str,
     pub(super) number: usize,
@@ -16,24 +16,24 @@ pub struct PendingTask<'a> {
 }
 
 impl PendingTask<'_> {
-    /// Its name: tasks of one kind have one name.
+    /// The name of the task. Tasks of one kind have the same name.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// Its number in its phase: tasks are numbered from 1 on, in the order in which they were
-    /// submitted. Parts of one task have one number.
+    /// The number of the task in its phase. Tasks are numbered from 1 on, in the order in which
+    /// they were submitted. Parts of one task have the same number.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Its priority.
+    /// The priority of the task.
     pub fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// Whether it is a part of a task that was diced. To drop a part is to drop the task: parts of
-    /// it that have not begun do not run either.
+    /// Whether this is a part of a diced task. If a filter drops a part, it drops the task: other
+    /// parts that have not begun do not run either.
     pub fn is_part(&self) -> bool {
         self.is_part
     }
@@ -45,5 +45,5 @@ impl fmt::Display for PendingTask<'_> {
     }
 }
 
-/// Reorders the tasks that it is handed, or drops some of them.
+/// A filter: reorders the tasks of the vector, or drops some of them.
 pub(crate) type Filter<'m> = Box<dyn Fn(&mut Vec<PendingTask<'_>>) + 'm>;

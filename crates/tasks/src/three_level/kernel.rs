@@ -1,9 +1,9 @@
-//! A worker's side: the kernel that runs on its SPE, takes tasks out of the buffers in main memory
-//! and records when they have ended.
+//! The side of a worker: the kernel, which runs on the worker's SPE. It takes tasks out of the
+//! buffers in main memory and records when they have ended.
 
-// Rejected: simulating each check-out of a worker that finds no task. It would poll the queue
-// millions of times in a run. It waits until tasks have come, and pays for the check-out that
-// finds them and for the one before.
+// Rejected: simulating each check-out of a worker that finds no task. Such a worker would poll the
+// queue millions of times in a run. Instead it waits until tasks have come. The worker pays for the
+// check-out that finds these tasks, and for the check-out before.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,20 +22,20 @@ use crate::node::Node;
 /// The tag group of the kernel's transfers.
 const TAG: Tag = Tag::of::<31>();
 
-/// What holds the local store, for the error of one that is full.
+/// The name under which the kernel reserves local store, for the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
-/// Bytes that a poll of a lock gets (figure 4.3).
+/// The bytes that one poll of a lock gets (figure 4.3).
 const POLL_BYTES: usize = 8;
 
-/// Bytes of the quadword in which an element of a buffer lies.
+/// The bytes of the quadword in which an element of a buffer lies.
 const QUADWORD_BYTES: usize = 16;
 
 /// The kernel of a worker.
 pub(super) struct Kernel<'a, S: CellSpe> {
     spe: &'a S,
     queues: &'a Queues<S>,
-    /// The line of the lock that was used last.
+    /// A copy of the line of the lock that was used last.
     line: LocalBuffer,
     ready: LocalBuffer,
     /// The reorder buffer, or the prefilter while the outbox is flushed.
@@ -44,17 +44,17 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     binary: LocalBuffer,
     inbox: RefCell<VecDeque<Taken>>,
     outbox: RefCell<VecDeque<u32>>,
-    /// Whether there was no room for the tasks in the outbox.
+    /// Whether the buffer had no room for the tasks in the outbox.
     is_stuck: Cell<bool>,
     /// Whether a thread of this worker uses the buffers in the local store.
     is_busy: Cell<bool>,
-    /// Arrivals of tasks before the last check-out that found none.
+    /// The number of arrivals of tasks before the last check-out that found no task.
     seen: Cell<usize>,
     gate_seen: Cell<usize>,
-    /// The last phase at whose gate it has arrived.
+    /// The number of the last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The kind of tasks whose binary is in the local store.
+    /// The kind of tasks that the binary in the local store belongs to.
     kind: Cell<Option<u32>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
-    /// Whether its object was got before.
+    /// Whether the SPE has already got the object of the task.
     is_known: bool,
 }
 
@@ -133,11 +133,11 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(line, lock, POLL_BYTES);
                 self.queues.counts.lock_polls.add(1);
                 if self.spe.is_cancelled() {
-                    // The worker that has the lock may have been unwound. So is this one.
+                    // The holder of the lock may have been unwound. This wait unwinds the caller.
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }
-                // On a host the SPE that has the lock may share an OS thread with this one.
+                // On a host the SPE that holds the lock may share an OS thread with this SPE.
                 self.spe.yield_now();
             }
         }
@@ -158,7 +158,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         })
     }
 
-    /// Gets a buffer whose lock it has.
+    /// Gets a buffer. The caller holds its lock.
     fn get_buffer(&self, of: &LocalBuffer, level: Level) -> Buffer<InLocal<'_>> {
         self.get(of.address(), self.queues.buffer(level), BUFFER_BYTES);
         self.buffer(of)
@@ -168,14 +168,14 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.put(of.address(), self.queues.buffer(level), BUFFER_BYTES);
     }
 
-    /// Gets head, tail and length of a buffer, or puts them back.
+    /// The addresses of head, tail and length of a buffer, in the local store and in main memory.
     fn control(&self, of: &LocalBuffer, level: Level) -> (LsAddr, EffectiveAddress) {
         let local = LsAddr(of.address().0 + CONTROL as u32);
         let main = EffectiveAddress(self.queues.buffer(level).0 + CONTROL as u64);
         (local, main)
     }
 
-    /// Fills the inbox: the check-out of figure 4.4. Returns false if there was no task.
+    /// Fills the inbox: the check-out of figure 4.4. Returns false if the buffers hold no task.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -196,8 +196,9 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper says that a subset of the reorder buffer is moved, not which: as many as
-            // fill the inboxes of all workers, so that the rest can still be reordered and diced.
+            // The paper says that a subset of the reorder buffer is moved, but not which. Here as
+            // many tasks are moved as fill the inboxes of all workers, so that the other tasks can
+            // still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
                 self.release(Level::ReorderBuffer);
@@ -266,14 +267,15 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(self.object.address(), self.queues.object(task), TASK_BYTES);
                 self.spe.compute(SPE_TASK);
             }
-            // `None` if the run was cancelled meanwhile.
+            // If the run was cancelled meanwhile, the table returns `None`.
             if let Some(task) = self.queues.take(task) {
                 return Some(task);
             }
         }
     }
 
-    /// Puts tasks of the outbox into the buffer of submitted tasks, as far as there is room.
+    /// Moves tasks from the outbox into the buffer of submitted tasks, until the outbox is empty or
+    /// the buffer is full.
     fn flush(&self) {
         if self.outbox.borrow().is_empty() {
             return;
@@ -310,8 +312,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Pushes tasks of the outbox into a buffer and calls `pushed` with the place of each. Returns
-    /// how many were pushed.
+    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each.
+    /// Returns the number of pushed tasks.
     fn flush_into(&self, buffer: &Buffer<InLocal<'_>>, pushed: &dyn Fn(usize)) -> usize {
         let mut tasks = 0;
         while !buffer.is_full() {
@@ -327,8 +329,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         tasks
     }
 
-    /// Reads the gate at which workers stay between the phases of the main program, and stops at it
-    /// if it is closed.
+    /// Reads the gate, at which workers stay between the phases of the main program. If the gate is
+    /// closed, the worker stays there.
     fn look_at_gate(&self) {
         self.gate_seen.set(self.queues.gate_moves());
         let gate = self.look_at(Word::FinishedGate);
@@ -364,7 +366,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out, unless the last check-out found none and no task has come since.
+    /// Checks tasks out. If the last check-out found no task and no task has come since, does
+    /// nothing.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {
@@ -372,8 +375,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Calls `look`, but lets only one thread of this worker at a time use the buffers in the local
-    /// store.
+    /// Calls `look`, unless another thread of this worker is using the buffers in the local store.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;
@@ -420,7 +422,7 @@ impl<S: CellSpe> WorkerSide<S> for Kernel<'_, S> {
     }
 
     fn post(&self, task: Arc<Node<S>>) {
-        // SAFETY: the task has not run.
+        // SAFETY: the task has not run, so it has not been counted as ended.
         let is_job = unsafe { self.queues.is_job(&task) } && !task.has_its_lock();
         let task = self.queues.insert(task);
         self.outbox.borrow_mut().push_back(task);

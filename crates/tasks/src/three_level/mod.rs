@@ -1,5 +1,6 @@
-//! The scheduler of the paper, an alternative to queues with stealing: there are queues in main
-//! memory, from which workers take tasks by the operations of a Cell, and a scheduler on the PPE.
+//! The scheduler of the Jack Rabbit thesis, an alternative to queues with stealing. Queues lie in
+//! main memory, and workers take tasks from them by the operations of a Cell. A scheduler runs on
+//! the PPE. In this module "the paper" and numbers of figures and sections refer to that thesis.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task
@@ -10,33 +11,33 @@
 //! ```
 //!
 //! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
-//! SPEs use them by DMA, `getllar` and `putllc`, the PPE by loads, stores and atomic updates. The
-//! buffers hold numbers of tasks. The tasks themselves lie in a separate table, from which a task
-//! is taken once: by the worker that runs it, the dicer that splits it, the filter that drops it,
-//! or the end of a cancelled run.
+//! SPEs access them by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
+//! updates. The buffers hold numbers of tasks. The tasks themselves lie in a separate table. Each
+//! task is taken out of the table once: by the worker that runs it, the dicer that splits it, the
+//! filter that drops it, or the end of a cancelled run.
 //!
 //! **Simulated time.** These operations take the time that the machine simulates, and instructions
-//! the time in `costs`. The simulated PPE is one thread, on which the main program and the
-//! scheduler take turns. The scheduler imports whenever the main program has submitted some tasks.
-//! It imports and dices whenever the main program waits and a worker has changed a buffer. So
-//! nothing is diced while the main program still submits.
+//! take the time in `costs`. The simulated PPE is one thread, on which the main program and the
+//! scheduler take turns. When the main program has submitted some tasks, the scheduler imports
+//! them. When the main program waits and a worker has changed a buffer, the scheduler imports and
+//! dices. So no task is diced while the main program still submits.
 //!
-//! **Polling.** A processor that waits for a lock polls it. On an SPE each poll is simulated, with
-//! the transfers of figure 4.3, because locks are held only for some microseconds. In the paper, a
-//! worker that has found no task checks out again and again. That is not simulated: the worker
-//! waits until tasks have come to the buffers, and then checks out with all operations. In the same
-//! way a worker reads the gate only when the gate has moved, and the PPE reads the buffers only
-//! when a worker has changed them.
+//! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
+//! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
+//! paper, a worker that has found no task checks out (looks for tasks in the buffers) again and
+//! again. These check-outs are not simulated. Instead the worker waits until tasks have come to the
+//! buffers, and then checks out with all operations. In the same way, a worker reads the gate only
+//! when the gate has moved, and the PPE reads the buffers only when a worker has changed them.
 //!
 //! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
-//! Closures of `join` and `scope` are not tasks of these queues: they are distributed by stealing.
+//! Closures of `join` and `scope` do not go through these queues. They are distributed by stealing.
 //!
-//! MARS, as the paper describes it, has only the Ready buffer: the main program puts tasks into it,
-//! SPEs take one at a time and get its object, and the PPE does nothing else. Tasks are not diced
-//! and not staged ahead. Its barrier is the counter of tasks that have not ended.
+//! MARS, as the paper describes it, has only the Ready buffer. The main program puts tasks into it,
+//! and SPEs take one task at a time and get its object. The PPE does nothing else, and tasks are
+//! neither diced nor staged ahead. The barrier of MARS is the counter of tasks that have not ended.
 //!
-//! This scheduler works on all machines that are Cells, including the host, which performs the same
-//! operations in its own way.
+//! Both schedulers work on all machines that are Cells. The host is one of them, and performs the
+//! same operations in its own way.
 
 mod buffer;
 mod costs;
@@ -62,67 +63,68 @@ use crate::settings::Scheduler;
 use kernel::Kernel;
 use scheduler::PpeScheduler;
 
-/// A worker's side of the queues.
+/// The side of a worker: its access to the queues.
 pub(crate) trait WorkerSide<S: Spe> {
-    /// Whether [`take`](Self::take) may find a task, or has something else to do.
+    /// Whether [`take`](Self::take) may find a task or other work.
     fn may_find(&self) -> bool;
 
-    /// Takes a task, if there is one, and does the other work of a worker that looks for a task.
+    /// Takes a task, if the worker can find one. Also flushes the outbox and reads the gate.
     fn take(&self) -> Option<Arc<Node<S>>>;
 
-    /// Takes a task out of the inbox, to stage its data while another task runs. If the inbox is
-    /// empty and `is_first` says that nothing is staged yet, the inbox is filled before.
+    /// Takes a task out of the inbox, so that its data can be staged while another task runs. If
+    /// the inbox is empty and no task is staged yet (`is_first`), fills the inbox before.
     fn take_ahead(&self, is_first: bool) -> Option<Arc<Node<S>>>;
 
-    /// Puts a task back that was taken.
+    /// Puts back a task that the worker has taken.
     fn put_back(&self, task: Arc<Node<S>>);
 
-    /// Puts a task into the outbox that a task has submitted, or that may start now.
+    /// Puts a task into the outbox: one that a task has submitted, or that has become ready.
     fn post(&self, task: Arc<Node<S>>);
 
-    /// Gets the binary of a task that is about to run, if it is not there.
+    /// Gets the binary of a task that is about to run, if the local store does not hold the binary.
     fn load(&self, task: &Node<S>);
 
-    /// Called when a task of a phase of the main program, or a part of one, has ended.
+    /// Called when a task of a phase of the main program, or a part of such a task, has ended.
     fn job_ended(&self);
 }
 
-/// The main program's side of the queues, with the PPE's scheduler.
+/// The side of the main program: its access to the queues, and the PPE's scheduler.
 pub(crate) trait MainSide<S: Spe> {
-    /// Submits a task; waits while there is no room.
+    /// Submits a task. While the queues have no room, waits.
     fn post(&self, task: Arc<Node<S>>);
 
-    /// A phase of the main program begins (`BeginSubmit` of the paper).
+    /// Called when a phase of the main program begins (`BeginSubmit` of the paper).
     fn phase_begins(&self);
 
-    /// No more tasks will be submitted to a phase of the main program (`EndSubmit`).
+    /// Called when the main program has submitted all its tasks to a phase (`EndSubmit`).
     fn all_submitted(&self);
 
-    /// Waits at the completion gate (`WaitForCompletion`), after all tasks of a phase have ended.
+    /// Waits at the completion gate (`WaitForCompletion`), after all tasks of the phase have ended.
     ///
     /// # Errors
     ///
     /// The payload of a filter that has panicked.
     fn phase_ends(&self) -> Result<(), Payload>;
 
-    /// Does the work of the PPE's scheduler: imports, filters, dices.
+    /// Runs the PPE's scheduler: imports, filters and dices.
     fn serve(&self);
 
-    /// Whether the PPE's scheduler has something to do.
+    /// Whether the PPE's scheduler has work.
     fn is_wanted(&self) -> bool;
 }
 
-/// Functions that make the sides, on a machine that is a Cell.
+/// The functions that make the two kinds of sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
-    /// Makes what the sides share.
+    /// Makes the queues, which the sides share.
     pub(crate) queues: WhatSidesShare<M>,
-    /// The side of a worker.
+    /// Makes the side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
-    /// The side of the main program, with the number of tasks below which it dices.
+    /// Makes the side of the main program. Its scheduler dices if fewer tasks than the given number
+    /// are left.
     pub(crate) of_main: SideOfMain<M>,
 }
 
-/// Makes what the sides share, for the workers on these SPEs.
+/// Makes the queues for the workers on these SPEs.
 pub(crate) type WhatSidesShare<M> =
     fn(&M, Scheduler, &[SpeId]) -> Result<Queues<<M as Machine>::Spe>, AllocateError>;
 

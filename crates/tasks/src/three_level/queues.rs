@@ -1,5 +1,5 @@
-//! The state that the workers and the PPE share: a region of main memory with the locks, gates,
-//! counters and buffers, and the table of the tasks whose numbers are in the buffers.
+//! The queues that the workers and the PPE share: a region of main memory with the locks, gates,
+//! counters and buffers, and the table of tasks. The buffers hold numbers of tasks in this table.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,9 +17,9 @@ use crate::node::Node;
 use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
-/// A buffer, and the lock that guards it. Locks are taken in the order of the two rows: the PPE's
-/// scheduler takes the first row, workers take the second, and a worker that flushes its outbox
-/// takes the lock of the prefilter alone.
+/// A buffer, and the lock that guards it. A processor takes two locks in the order of one of the
+/// two rows: the PPE's scheduler uses the first row, and workers use the second. A worker that
+/// flushes its outbox takes only the lock of the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -27,36 +27,37 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Tasks as they are submitted.
+    /// The tasks that were submitted and not yet imported.
     Prefilter,
-    /// Tasks in the order in which they are to run.
+    /// The tasks in the order in which they run.
     ReorderBuffer,
-    /// Tasks that workers take. The paper calls its lock `FetchLock`.
+    /// The tasks that workers take. The paper calls its lock `FetchLock`.
     Ready,
 }
 
-/// A word of main memory, alone in its line.
+/// A word of main memory. Each word has its own line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// 1 if the buffer is not locked, 0 if a processor has locked it.
     Lock(Level),
-    /// Tasks of phases of the main program that have not ended.
+    /// The number of tasks of phases of the main program that have not ended.
     Jobs,
     /// The number of the phase of the main program to which all tasks have been submitted, or 0.
     UserFinished,
-    /// Twice the number of the phase, and 1 more once its tasks have ended: then workers stay here.
+    /// Twice the number of the phase, plus 1 when its tasks have ended. While this word is odd,
+    /// workers stay at the gate.
     FinishedGate,
-    /// Workers that have come to the gate.
+    /// The number of workers that have come to the gate.
     Entered,
-    /// The number of the phase whose tasks have ended, once all workers are at the gate; otherwise
+    /// The number of the phase, if its tasks have ended and all workers are at the gate. Otherwise
     /// 0.
     CompletionGate,
 }
 
-/// Objects of tasks that have places of their own.
+/// The number of places for objects of tasks.
 const OBJECTS: usize = 4 * BUFFER_TASKS;
 
-/// Bytes from one object of a task to the next.
+/// The distance in bytes from one object of a task to the next.
 const OBJECT_STRIDE: usize = TASK_BYTES.next_multiple_of(LINE_BYTES);
 
 const BUFFERS_AT: usize = 8 * LINE_BYTES;
@@ -64,26 +65,26 @@ const OBJECTS_AT: usize = (BUFFERS_AT + 3 * BUFFER_BYTES).next_multiple_of(4_096
 const BINARY_AT: usize = OBJECTS_AT + OBJECTS * OBJECT_STRIDE;
 const REGION_BYTES: usize = BINARY_AT + BINARY_BYTES;
 
-/// The state that the workers and the PPE share.
+/// The queues that the workers and the PPE share.
 pub(crate) struct Queues<S: Spe> {
     scheduler: Scheduler,
     workers: Box<[SpeId]>,
     memory: Region,
     tasks: Mutex<Tasks<S>>,
-    /// How often tasks have come to the buffers from which workers take them.
+    /// The number of times that tasks have come to the buffers from which workers take tasks.
     arrivals: AtomicUsize,
-    /// How often the gate of the workers has moved.
+    /// The number of times that the gate of the workers has moved.
     gate_moves: AtomicUsize,
-    /// Something has changed that the PPE's scheduler looks at.
+    /// Whether something has changed that the PPE's scheduler checks.
     wants_scheduler: AtomicBool,
     /// Whether a task of a phase of the main program was submitted since the last check.
     has_jobs: AtomicBool,
-    /// The state of the completion gate.
+    /// The number of the last phase for which the completion gate was opened.
     completed: AtomicUsize,
     pub(super) counts: Counts,
 }
 
-/// Tasks that no worker runs, by the numbers that stand for them in the buffers.
+/// The tasks that no worker runs. Buffers hold the numbers of these tasks.
 struct Tasks<S: Spe> {
     pending: Vec<Option<Arc<Node<S>>>>,
     free: Vec<u32>,
@@ -103,7 +104,7 @@ pub(super) struct Counts {
     pub(super) dropped: Count,
 }
 
-/// A number that all processors count up.
+/// A number to which all processors add.
 pub(super) struct Count(AtomicUsize);
 
 impl Default for Count {
@@ -176,7 +177,7 @@ impl<S: Spe> Queues<S> {
         self.memory.at(level.offset())
     }
 
-    /// The buffer as the PPE reaches it, which has locked it.
+    /// The buffer, as the PPE accesses it. The caller has locked the buffer.
     pub(super) fn buffer_in_main(&self, level: Level) -> Buffer<InMain<'_>> {
         Buffer(InMain {
             memory: &self.memory,
@@ -186,12 +187,14 @@ impl<S: Spe> Queues<S> {
 
     /// The object of a task.
     pub(super) fn object(&self, task: u32) -> EffectiveAddress {
-        // More tasks than objects lie in outboxes; what they share is a place that takes time.
+        // Outboxes may hold more tasks than there are objects. Tasks that share an object share no
+        // data, only the place of transfers.
         let object = task as usize % OBJECTS;
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }
 
-    /// The code and data of a kind of tasks. All kinds share one place: only the transfer counts.
+    /// The code and data of a kind of tasks. All kinds share one place, because only the time of
+    /// the transfer matters.
     pub(super) fn binary(&self) -> EffectiveAddress {
         self.memory.at(BINARY_AT)
     }
@@ -207,7 +210,7 @@ impl<S: Spe> Queues<S> {
         number
     }
 
-    /// Takes a task out of the table. `None` if the run was cancelled and the task was dropped.
+    /// Takes a task out of the table. `None` if a cancelled run has dropped the task.
     pub(super) fn take(&self, number: u32) -> Option<Arc<Node<S>>> {
         let mut tasks = locked(&self.tasks);
         let task = tasks.pending[number as usize].take()?;
@@ -215,7 +218,7 @@ impl<S: Spe> Queues<S> {
         Some(task)
     }
 
-    /// A task in the table.
+    /// Returns a task of the table without taking it out.
     pub(super) fn get(&self, number: u32) -> Option<Arc<Node<S>>> {
         locked(&self.tasks).pending[number as usize].clone()
     }
@@ -226,14 +229,14 @@ impl<S: Spe> Queues<S> {
         tasks.pending.iter_mut().filter_map(Option::take).collect()
     }
 
-    /// A number for the name of a task.
+    /// A number for the name of a task. Tasks with the same name have the same number.
     pub(super) fn kind_of(&self, task: &Node<S>) -> u32 {
         let mut tasks = locked(&self.tasks);
         let next = tasks.kinds.len() as u32;
         *tasks.kinds.entry(task.name().clone()).or_insert(next)
     }
 
-    /// Whether a task is one of a phase of the main program.
+    /// Whether a task belongs to a phase of the main program.
     ///
     /// # Safety
     ///
@@ -243,7 +246,7 @@ impl<S: Spe> Queues<S> {
         unsafe { (*task.phase).scope.owner == Processor::Ppe }
     }
 
-    /// A task of a phase of the main program was submitted.
+    /// Called when a task of a phase of the main program was submitted.
     pub(super) fn job_came(&self) {
         self.has_jobs.store(true, Ordering::Relaxed);
     }
@@ -252,7 +255,7 @@ impl<S: Spe> Queues<S> {
         self.has_jobs.swap(false, Ordering::Relaxed)
     }
 
-    /// Tasks have come to where workers take them.
+    /// Called when tasks have come to a buffer from which workers take tasks.
     pub(super) fn tasks_came(&self, by: &impl Wake) {
         self.arrivals.fetch_add(1, Ordering::Release);
         self.tell_workers(by);
@@ -277,7 +280,7 @@ impl<S: Spe> Queues<S> {
         }
     }
 
-    /// Something has changed that the PPE's scheduler looks at.
+    /// Called when something has changed that the PPE's scheduler checks.
     pub(super) fn want_scheduler(&self, by: &impl Wake) {
         self.wants_scheduler.store(true, Ordering::Release);
         by.notify(Processor::Ppe);
@@ -291,7 +294,7 @@ impl<S: Spe> Queues<S> {
         self.wants_scheduler.swap(false, Ordering::Acquire)
     }
 
-    /// The completion gate is open for a phase.
+    /// Called when the completion gate was opened for a phase.
     pub(super) fn complete(&self, phase: u32, by: &impl Wake) {
         self.completed.store(phase as usize, Ordering::Release);
         by.notify(Processor::Ppe);
@@ -341,7 +344,8 @@ impl Level {
 /// The number of the first phase of the main program.
 pub(super) const FIRST_PHASE: u32 = 1;
 
-/// What the finished gate says while the workers of a phase go through, and when they stay.
+/// The values of the finished gate: open, so that the workers of the phase pass it, or closed, so
+/// that they stay there.
 pub(super) const fn gate_open(phase: u32) -> u32 {
     phase.wrapping_mul(2)
 }
@@ -350,8 +354,8 @@ pub(super) const fn gate_closed(phase: u32) -> u32 {
     gate_open(phase).wrapping_add(1)
 }
 
-/// Performs operations of the machine at a place that has to go on if the run is cancelled
-/// meanwhile. The next wait of the calling thread unwinds it then.
+/// Performs operations of the machine. If the run is cancelled meanwhile, the caller goes on, and
+/// its next wait unwinds it.
 pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
         && !processor.is_cancelled()

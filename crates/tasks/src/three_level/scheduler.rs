@@ -1,4 +1,4 @@
-//! The main program's side, and the PPE's scheduler: imports, orders, filters and dices.
+//! The side of the main program, and the PPE's scheduler: it imports, orders, filters and dices.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -21,40 +21,40 @@ use crate::place::sealed::Sealed;
 use crate::running::end_whole;
 use crate::task::Priority;
 
-/// See the module.
+/// The PPE's scheduler: see the module.
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// The scheduler dices if the reorder buffer holds fewer tasks than this.
+    /// The scheduler dices if the reorder buffer holds fewer tasks than this. `None`: never.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
-    /// Tasks that were submitted since the last pass.
+    /// The number of tasks that were submitted since the last pass.
     submitted: Cell<usize>,
-    /// Parts for which the reorder buffer had no room.
+    /// The parts for which the reorder buffer had no room.
     left_over: RefCell<VecDeque<u32>>,
-    /// How many nested phases of the main program have begun.
+    /// The number of nested phases of the main program that have begun.
     depth: Cell<usize>,
-    /// The number of the outermost phase, or of the next one.
+    /// The number of the outermost phase that runs, or of the next one if none runs.
     phase: Cell<u32>,
-    /// Whether all tasks of the phase were submitted, and there was at least one.
+    /// Whether all tasks of the phase were submitted, and the phase has at least one task.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
 }
 
-/// A task of the reorder buffer while the scheduler has it.
+/// A task that the scheduler has taken out of the reorder buffer for the time of a pass.
 struct Entry<S: cellworks_machine::Spe> {
     number: u32,
     task: Arc<Node<S>>,
 }
 
-/// The work that a pass has found, which is done when the locks are free.
+/// The results of a pass that the scheduler deals with when the locks are free.
 struct Found<S: cellworks_machine::Spe> {
-    /// Tasks that filters have dropped.
+    /// The tasks that filters have dropped.
     dropped: Vec<Entry<S>>,
-    /// Tasks whose dice has failed, and the errors.
+    /// The tasks that could not be diced because their dice failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
-    /// The number of parts of diced tasks of phases of the main program, not counting the first
-    /// part of each.
+    /// The number of parts of diced tasks, without the first part of each task. Only tasks of the
+    /// main program's phases count.
     more_jobs: usize,
 }
 
@@ -84,8 +84,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word, by a compare-and-swap that does not find what it expects and so stores
-    /// nothing.
+    /// Reads a word: a compare-and-swap that never finds the expected value stores nothing.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -104,12 +103,11 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         while self.update(Word::Lock(level), take) != 1 {
             self.queues.counts.lock_polls.add(1);
             if self.core.is_cancelled() {
-                // The worker that has the lock may have been unwound. Then this program is unwound
-                // too.
+                // The holder of the lock may have been unwound. This wait unwinds the caller.
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // This does nothing where time is simulated, because there is one OS thread.
+            // On a simulated machine this does nothing: the simulation has one OS thread.
             std::thread::yield_now();
         }
     }
@@ -122,7 +120,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.core.compute(Cycles(each.0 * times as u64));
     }
 
-    /// Puts a task into the buffer of submitted tasks, as soon as there is room.
+    /// Puts a task into the buffer of submitted tasks. While the buffer is full, waits.
     fn enter(&self, task: u32) {
         let entrance = self.queues.entrance();
         loop {
@@ -152,7 +150,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks, unless workers take them directly from the buffer of submitted tasks.
+    /// Imports tasks. Does nothing for MARS: its workers take tasks directly from the buffer of
+    /// submitted tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
         if !self.queues.is_mars() {
@@ -160,8 +159,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// A pass of the scheduler: takes tasks from the prefilter to the reorder buffer, orders and
-    /// filters them, and dices if there are fewer than `enough`.
+    /// A pass of the scheduler. It moves tasks from the prefilter to the reorder buffer, and orders
+    /// and filters them. If the buffer then holds fewer than `enough` tasks, it dices.
     fn pass(&self, enough: Option<usize>) {
         self.submitted.set(0);
         self.acquire(Level::Prefilter);
@@ -226,7 +225,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.end_found(found);
     }
 
-    /// Puts tasks of high priority first, and those of low priority last.
+    /// Puts tasks of high priority first, and tasks of low priority last.
     fn order(&self, entries: &mut [Entry<C::Spe>]) {
         if entries
             .iter()
@@ -282,7 +281,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             let may_be = task.dices
                 && (task.lock.is_none() || task.has_its_lock())
                 && !task.is_dropped()
-                // SAFETY: the task has not ended: it lies in the reorder buffer.
+                // SAFETY: the task lies in the reorder buffer, so it has not ended.
                 && !unsafe { &*task.phase }.has_failed();
             if !may_be {
                 self.queues.counts.undiced.add(1);
@@ -303,11 +302,11 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         found: &mut Found<C::Spe>,
     ) {
         let counts = &self.queues.counts;
-        // No worker has the task. It may only have been taken by the end of a cancelled run.
+        // No worker has the task. It is missing only if the end of a cancelled run has taken it.
         let Some(task) = self.queues.take(entry.number) else {
             return;
         };
-        // SAFETY: the task was taken out of the table.
+        // SAFETY: this pass has taken the task out of the table.
         let diced = catch_unwind(AssertUnwindSafe(|| unsafe { task.work().dice(asking) }));
         let name = || task.to_string();
         let parts = match diced {
@@ -341,7 +340,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         if unsafe { self.queues.is_job(&task) } {
             found.more_jobs += parts.len() - 1;
         }
-        // A part that is split again does not count as a part any more.
+        // When a part is split again, it no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         for part in parts {
@@ -349,11 +348,11 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             let number = self.queues.insert(Arc::clone(&part));
             into.push(Entry { number, task: part });
         }
-        // SAFETY: as above. The data now belongs to the parts.
+        // SAFETY: as above. The data of the task now belongs to its parts.
         unsafe { task.drop_work() };
     }
 
-    /// Ends tasks that a pass has dropped, or that have failed in it.
+    /// Ends the tasks that a pass has dropped, and the tasks with a dice that failed.
     fn end_found(&self, found: Found<C::Spe>) {
         for Entry { number, .. } in found.dropped {
             let Some(task) = self.queues.take(number) else {
@@ -376,9 +375,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Ends a task that has not run and was taken out of the table.
+    /// Ends a task that has not run. The caller has taken the task out of the table.
     fn end(&self, task: &Arc<Node<C::Spe>>) {
-        // SAFETY: the task was taken out of the table, and has not ended.
+        // SAFETY: the caller has taken the task out of the table, and the task has not ended.
         let is_job = unsafe {
             task.drop_work();
             self.queues.is_job(task)
@@ -393,7 +392,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             unless_cancelled(self.core, || self.job_ended());
         }
         if is_last {
-            // SAFETY: the phase waits for this task until it is counted as ended here.
+            // SAFETY: the phase waits for this task until the task is counted as ended below.
             let scope = unsafe { &(*whole.phase).scope };
             let owner = scope.owner;
             if scope.count.end(1) {
@@ -427,7 +426,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
 
 impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     fn post(&self, task: Arc<Node<C::Spe>>) {
-        // SAFETY: the task has not run.
+        // SAFETY: the task has not run, so it has not been counted as ended.
         let is_job = unsafe { self.queues.is_job(&task) } && !task.has_its_lock();
         let task = self.queues.insert(task);
         if is_job {
@@ -503,8 +502,8 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// The place for tasks that may start because a task before them was dropped. They do not run
-/// either.
+/// The scheduler is the place that receives the tasks that may start because a task before them was
+/// dropped. These tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

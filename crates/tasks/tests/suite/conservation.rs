@@ -1,4 +1,4 @@
-//! Every task of a random program runs exactly once, and its result arrives, in random schedules.
+//! Random programs in random schedules: every task runs exactly once, and its result arrives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,17 +6,17 @@ use cellworks_machine::{Cycles, Machine, Processor, Spe};
 use cellworks_tasks::{Pool, Worker};
 use proptest::prelude::*;
 
-/// A program: what a task does.
+/// The program of a task.
 #[derive(Clone, Debug)]
 enum Tree {
     /// Computes for some cycles.
     Leaf(u64),
-    /// Lets others run.
+    /// Lets other tasks run.
     Yield,
     Join(Box<[Tree; 2]>),
-    /// Starts closures.
+    /// Starts closures, each with one of these programs.
     Scope(Vec<Tree>),
-    /// Runs a loop, and in each index one of these.
+    /// Runs a loop. Each index runs one of these programs.
     Loop(Vec<Tree>),
     /// Starts closures, each of which waits until the next one has begun.
     Chain(u8),
@@ -42,7 +42,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// How many tasks it has, itself included.
+    /// The number of tasks of the program, including its own task.
     fn tasks(&self) -> usize {
         1 + match self {
             Self::Leaf(_) | Self::Yield => 0,
@@ -53,8 +53,8 @@ impl Tree {
         }
     }
 
-    /// Runs it. Its task has the first of `runs`, and those that it starts have the others. Returns
-    /// how many tasks it was.
+    /// Runs the program. Its task counts in the first element of `runs`, and the tasks that it
+    /// starts count in the others. Returns the number of tasks.
     fn run<S: Spe>(&self, worker: &Worker<'_, S>, runs: &[AtomicUsize]) -> usize {
         runs[0].fetch_add(1, Ordering::Relaxed);
         let rest = &runs[1..];
@@ -120,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// Each task with its part of `runs`.
+    /// Each program with its part of `runs`.
     fn parts<'a>(
         tasks: &'a [Self],
         mut runs: &'a [AtomicUsize],

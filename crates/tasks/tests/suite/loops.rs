@@ -1,4 +1,4 @@
-//! Loops, reductions and sorting.
+//! Tests of loops, reductions and sorting.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ crate::on_every_machine!(
     equal_items_keep_their_order,
 );
 
-/// Runs a program on one worker of a pool, from where it reaches all of them.
+/// Runs a program on one worker of a pool. From there the program reaches all workers.
 fn on<M: Machine, R: Send>(
     machine: &M,
     program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
@@ -33,7 +33,7 @@ fn a_loop_visits_each_index_once<M: Machine>(machine: &M) {
         let visits: Vec<AtomicUsize> = (0..count + 7).map(|_| AtomicUsize::new(0)).collect();
         on(machine, |worker| {
             worker.for_each(7..count + 7, |worker, index| {
-                // Some indices take longer: where time is simulated, others ask for work.
+                // Some indices take longer, so on a simulated machine workers ask for work.
                 worker.spe().compute(Cycles((index % 13) as u64 * 100));
                 visits[index].fetch_add(1, Ordering::Relaxed);
             });
@@ -92,7 +92,7 @@ fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
     assert!(error.contains(says), "{error}");
 }
 
-/// Words in a row: associative, but not commutative.
+/// Joins words in a row. This operation is associative, but not commutative.
 fn a_reduction_keeps_the_order<M: Machine>(machine: &M) {
     for count in [0, 1, 40, 3_000] {
         let words = on(machine, |worker| {
@@ -132,7 +132,7 @@ fn a_panic_in_a_loop_comes_out<M: Machine>(machine: &M) {
     assert!(error.contains("the index of the panic"), "{error}");
 }
 
-/// Numbers without any order: the high bits of a linear congruential sequence.
+/// Numbers in no order: the high bits of a linear congruential sequence.
 fn numbers(count: usize) -> Vec<u32> {
     let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     let sequence = std::iter::successors(Some(17_u64), next);
@@ -154,7 +154,8 @@ fn a_sorted_slice_is_in_order<M: Machine>(machine: &M) {
 }
 
 fn equal_items_keep_their_order<M: Machine>(machine: &M) {
-    // Few keys, of which halves have different shares: merging halves the left or the right one.
+    // Few keys occur, and the two halves hold them in different shares. So merging divides
+    // sometimes the left half in the middle and sometimes the right one.
     let key = |index: usize, number: u32| number % if index < 9_000 { 3 } else { 50 };
     let items: Vec<(u32, usize)> = (numbers(20_000).into_iter().enumerate())
         .map(|(index, number)| (key(index, number), index))
@@ -169,7 +170,7 @@ fn equal_items_keep_their_order<M: Machine>(machine: &M) {
     assert_eq!(sorted, expected);
 }
 
-/// How long a loop of 3,000 expensive indices takes, in simulated time, and how many of them each
+/// The simulated time of a loop of 3,000 expensive indices, and the number of indices that each
 /// worker runs.
 fn simulated(workers: usize, cost: impl Fn(usize) -> u64 + Sync) -> (Span, Vec<usize>) {
     let counts = Mutex::new(vec![0; workers]);
@@ -190,7 +191,7 @@ fn simulated(workers: usize, cost: impl Fn(usize) -> u64 + Sync) -> (Span, Vec<u
 
 #[test]
 fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
-    // The last indices cost a thousand times as much as the first ones, which are cheap.
+    // The first indices are cheap. The last ones cost a thousand times as much.
     let skewed = |index| if index < 2_900 { 40 } else { 40_000 };
     let even = |_| 5_000;
     let (skewed_alone, _) = simulated(1, skewed);
@@ -208,7 +209,7 @@ fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
     }
 }
 
-/// The workers of a host run at once, if it has a CPU for each.
+/// If a host has a CPU for each worker, its workers run at the same time.
 #[test]
 fn one_loop_ends_up_on_all_workers_of_a_host() {
     let host = Host::builder().spes(2).build().unwrap();
@@ -224,7 +225,7 @@ fn one_loop_ends_up_on_all_workers_of_a_host() {
         worker.for_each(0..20_000_000, |worker, _| {
             let of = |worker: usize| has_run[worker].load(Ordering::Relaxed);
             if of(0) == 0 || of(1) == 0 {
-                // Indices are expensive until both have run one.
+                // Indices are expensive until both workers have run one.
                 has_run[worker.spe().id().index()].store(1, Ordering::Relaxed);
                 let begin = Instant::now();
                 while begin.elapsed() < Duration::from_micros(1) {}

@@ -1,4 +1,4 @@
-//! What a pool promises, each written once and run on every machine.
+//! Tests of the promises of a pool. Each test is written once and runs on every machine.
 
 mod conservation;
 mod fork_join;
@@ -15,7 +15,7 @@ mod waiting;
 use machines::{SPES, host, plain, qs22, qs22_with_seed, strict_host};
 use proptest::prelude::ProptestConfig;
 
-/// How many random programs run.
+/// The number of random programs to run.
 fn random_cases() -> ProptestConfig {
     ProptestConfig {
         cases: if cfg!(debug_assertions) { 100 } else { 1_000 },
@@ -24,7 +24,7 @@ fn random_cases() -> ProptestConfig {
     }
 }
 
-/// Runs cases, functions generic over the machine, on every machine.
+/// Runs test cases on every machine. A case is a function that is generic over the machine.
 macro_rules! on_every_machine {
     ($($case:ident),+ $(,)?) => {
         $crate::on_every_machine!(@on host: $($case),+);

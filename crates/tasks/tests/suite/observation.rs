@@ -1,4 +1,4 @@
-//! What a trace and the counters show of a pool on a simulated machine.
+//! Tests of the trace and the counters of a pool on a simulated machine.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
 
-/// A file that the test keeps.
+/// A file in memory, so that the test keeps its contents.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -23,7 +23,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Runs a program of a pool on a PS3, and returns what its workers named, and counted.
+/// Runs a program of a pool on a PS3. Returns the activities of its workers, and the counters.
 fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
     let kept = Kept::default();
     let ps3 = Description::built_in("ps3").unwrap();
@@ -37,14 +37,14 @@ fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, 
     (slices, counters)
 }
 
-/// What the worker of this number did that has this name.
+/// The activities of one worker that have this name.
 fn named<'a>(slices: &'a [Slice], worker: usize, name: &'a str) -> impl Iterator<Item = &'a Slice> {
     let track = format!("SPE {worker}/");
     let is_it = move |slice: &&Slice| slice.track.starts_with(&track) && slice.name == name;
     slices.iter().filter(is_it)
 }
 
-/// Whether one is a part of the other, and not of what follows at once.
+/// Whether `part` lies within `whole`, and does not begin where `whole` ends.
 fn is_within(part: &Slice, whole: &Slice) -> bool {
     let begins_within = (whole.start_ns..whole.end_ns).contains(&part.start_ns);
     part.track == whole.track && begins_within && part.end_ns <= whole.end_ns
@@ -102,7 +102,7 @@ fn a_trace_has_dicing_and_what_tasks_wait_for() {
     });
     for (worker, counters) in counters.workers.iter().enumerate() {
         assert!(counters.tasks > 0);
-        // A part that cannot be split is asked, too.
+        // The pool also tries to dice parts that cannot be split, so `dicing` may occur more often.
         let dicing = named(&slices, worker, "dicing").count() as u64;
         assert!(dicing >= counters.diced, "{dicing}");
     }
@@ -123,8 +123,8 @@ fn a_trace_has_dicing_and_what_tasks_wait_for() {
 /// Computes for a millisecond of simulated time on a PS3.
 const MILLISECOND: Cycles = Cycles(3_200_000);
 
-/// How long each worker was idle because of `program`, in milliseconds: without the time in which
-/// the first ones wait for the others to be started.
+/// The time in milliseconds in which each worker was idle because of `program`. The time in which
+/// the first workers wait for the start of the others does not count.
 fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Vec<f64> {
     let idle = |program: &mut dyn FnMut(&Main<'_, Sim>)| -> Vec<f64> {
         let sim = Sim::new(Description::built_in("ps3").unwrap());
@@ -141,7 +141,7 @@ fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Ve
     pairs.map(|(with_it, without)| with_it - without).collect()
 }
 
-/// What starting and ending tasks takes is far less than a hundredth of a millisecond.
+/// Starting and ending tasks takes far less than a hundredth of a millisecond.
 #[track_caller]
 fn assert_near(idle: &[f64], expected: &[f64]) {
     let is_near = |(idle, expected): (&f64, &f64)| (idle - expected).abs() < 0.01;
@@ -159,7 +159,7 @@ fn a_worker_is_not_idle_while_one_of_its_threads_runs_a_task() {
         main.install(|worker| {
             for _ in 0..3 {
                 worker.spe().compute(MILLISECOND);
-                // The other thread looks for a task.
+                // The other thread of the worker looks for a task.
                 worker.spe().yield_now();
             }
         });
@@ -185,6 +185,6 @@ fn a_worker_is_idle_while_its_only_task_waits_for_one_of_another_worker() {
         });
         done.unwrap();
     });
-    // The first one computes for 4 ms and then has nothing for 1, the other one waits for 3.
+    // The first worker computes for 4 ms and then has no task for 1 ms. The other waits for 3 ms.
     assert_near(&idle, &[1.0, 3.0]);
 }

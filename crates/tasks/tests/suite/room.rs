@@ -1,4 +1,4 @@
-//! Closures and tasks that are started faster than the workers run them.
+//! Tests of closures and tasks that are started faster than the workers run them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -18,10 +18,12 @@ crate::on_every_machine!(
     a_panic_while_thousands_are_queued_comes_out,
 );
 
-/// More than the 4,096 that may be queued, and what workers may have taken and not begun.
+/// The largest number of closures that have not begun: 4,096 in the queue, and those that workers
+/// have taken.
 const BOUND: usize = 4_096 + 4 * 64;
 
-/// Closures that were started, and have begun.
+/// The number of closures that have begun, and the largest number that were started and had not
+/// begun.
 #[derive(Default)]
 struct Queue {
     begun: AtomicUsize,
@@ -92,7 +94,7 @@ fn the_main_program_waits_while_thousands_are_queued<M: Machine>(machine: &M) {
     }
 }
 
-/// Which queue the tasks go to.
+/// The queue to which the tasks go.
 #[derive(Clone, Copy)]
 enum To {
     Starter,
@@ -195,8 +197,8 @@ fn tasks_may_wait_for_what_the_one_that_submits_them_does_next<M: Machine>(machi
     assert_eq!(ended.into_inner(), 5_000);
 }
 
-/// A tree of closures, each of which starts ten. If each of them waited for room it would keep its
-/// stack, and there would be thousands.
+/// A tree of closures, each of which starts ten closures. If each of them waited for room and so
+/// kept its stack, thousands of stacks would be in use.
 fn closures_that_start_closures_need_few_stacks<M: Machine>(machine: &M) {
     fn grow<'scope, S: Spe>(
         scope: &'scope Scope<'scope, '_, S>,
@@ -241,7 +243,7 @@ fn closures_that_start_closures_need_few_stacks<M: Machine>(machine: &M) {
     assert!(most < 16, "{most} closures had begun and not ended");
 }
 
-/// Where the local store has no room for another stack, the program that starts them must go on.
+/// If the local store has no room for another stack, the program that starts closures goes on.
 fn closures_may_wait_for_what_the_one_who_starts_them_does_next<M: Machine>(machine: &M) {
     let goes_on = AtomicBool::new(false);
     let ended = AtomicUsize::new(0);
@@ -287,7 +289,7 @@ fn closures_may_wait_for_what_the_main_program_does_next<M: Machine>(machine: &M
     assert_eq!(ended.into_inner(), 5_000);
 }
 
-/// Each waits for the one that was started before it; the newest are run first.
+/// Each closure waits for the closure that was started before it. The newest closures run first.
 fn closures_may_wait_for_each_other_on_one_worker<M: Machine>(machine: &M) {
     const CLOSURES: usize = 12_000;
     const GROUP: usize = 8;

@@ -1,4 +1,4 @@
-//! Random tasks in random schedules: every task runs once, in an order that gives the right result.
+//! Random tasks in random schedules. Every task runs once, in an order that gives the right result.
 
 use cellworks_machine::{Cycles, Machine, Spe};
 use cellworks_tasks::{Handle, Part, Pool, Priority, Staging, Update};
@@ -7,18 +7,18 @@ use proptest::prelude::*;
 const BLOCKS: usize = 6;
 const BLOCK: usize = 16;
 
-/// A task that changes a block by what it reads from two others.
+/// A task that changes one block, and reads two other blocks for this.
 #[derive(Clone, Debug)]
 struct Step {
     to: usize,
-    /// How far the blocks that it reads are from that one.
+    /// The distances from the changed block to the two blocks that the task reads.
     from: [usize; 2],
     priority: Priority,
     is_locked: bool,
     yields: usize,
 }
 
-/// A task that changes rows of its own, and may be diced.
+/// A task that changes its own rows, and may be diced.
 #[derive(Clone, Debug)]
 struct Sweep {
     rows: usize,
@@ -72,7 +72,7 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-/// What a step does to an element.
+/// The new value of an element after a step.
 fn mixed(to: u64, from: [u64; 2], step: u64) -> u64 {
     to.wrapping_mul(3)
         .wrapping_add(from[0])
@@ -84,7 +84,7 @@ fn sources(step: &Step) -> [usize; 2] {
     step.from.map(|distance| (step.to + distance) % BLOCKS)
 }
 
-/// The blocks after all steps, one after the other.
+/// The blocks after all steps, if the steps run one after the other.
 fn in_turn(steps: &[Step]) -> Vec<u64> {
     let mut blocks: Vec<u64> = (0..(BLOCKS * BLOCK) as u64).collect();
     for (number, step) in steps.iter().enumerate() {
@@ -109,7 +109,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
         main.phase(|phase| {
             let blocks = phase.blocks(&mut numbers, BLOCK);
             let lock = phase.lock();
-            // Of each block: the task that has changed it, and those that have read it since.
+            // For each block: the last task that changes it, and the tasks that read it after that.
             let mut changed: [Option<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut read: [Vec<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut rest = &mut table[..];
@@ -123,7 +123,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
                         spe.yield_now();
                     }
                 };
-                // A block that is read twice is named once.
+                // If a step reads the same block twice, its data names the block once.
                 let to = blocks.update(step.to);
                 let mut task = if a == b {
                     phase.task("step", (to, blocks.read(a)), move |worker, (to, a)| {
@@ -154,7 +154,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
                 read[b].push(handle.clone());
                 read[step.to].clear();
                 changed[step.to] = Some(handle);
-                // Tasks of the other kind in between.
+                // Submits the tasks of the other kind in between.
                 if let Some(sweep) = sweeps.next() {
                     rest = submit_sweep(main, phase, sweep, rest)?;
                 }
@@ -170,7 +170,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
     assert!(table.iter().all(|&x| x == 1), "{table:?}");
 }
 
-/// Submits a task that counts in its rows; the rows that are left.
+/// Submits a task that counts in its rows. Returns the rows that no task has yet.
 fn submit_sweep<'scope, M: Machine>(
     main: &cellworks_tasks::Main<'_, M>,
     phase: &'scope cellworks_tasks::Phase<'scope, '_, M::Spe>,

@@ -1,4 +1,4 @@
-//! Tasks as values: staged, diced, ordered, locked.
+//! Tests of tasks as values: staged, diced, ordered and locked.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,7 +92,7 @@ fn a_task_is_staged_ahead_as_asked<M: Machine>(machine: &M) {
         counters.workers[0].staged_ahead
     };
     assert_eq!(ahead(Staging::Off), 0);
-    // Elsewhere the worker may be faster than the main program.
+    // On other machines the worker may be faster than the main program.
     let are_all_there = machine.topology().capabilities().repeats;
     for tasks in [1, 2] {
         let ahead = ahead(Staging::Ahead(tasks));
@@ -127,7 +127,8 @@ fn a_task_that_may_be_diced_is_staged_ahead_while_there_are_enough<M: Machine>(m
     assert!(diced > 0, "{counters:?}");
 }
 
-/// Submits one task of `rows` rows, each of which takes a while, and returns how many each SPE ran.
+/// Submits `tasks` tasks that have `rows` rows in all. Each row takes a while. Returns the number
+/// of rows that each SPE ran, and the number of diced tasks.
 fn rows_by_spe<M: Machine>(machine: &M, rows: usize, tasks: usize) -> (Vec<usize>, u64) {
     let by_spe: Vec<_> = (0..crate::SPES).map(|_| AtomicUsize::new(0)).collect();
     let mut image = vec![0_u8; 16 * rows];
@@ -168,7 +169,7 @@ fn rows_by_spe<M: Machine>(machine: &M, rows: usize, tasks: usize) -> (Vec<usize
 fn one_diced_task_ends_up_on_all_workers<M: Machine>(machine: &M) {
     let (by_spe, diced) = rows_by_spe(machine, 256, 1);
     assert!(diced > 0);
-    // Whether several work at once is up to the machine; where time is simulated all do.
+    // A real machine may run few workers at the same time. On a simulated machine all workers run.
     if machine.topology().capabilities().repeats {
         assert!(by_spe.iter().all(|&rows| rows > 32), "{by_spe:?}");
     }
@@ -176,7 +177,7 @@ fn one_diced_task_ends_up_on_all_workers<M: Machine>(machine: &M) {
 
 fn a_task_is_not_diced_while_there_are_enough<M: Machine>(machine: &M) {
     let (_, diced) = rows_by_spe(machine, 256, 256);
-    // At the end few are left, and those have one row each, which cannot be split.
+    // At the end few tasks are left. These have one row each, which cannot be split.
     assert_eq!(diced, 0);
 }
 
@@ -213,7 +214,7 @@ fn tasks_of_one_block_run_in_the_order_that_they_declare<M: Machine>(machine: &M
                 let blocks = phase.blocks(&mut numbers, 16);
                 let mut last = None;
                 for step in 0..12_u64 {
-                    // Each block is the sum of the one before it and the step.
+                    // Each block becomes the sum of the block before it and the step.
                     let (from, to) = (step as usize % 4, (step as usize + 1) % 4);
                     let data = (blocks.read(from), blocks.update(to), Value(step));
                     let mut task = phase.task("add", data, |_, (from, to, step)| {
@@ -340,7 +341,8 @@ fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
                 for first in &first {
                     first.wait(main)?;
                 }
-                // In another order: it is not by chance that they go to the same workers.
+                // The order differs from that of the first round, so the tasks do not go to the
+                // same workers by chance.
                 for (place, first) in rounds[1].iter().zip(&first).rev() {
                     phase.submit(main, task("second", place).near(first))?;
                 }
@@ -349,8 +351,8 @@ fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
         })
         .unwrap()
         .unwrap();
-    // Another worker takes a task when it has nothing else to do. Where time is simulated all of
-    // them have.
+    // If another worker has nothing else to do, it takes a task. On a simulated machine all workers
+    // have tasks.
     if machine.topology().capabilities().repeats {
         let [first, second] = rounds.map(|round| round.map(AtomicUsize::into_inner));
         assert_eq!(first, second);
@@ -542,8 +544,8 @@ fn a_task_waits_for_tasks_that_it_submits<M: Machine>(machine: &M) {
     }
 }
 
-/// Tasks of several phases end on one worker one after the other, and what they have written is on
-/// its way when another thread of the worker ends the next.
+/// Tasks of several phases end on one worker one after the other, on different threads. When a task
+/// ends, the written data of the previous task is still on its way to main memory.
 fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M) {
     let mut rows = vec![1_u32; 24 * 4 * 256];
     Pool::new(machine)
@@ -576,7 +578,7 @@ fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M
     assert!(rows.iter().all(|&x| x == 2));
 }
 
-/// The error of a task of ten numbers, whose dice is given.
+/// The error of a task of ten numbers, which `dice` dices.
 fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
     let error = Pool::new(machine).run(|main| {
         main.phase(|phase| {
@@ -646,7 +648,7 @@ fn too_large<M: Machine>(machine: &M) {
     }
 }
 
-/// Several tasks staged ahead take the room that the next one needs: they are put back.
+/// The next task needs the room of several tasks that are staged ahead. These tasks are put back.
 #[test]
 fn a_task_that_needs_the_room_of_those_behind_it_gets_it() {
     let machine = crate::qs22();
@@ -742,7 +744,7 @@ fn what_belongs_to_another_phase_is_refused<M: Machine>(machine: &M) {
     );
 }
 
-/// Two pools at once: each has a worker on an SPE of the same name.
+/// Two pools run at the same time. Each has a worker on an SPE with the same name.
 #[test]
 fn a_worker_of_another_pool_is_refused() {
     let machines = [crate::host(), crate::host()];

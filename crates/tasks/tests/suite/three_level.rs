@@ -1,4 +1,5 @@
-//! Tasks that go through queues in main memory: the paper's scheduler, and MARS.
+//! Tests of tasks that go through queues in main memory: with the scheduler of the Jack Rabbit
+//! thesis, and with MARS.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +43,7 @@ on_every_cell!(
 
 const BOTH: [Scheduler; 2] = [Scheduler::ThreeLevel, Scheduler::Mars];
 
-/// The paper's machine.
+/// The machine of the Jack Rabbit thesis.
 fn ps3(seed: u64) -> Sim {
     let description = Description::built_in("ps3").unwrap();
     Sim::builder(description).seed(seed).build()
@@ -103,12 +104,13 @@ fn tasks_get_and_put_back_their_data<M: Machine>(machine: &M) {
     }
 }
 
-/// How many tasks the workers have run.
+/// The number of tasks that the workers have run.
 fn tasks(counters: &Counters) -> u64 {
     counters.workers.iter().map(|worker| worker.tasks).sum()
 }
 
-/// Runs tasks of these priorities. How often each has run, the order, and when the last has ended.
+/// Runs tasks of these priorities. Returns the number of runs of each task, the order of the runs,
+/// and the time of the last end.
 fn run_of<M: Machine>(
     machine: &M,
     scheduler: Scheduler,
@@ -174,8 +176,8 @@ fn every_task_runs_once_and_a_seed_repeats() {
         .unwrap();
 }
 
-/// Tasks of which some submit more, some come after others and some are locked, so that workers
-/// flush their outboxes while the PPE imports and others check out.
+/// Some tasks submit more tasks, some come after others, and some are locked. So workers flush
+/// their outboxes while the PPE imports and other workers check out.
 #[test]
 fn no_order_of_the_locks_is_a_deadlock() {
     for seed in 0..50 {
@@ -216,7 +218,7 @@ fn no_order_of_the_locks_is_a_deadlock() {
 }
 
 fn tasks_of_high_priority_run_first<M: Machine>(machine: &M) {
-    // Few enough for one import: the order is that of the reorder buffer.
+    // All tasks fit into one import, so the order is the order of the reorder buffer.
     let priorities: Vec<_> = [Priority::Low, Priority::High, Priority::Normal]
         .into_iter()
         .cycle()
@@ -293,7 +295,7 @@ fn a_task_submits_tasks_and_waits_for_them<M: Machine>(machine: &M) {
                     let ran = &ran;
                     for _ in 0..10 {
                         let parent = phase.task("parent", Value(()), move |worker, ()| {
-                            // A phase of its own.
+                            // The parent's own phase.
                             worker
                                 .phase(|phase| {
                                     for _ in 0..3 {
@@ -305,7 +307,7 @@ fn a_task_submits_tasks_and_waits_for_them<M: Machine>(machine: &M) {
                                     Ok(())
                                 })
                                 .unwrap();
-                            // That of the main program.
+                            // The phase of the main program.
                             let sibling = phase.task("sibling", Value(()), |_, ()| {
                                 ran.fetch_add(1, Ordering::Relaxed);
                             });
@@ -399,8 +401,8 @@ fn phases_follow_each_other_and_nest<M: Machine>(machine: &M) {
     }
 }
 
-/// Runs `count` tasks, fewer than are imported at once, on one worker, with a filter. The order in
-/// which they ran, with what the phase has returned as text.
+/// Runs `count` tasks on one worker, with a filter. All of them fit into one import. Returns the
+/// order in which they ran, and the result of the phase as text.
 fn filtered<M: Machine>(
     machine: &M,
     count: usize,
@@ -498,7 +500,7 @@ fn a_task_that_panics_is_named<M: Machine>(machine: &M) {
     }
 }
 
-/// Has a task diced by `dice`. What the phase says.
+/// Submits a task that `dice` dices. Returns the error of the phase as text.
 fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
     Pool::new(machine)
         .scheduler(Scheduler::ThreeLevel)
@@ -553,7 +555,7 @@ fn a_panic_of_the_main_program_ends_the_run<M: Machine>(machine: &M) {
             error.to_string().contains("the main program gives up"),
             "{error}"
         );
-        // The phase has waited for its tasks all the same.
+        // The phase has waited for its tasks although the main program panicked.
         assert_eq!(ran.into_inner(), 100);
     }
 }
@@ -653,8 +655,8 @@ fn what_a_scheduler_does_not_do_is_refused() {
         .unwrap();
 }
 
-/// Submits `tasks` tasks of `rows` rows each, which take `cycles` each, to some workers of the
-/// paper's machine. How long they took, and what has happened.
+/// Submits `tasks` tasks to some workers of a PS3. Each task has `rows` rows, and each row
+/// takes `cycles` cycles. Returns the time that the tasks took, and the counters.
 fn rows(
     scheduler: Scheduler,
     workers: usize,
@@ -696,17 +698,18 @@ fn tasks_are_diced_as_by_the_figure() {
         let (_, counters) = rows(Scheduler::ThreeLevel, workers, tasks, rows_of_each, 10);
         (counters.scheduler.diced, counters.scheduler.parts)
     };
-    // Parts of one row cannot be split again. 16 for each of 6 workers: 95 are missing.
+    // The pool wants 16 tasks for each of 6 workers and has 1, so 95 are missing. Parts of one row
+    // cannot be split again.
     assert_eq!(diced(6, 1, 95), (1, 95));
-    // 63 of 4 workers.
+    // The pool wants 16 tasks for each of 4 workers and has 1, so 63 are missing.
     assert_eq!(diced(4, 1, 63), (1, 63));
-    // 13 are missing to 16, 4 for each of 3.
+    // The pool wants 16 tasks and has 3, so 13 are missing: 4 for each of the 3.
     assert_eq!(diced(1, 3, 4), (3, 12));
-    // A task of 3 rows has no more parts.
+    // A task of 3 rows has no more than 3 parts.
     assert_eq!(diced(6, 1, 3), (1, 3));
-    // Tasks of one row stay.
+    // Tasks of one row are not diced.
     assert_eq!(diced(6, 5, 1), (0, 0));
-    // Those of two rows that are left when the reorder buffer holds no more than a third of 96.
+    // Tasks of two rows are diced when the reorder buffer holds no more than a third of 96.
     let (diced_of_96, parts) = diced(6, 96, 2);
     assert!(0 < diced_of_96 && diced_of_96 <= 32, "{diced_of_96}");
     assert_eq!(parts, 2 * diced_of_96);
@@ -730,7 +733,8 @@ fn one_task_ends_up_on_all_workers_if_it_is_diced() {
     assert!(many > 5.0, "{many}");
 }
 
-/// How long 200 tasks take on a worker that get and put 4 KiB and compute for about as long.
+/// The time that 200 tasks take on one worker. Each task gets and puts 4 KiB, and computes for
+/// about as long.
 fn buffered(staging: Staging) -> Span {
     let mut data = vec![1_u32; 200 * 1_024];
     let machine = ps3(0);
@@ -765,7 +769,7 @@ fn double_buffering_hides_transfers() {
     assert!(saved > 0.1, "{saved}: {off:?} without, {on:?} with");
 }
 
-/// Tasks of two kinds in turn take the binary with each, and those of one kind once.
+/// With two kinds of tasks in turn, each task transfers its binary. With one kind, only the first.
 #[test]
 fn a_task_of_another_kind_brings_its_binary() {
     let took = |names: [&'static str; 2]| {
@@ -785,7 +789,7 @@ fn a_task_of_another_kind_brings_its_binary() {
             })
             .unwrap()
     };
-    // 16 KiB take about a microsecond.
+    // A transfer of 16 KiB takes about a microsecond.
     let more = took(["even", "odd"]).as_femtoseconds() - took(["same"; 2]).as_femtoseconds();
     assert!(more > 50_000_000_000, "{more} fs");
 }

@@ -1,9 +1,9 @@
-//! Programs that other pools do not finish, because there a task waits on top of the one that it
-//! waits for, or keeps a thread that others need.
+//! Programs that hang on other pools. There a task waits on the stack of the task that it waits
+//! for, or keeps a thread that other tasks need.
 //!
-//! Each is a report to rayon, named by its number there. What blocks the operating system's thread,
-//! such as a `std::sync::Mutex`, keeps the worker here, too: the tasks wait as programs of a
-//! machine do.
+//! Each program is a report to rayon, named by the number of the report. A call that blocks the OS
+//! thread, such as the lock of a `std::sync::Mutex`, keeps the worker in this pool, too. So the
+//! tasks wait as programs of a machine do.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -23,7 +23,7 @@ crate::on_every_machine!(
     a_scope_collects_what_its_closures_send,
 );
 
-/// Calls for each number of workers, as some programs hang with few and others with many.
+/// Calls `program` for each number of workers: some programs hang with few, others with many.
 fn on_any_number_of_workers<M: Machine>(machine: &M, program: impl Fn(&Worker<'_, M::Spe>) + Sync) {
     for workers in 1..=4 {
         let pool = Pool::new(machine).workers(workers);
@@ -31,7 +31,7 @@ fn on_any_number_of_workers<M: Machine>(machine: &M, program: impl Fn(&Worker<'_
     }
 }
 
-/// Waits for what other tasks do, wherever they run: they [tell](changed) all workers.
+/// Waits for a change by another task, on any worker. Tasks [notify](changed) all workers.
 fn wait<S: Spe>(worker: &Worker<'_, S>, mut ready: impl FnMut() -> bool) {
     worker.spe().wait_until(&"another task", &mut ready);
 }
@@ -61,7 +61,7 @@ impl Lock {
     }
 }
 
-/// Report 592: while the task that has the lock waits for its other half, its worker takes another
+/// Report 592: a task holds a lock and waits for its other half. Meanwhile its worker takes another
 /// task that wants the lock.
 fn a_lock_is_held_across_a_join<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
@@ -83,7 +83,7 @@ fn a_lock_is_held_across_a_join<M: Machine>(machine: &M) {
     });
 }
 
-/// Reports 592 and 1174: the same with a loop, in a loop.
+/// Reports 592 and 1174: as the test before, but with a loop in a loop instead of a join.
 fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -99,7 +99,8 @@ fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1205: readers start parallel work while a writer waits, which keeps more readers out.
+/// Report 1205: readers start parallel work while a writer waits. The waiting writer keeps more
+/// readers out.
 fn readers_work_in_parallel_while_a_writer_waits<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -131,7 +132,7 @@ fn readers_work_in_parallel_while_a_writer_waits<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1181: the second half has to run while the first one waits, on whichever worker.
+/// Report 1181: the second half has to run on some worker while the first half waits.
 fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         for _ in 0..5 {
@@ -147,8 +148,8 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     });
 }
 
-/// Half of a join that was taken by another worker waits for what the worker that waits for it
-/// would do next.
+/// The first halves of two nested joins wait for the second half of the inner join, which may lie
+/// on any worker.
 fn the_second_half_of_a_join_waits_for_the_first_of_another<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let set = [const { AtomicBool::new(false) }; 3];
@@ -169,7 +170,7 @@ fn the_second_half_of_a_join_waits_for_the_first_of_another<M: Machine>(machine:
     });
 }
 
-/// Report 396: tasks that were started in order, each of which needs what the one before it sends.
+/// Report 396: tasks are started in order. Each task needs an item that the task before it sends.
 fn each_task_waits_for_the_one_before_it<M: Machine>(machine: &M) {
     const TASKS: usize = 20;
     on_any_number_of_workers(machine, |worker| {
@@ -188,7 +189,7 @@ fn each_task_waits_for_the_one_before_it<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1258: 16 tasks on fewer threads, which go from stage to stage together.
+/// Report 1258: 16 tasks go from stage to stage together, on fewer threads.
 fn more_tasks_than_workers_go_on_in_step<M: Machine>(machine: &M) {
     const TASKS: usize = 16;
     on_any_number_of_workers(machine, |worker| {
@@ -207,7 +208,8 @@ fn more_tasks_than_workers_go_on_in_step<M: Machine>(machine: &M) {
     });
 }
 
-/// Reports 1181 and 1258: a task asks in a loop for what a queued task of its own worker does.
+/// Reports 1181 and 1258: a task loops until another task, which is in the queue of the same
+/// worker, has run.
 fn a_task_spins_on_another_and_yields<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let is_done = AtomicBool::new(false);

@@ -1,7 +1,7 @@
-//! The switch for architectures without an assembly version here: by corosensei's coroutines.
+//! The switch for architectures without an assembly version here. It uses corosensei's coroutines.
 //!
-//! These are asymmetric: a coroutine is resumed by its parent and suspends to it. A loop on the
-//! main thread's stack makes symmetric switches of them:
+//! Coroutines are asymmetric: the parent resumes a coroutine, and the coroutine suspends to its
+//! parent. A loop on the main thread's stack makes symmetric switches of these operations:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -18,17 +18,17 @@ use ::corosensei::{Coroutine, Yielder};
 
 use super::Entry;
 
-/// A suspended thread: its coroutine, or null for the main thread of the core.
+/// A suspended thread. Holds its coroutine, or null for the main thread of the core.
 #[derive(Clone, Copy)]
 pub(crate) struct Context(*const Record);
 
 impl Context {
-    /// The value of a place in which no context was stored yet.
+    /// The initial value of a place for a context.
     pub(crate) const NONE: Context = Context(ptr::null());
 }
 
-/// The data of a coroutine. They lie at the top of its stack and are never dropped, because its
-/// function never returns.
+/// The data of a coroutine, at the top of its stack. The data are never dropped, because the
+/// function of the coroutine never returns.
 struct Record {
     coroutine: UnsafeCell<Coroutine<(), (), (), Borrowed>>,
     yielder: Cell<*const Yielder<(), ()>>,
@@ -40,8 +40,8 @@ struct Borrowed {
     limit: StackPointer,
 }
 
-// SAFETY: `prepare` is given memory above a guard page, large enough for a frame, that stays mapped
-// until the thread has ended.
+// SAFETY: the caller of `prepare` passes memory above a guard page that is large enough for a
+// frame. The memory stays mapped until the thread has ended.
 unsafe impl Stack for Borrowed {
     fn base(&self) -> StackPointer {
         self.base
@@ -53,20 +53,19 @@ unsafe impl Stack for Borrowed {
 }
 
 thread_local! {
-    /// The coroutine that runs; null while the main thread does.
+    /// The running coroutine. Null while the main thread runs.
     static RUNNING: Cell<*const Record> = const { Cell::new(ptr::null()) };
-    /// The coroutine that the loop on the main thread's stack is to resume next; null for the main
-    /// thread.
+    /// The coroutine that the main thread's loop resumes next. Null for the main thread.
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine on a stack whose free part is `limit..top` and returns the context that calls
+/// Makes a coroutine on a stack with the free part `limit..top`. Returns the context that calls
 /// `entry(argument)`.
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, lies above a guard page, is used by no other code until the thread has
-/// ended, and has room for a frame.
+/// `limit..top` is writable, lies above a guard page, and has room for a frame. No other code uses
+/// it until the thread has ended.
 pub(crate) unsafe fn prepare(
     limit: *mut u8,
     top: *mut u8,
@@ -84,14 +83,14 @@ pub(crate) unsafe fn prepare(
             .expect("a stack is not at address 0"),
     };
     let body = move |yielder: &Yielder<(), ()>, ()| {
-        // SAFETY: the record was written below, before the coroutine could be resumed.
+        // SAFETY: the record was written below, before any code can resume the coroutine.
         unsafe { (*record).yielder.set(yielder) };
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
     // SAFETY: the function holds only pointers, so it lives as long as the coroutine uses it. The
-    // place of the record is free by the contract of `prepare`, and what an ended thread left there
-    // needs no destructor.
+    // place of the record is free by the contract of `prepare`. If an ended thread left data there,
+    // the data need no destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),
@@ -102,54 +101,54 @@ pub(crate) unsafe fn prepare(
 }
 
 /// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// what was saved.
+/// the saved context.
 ///
 /// # Safety
 ///
 /// `save` is valid for a write. `to` came from [`prepare`] or from a `switch` on this OS thread,
-/// its stack still exists, and it is continued this once.
+/// and its stack still exists. No other call continues `to`.
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     let running = RUNNING.get();
     // SAFETY: valid by the contract of `switch`.
     unsafe { (*save).set(Context(running)) };
     if !running.is_null() {
         WANTED.set(to);
-        // SAFETY: a running coroutine has stored its yielder, and this is its own stack.
+        // SAFETY: a running coroutine has stored its yielder, and this code runs on its stack.
         unsafe { (*(*running).yielder.get()).suspend(()) };
         return;
     }
     let mut wanted = to.0;
     while !wanted.is_null() {
         RUNNING.set(wanted);
-        // SAFETY: the record lies on a stack that still exists; no other code refers to the
-        // coroutine, because it is resumed only here and this loop runs on one stack only.
+        // SAFETY: the record lies on a stack that still exists. No other code refers to the
+        // coroutine, because only this line resumes it, and this loop runs on one stack only.
         unsafe { (*(*wanted).coroutine.get()).resume(()) };
         wanted = WANTED.get().0;
     }
     RUNNING.set(ptr::null());
 }
 
-/// As [`switch`], to a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
 ///
 /// # Safety
 ///
-/// As for [`switch`], for what is in `to`, which is valid for a read.
+/// See [`switch`]: its conditions hold for the context in `to`. `to` is valid for a read.
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function.
     unsafe { switch(save, (*to).context.get()) }
 }
 
-/// As [`switch_to_frame`], but the running thread is saved in a frame too.
+/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame.
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]; `me` stays where it is until it has been continued.
+/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function.
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }
 }
 
-/// Where a suspended thread goes on. Its coroutine has that information.
+/// The place where a suspended thread goes on. The coroutine of the thread knows it.
 pub(crate) struct Frame {
     context: Cell<Context>,
 }
@@ -161,7 +160,7 @@ impl Frame {
         }
     }
 
-    /// The place in which the next [`switch`] that suspends the running thread is to save it.
+    /// The place in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         &raw const self.context
     }
@@ -175,7 +174,8 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame, if there is one.
+    /// Takes the context of the suspended thread out of the frame. Returns `None` if no thread is
+    /// suspended in the frame.
     ///
     /// # Safety
     ///
@@ -185,6 +185,6 @@ impl Frame {
     }
 }
 
-/// Does nothing: this switch keeps its frames elsewhere.
+/// Does nothing, because corosensei keeps its frames elsewhere.
 #[inline(always)]
 pub(crate) fn prefetch(_context: Context) {}

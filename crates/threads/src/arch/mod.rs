@@ -1,13 +1,13 @@
 //! The context switch. Each implementation has a file, and all files have the same operations.
 //!
-//! - [`Context`]: the saved state of a suspended thread, in one word. A thread that takes turns is
-//!   saved in a [`Frame`](x86_64::Frame) instead.
+//! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
+//!   replaces the context of a thread that takes turns.
 //! - [`prepare`](x86_64::prepare): makes a context that starts a function on a fresh stack.
 //! - [`switch`](x86_64::switch): leaves the running context and continues another one.
-//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. The frame
-//!   does not lie on the thread's stack.
-//! - [`turn`](x86_64::turn): switches from one frame to another, and touches no stack.
-//!   [`switch_to_frame`](x86_64::switch_to_frame) saves a context and continues a frame.
+//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. A frame does
+//!   not lie on the thread's stack.
+//! - [`turn`](x86_64::turn): switches from one frame to another, and accesses no stack.
+//! - [`switch_to_frame`](x86_64::switch_to_frame): saves a context and continues a frame.
 //! - [`prefetch`](x86_64::prefetch): gives a hint that a context will be continued soon.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
@@ -22,5 +22,5 @@ pub(crate) use self::corosensei::{
     Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
 };
 
-/// The first function on a new stack. It must leave by a switch, never by returning or unwinding.
+/// The first function on a new stack. It must end with a switch, and neither return nor unwind.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

@@ -1,8 +1,7 @@
-//! The switch for x86-64 under the System V ABI. It is symmetric: it goes directly from one thread
-//! to the next.
+//! The switch for x86-64 under the System V ABI. It goes directly from one thread to the next.
 //!
-//! The saved state of a suspended thread is its stack pointer. The rest lies on its stack (threads
-//! that take turns differ, see below):
+//! A context is the stack pointer of a suspended thread. The thread's saved values lie on its
+//! stack. Threads that take turns are saved differently, see below.
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -12,24 +11,24 @@
 //!     │ resume address │               │ trampoline     │
 //!     └────────────────┘               └────────────────┘
 //!
-//! The address lies in the red zone, the 128 bytes below the stack pointer that signal handlers leave alone, so that it need
-//! not be popped.
+//! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
+//! handlers do not change. So it need not be popped.
 //! ```
 //!
 //! A thread that takes turns is suspended in its [`Frame`] instead. Frames of different threads lie
-//! side by side. A frame holds the stack pointer, the address, and as many registers as fit into a
-//! cache line. The compiler keeps live values in these registers. So a turn touches the stack,
-//! which lies in another page, only if there are more live values.
+//! side by side. A frame holds the stack pointer, the resume address, and as many registers as fit
+//! into a cache line. The compiler keeps live values in these registers. A turn accesses the stack,
+//! which lies in another page, only if the compiler has more live values.
 //!
-//! `switch` is inlined into its caller and declares all other registers clobbered, so the compiler
-//! saves exactly those that are live there, often none. rbx and rbp cannot be declared (the
-//! compiler reserves them) and are saved by hand, as are r12 to r14 in a turn. The other thread is
-//! continued by `jmp`: a `ret` would be predicted from the processor's return stack, which holds
-//! the calls of the thread that is being left.
+//! `switch` is inlined into its caller and declares almost all registers clobbered. So the compiler
+//! saves exactly the registers that are live there, often none. rbx and rbp cannot be declared,
+//! because the compiler reserves them, so the assembly saves them. A turn also saves r12 to r14
+//! itself. A `jmp` continues the other thread, because the processor would mispredict a `ret`: its
+//! return stack holds the calls of the thread that the switch leaves.
 //!
-//! The control bits of mxcsr and of the x87 control word are not saved, although the ABI asks a
-//! *function* to preserve them. Rust assumes their default values everywhere, so no Rust program
-//! may change them.
+//! The switch does not save the control bits of mxcsr and of the x87 control word, although the ABI
+//! asks a *function* to preserve them. Rust assumes their default values everywhere, so no Rust
+//! program may change them.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -42,33 +41,32 @@ use super::Entry;
 pub(crate) struct Context(*mut u8);
 
 impl Context {
-    /// The value of a place in which no context was stored yet.
+    /// The initial value of a place for a context.
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
-    /// The suspended thread's stack pointer, which identifies its stack.
+    /// The stack pointer of the suspended thread. It identifies the thread's stack.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
     }
 }
 
-/// Writes the first frame of a stack whose free part is `limit..top` and returns the context that
-/// calls `entry(argument)` on it.
+/// Writes the first frame of a stack with the free part `limit..top`. Returns the context that
+/// calls `entry(argument)` on this stack.
 ///
 /// # Safety
 ///
-/// `limit..top` is writable, used by no other code until the thread has ended, and has room for a
-/// frame.
+/// `limit..top` is writable and has room for a frame. No other code uses it until the thread has
+/// ended.
 pub(crate) unsafe fn prepare(
     _limit: *mut u8,
     top: *mut u8,
     entry: Entry,
     argument: *const (),
 ) -> Context {
-    // After the trampoline has popped two words the stack pointer is a multiple of 16, as a `call`
-    // needs it.
+    // When the trampoline has popped two words, the stack pointer is a multiple of 16 for `call`.
     let top = top.map_addr(|address| address & !15);
-    // SAFETY: three words below `top` lie in the caller's free part.
+    // SAFETY: the three words below `top` lie in the free part that the caller passes.
     unsafe {
         let frame = top.cast::<usize>().sub(3);
         frame.write(trampoline as *const () as usize);
@@ -78,7 +76,7 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-/// The switch. `$go` is the code that continues the other thread, to which rsi points.
+/// The switch. rsi points to the other thread, and `$go` is the code that continues it.
 macro_rules! switch {
     ($save:expr, $to:expr, $($go:literal),+) => {
         asm!(
@@ -100,26 +98,26 @@ macro_rules! switch {
 }
 
 /// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// what was saved.
+/// the saved context.
 ///
 /// # Safety
 ///
 /// `save` is valid for a write. `to` came from [`prepare`], from a `switch` on this OS thread or
-/// from [`Frame::take`], its stack still exists, and it is continued this once.
+/// from [`Frame::take`], and its stack still exists. No other call continues `to`.
 #[inline(always)]
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
-    // SAFETY: all registers but rsp, rbp and rbx are declared clobbered, those three are restored
-    // by the thread that continues the saved context; `nostack` is not claimed, so pushing is
+    // SAFETY: all registers except rsp, rbp and rbx are declared clobbered. The thread that
+    // continues the saved context restores these three. `nostack` is not claimed, so pushing is
     // allowed. The flags are clobbered by default.
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
-/// As [`switch`], to a thread whose context is in its frame.
+/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
 ///
 /// # Safety
 ///
-/// As for [`switch`]; `to` is the frame of a thread that a `switch` or a [`turn`] has suspended,
-/// and stays in its place.
+/// See [`switch`]. In addition, a `switch` or a [`turn`] has suspended the thread of the frame
+/// `to`, and the frame stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: as in `switch`. The code that `to` points to expects the frame in rsi, as it does in
@@ -127,18 +125,18 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// As [`switch_to_frame`], but the running thread is saved in a frame too, so its stack is not
-/// touched. Touching it is most of the cost of a switch when there are as many stacks as the TLB
-/// has entries.
+/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame, so the turn
+/// does not access its stack. With as many stacks as the TLB has entries, these accesses are most
+/// of the cost of a switch.
 ///
 /// # Safety
 ///
-/// As for [`switch_to_frame`]; `me` stays in its place until the thread was continued.
+/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`, but that r12 to r14 are restored, too. The thread that continues a
-    // frame names it in rsi. Nothing is pushed, but `nostack` must not be claimed: `Frame::take`
-    // writes below the stack pointer, where the compiler keeps nothing because of this.
+    // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
+    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: with
+    // it, the compiler may use the memory below the stack pointer, where `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -165,13 +163,13 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// Where a suspended thread goes on. If a [`turn`] has suspended it, its registers are here; if a
-/// `switch` has, they are on its stack.
+/// The place where a suspended thread goes on. If a [`turn`] has suspended the thread, its
+/// registers are in this frame. If a `switch` has suspended it, they are on its stack.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The code that continues the thread, with the stack pointer set and the address of this frame
-    /// in rsi.
+    /// The code that continues the thread. Before it runs, the stack pointer is set, and rsi holds
+    /// the address of this frame.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -193,7 +191,7 @@ impl Frame {
         }
     }
 
-    /// The place in which the next [`switch`] that suspends the running thread is to save it.
+    /// The place in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         self.resume.set(go_on_by_stack);
         &raw const self.context
@@ -214,8 +212,8 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame, if there is one. [`switch`] can
-    /// continue it.
+    /// Takes the context of the suspended thread out of the frame, so that [`switch`] can continue
+    /// it. Returns `None` if no thread is suspended in the frame.
     ///
     /// # Safety
     ///
@@ -226,8 +224,7 @@ impl Frame {
             return None;
         }
         if self.resume.get() as usize != go_on_by_stack as *const () as usize {
-            // SAFETY: no code uses what is below the stack pointer of a suspended thread, see
-            // `turn`.
+            // SAFETY: no code uses the memory below a suspended thread's stack pointer, see `turn`.
             unsafe {
                 let top = context.0.cast::<usize>();
                 top.sub(1).write(go_on_by_frame as *const () as usize);
@@ -244,15 +241,14 @@ unsafe extern "C" fn go_on_by_stack() -> ! {
     naked_asm!("jmp [rsp - 8]")
 }
 
-/// Continues a thread that [`turn`] has suspended and that was taken out of its frame: only its
-/// stack pointer is given.
+/// Continues a thread that [`turn`] has suspended and [`Frame::take`] has taken out of its frame.
+/// Only the stack pointer of the thread is given.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Prefetches the frame that [`switch`] will pop when it continues `context`. `context` may be
-/// stale.
+/// Prefetches the frame that [`switch`] pops when it continues `context`. `context` may be stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -260,10 +256,10 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// The outermost frame of every stack: calls the entry function with its argument.
+/// The outermost frame of every stack. It calls the entry function with its argument.
 ///
-/// Undefined `rip` tells unwinders, and zero `rbp` tells frame-pointer walkers, that backtraces end
-/// here.
+/// The undefined `rip` tells unwinders that a backtrace ends here. The `rbp` of zero tells the same
+/// to debuggers that follow frame pointers.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

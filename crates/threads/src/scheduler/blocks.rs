@@ -1,5 +1,5 @@
-//! The control blocks of a run with their stacks. A thread gets one when it starts, and returns it
-//! when it has ended.
+//! The control blocks of a run, and their stacks. A thread gets a block when it starts, and returns
+//! the block when it has ended.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -8,31 +8,31 @@ use std::ptr;
 use crate::block::Block;
 use crate::stack::Stack;
 
-/// The least size of a stack: a panic with a backtrace needs about half of it.
+/// The smallest size of a stack. A panic with a backtrace needs about half of it.
 const LEAST_STACK_BYTES: usize = 16 * 1024;
 
-/// Stacks are staggered: their tops lie at different offsets in their pages, in steps of this many
-/// bytes. Tops at the same offset would share one set of the L1 cache. Staggering was measured to
-/// be faster by a factor of 2 with 16 threads and of 3.5 with 1,000.
+/// Stacks are staggered: the top of a stack lies at one of several offsets in a page, in steps of
+/// this many bytes. If all tops had the same offset, they would share one set of the L1 cache.
+/// Staggering was measured to be faster by a factor of 2 with 16 threads, and of 3.5 with 1,000.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
-/// Blocks that are allocated together.
+/// The number of blocks that are allocated together.
 const BLOCKS_OF_A_CHUNK: usize = 16;
 
-/// Room for a closure or its result on every stack, in addition to the bytes that were asked for.
+/// The room for a closure or its result on every stack, in addition to the bytes that the caller
+/// asked for.
 pub(crate) const FREE_PAYLOAD_BYTES: usize = 512;
 
-/// The blocks of a run, each with its stack.
+/// The blocks of a run. Each block has a stack.
 pub(super) struct Blocks {
-    /// The usual size of a stack in bytes.
+    /// The default size of a stack in bytes.
     stack_bytes: usize,
-    /// The pool of stacks of the usual size, linked by `Block::next`.
+    /// The pool of stacks of the default size. Its blocks are linked by `Block::next`.
     pool: Cell<*const Block>,
-    /// The pools of stacks of other sizes: size in bytes, and first block.
+    /// The pools of stacks of other sizes. An entry holds the size in bytes and the first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
-    /// All blocks, in use or pooled. They lie in chunks that never grow, so that blocks stay in
-    /// their places.
+    /// All blocks, in use or in a pool. Their chunks never grow, so blocks stay in their places.
     chunks: RefCell<Vec<Vec<Block>>>,
     #[cfg(cellworks_sanitizer)]
     pub(super) sanitized: crate::sanitizer::Stacks,
@@ -41,8 +41,8 @@ pub(super) struct Blocks {
 impl Drop for Blocks {
     fn drop(&mut self) {
         for block in self.chunks.get_mut().iter().flatten() {
-            // SAFETY: all threads but the main one have ended. A `Thread` that still points to the
-            // block is recognised by its serial number before the block is accessed.
+            // SAFETY: all threads except the main thread have ended. If a `Thread` still points to
+            // the block, its serial number is checked before the block is accessed.
             unsafe { block.stack.unmap() };
         }
     }
@@ -60,11 +60,12 @@ impl Blocks {
         }
     }
 
-    /// A block with a stack of at least `bytes` bytes, or of the usual size, plus `extra` bytes.
+    /// A block with a stack of at least `bytes` bytes plus `extra` bytes. If `bytes` is `None`, the
+    /// stack has the default size plus `extra`.
     ///
     /// # Panics
     ///
-    /// If the kernel refuses to map another stack.
+    /// Panics if the kernel refuses to map another stack.
     #[inline]
     pub(super) fn take(&self, bytes: Option<usize>, extra: usize, name: Option<&str>) -> &Block {
         let bytes = bytes
@@ -129,8 +130,8 @@ impl Blocks {
         self.sanitized.add(&stack);
         let top = stack.top().wrapping_sub(stagger);
         chunk.push(Block::new(stack, top, bytes));
-        // SAFETY: a chunk is never reallocated, because it has room for what is pushed. So a block
-        // stays in its place as long as `self` lives.
+        // SAFETY: a chunk is never reallocated, because its capacity is enough for all of its
+        // blocks. So a block stays in its place as long as `self` lives.
         unsafe { &*ptr::from_ref(&chunk[chunk.len() - 1]) }
     }
 
@@ -141,7 +142,7 @@ impl Blocks {
             .find(|(size, first)| *size == bytes && !first.is_null());
         pool.map_or(ptr::null(), |(_, first)| {
             let block = *first;
-            // SAFETY: not null, and blocks of this run stay in their places.
+            // SAFETY: `first` is not null, and blocks of this run stay in their places.
             *first = unsafe { (*block).next.get() };
             block
         })

@@ -1,4 +1,4 @@
-//! Cancellation: the threads of a core are unwound, the youngest first.
+//! Cancellation: the threads of a core are unwound, the youngest one first.
 
 use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
@@ -12,8 +12,7 @@ use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
 impl Scheduler {
-    /// Cancels all threads of this core. Does nothing if they have been cancelled already, or
-    /// outside of a run.
+    /// Cancels all threads of this core. On a cancelled core, or outside of a run, does nothing.
     pub(crate) fn cancel(&self, cause: Cause) {
         if self.is_cancelled() || self.run.get().is_null() {
             return;
@@ -30,7 +29,7 @@ impl Scheduler {
         run.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    /// Moves the ready threads of a cancelled core to the queue from which each is continued once.
+    /// Moves the ready threads of a cancelled core to `interrupted`. Each thread is continued once.
     pub(super) fn interrupt_ready(&self) {
         let mut interrupted = self.run().interrupted.borrow_mut();
         while !self.ready.is_empty() {
@@ -42,8 +41,8 @@ impl Scheduler {
         self.mode.get() & CANCELLED != 0
     }
 
-    /// If the core is cancelled, unwinds the running thread. If it is unwinding already, it
-    /// returns, because the wait must end at once and not panic again.
+    /// If the core is cancelled, unwinds the running thread. If the thread is already unwinding,
+    /// returns instead, so that the caller's wait ends at once without a second panic.
     #[inline]
     pub(super) fn unwind_if_cancelled(&self) {
         if self.is_cancelled() {
@@ -56,7 +55,7 @@ impl Scheduler {
     fn unwind(&self) {
         let patience = &self.current().patience;
         let who = self.current().label();
-        // SAFETY: the hook is borrowed by `run`, which has not returned.
+        // SAFETY: `run` borrows the hook and has not returned.
         let programs = || unsafe { &*self.run().idle }.programs();
         if self.is_unwinding() {
             patience.waits(&who, &programs);
@@ -76,7 +75,7 @@ impl Scheduler {
     }
 
     /// Continues another thread of a cancelled core, so that it comes to its end. Returns true when
-    /// the calling thread goes on again, or false if there is no other thread.
+    /// the calling thread goes on again, or false if the core has no other thread to continue.
     fn let_another_end(&self) -> bool {
         let me = self.current();
         let run = self.run();
@@ -92,8 +91,8 @@ impl Scheduler {
         };
         run.outlasting.borrow_mut().push_back(NonNull::from(me));
         self.note_unwinding();
-        // SAFETY: `other` is a suspended thread of a cancelled core and in none of its queues any
-        // more, so it is continued only here. Contexts of live threads lie on mapped stacks.
+        // SAFETY: `other` is a suspended thread of a cancelled core and was taken out of the core's
+        // queues, so only this line continues it. Contexts of live threads lie on mapped stacks.
         unsafe { self.switch(&me.context, other) };
         self.current.set(me);
         true
@@ -102,27 +101,26 @@ impl Scheduler {
     /// The thread that has waited longest in [`outlast`](Self::outlast).
     pub(super) fn next_that_outlasts(&self) -> Option<Context> {
         let next = self.run().outlasting.borrow_mut().pop_front()?;
-        // SAFETY: the thread is suspended in the call that put it there.
+        // SAFETY: the thread is suspended in the call of `outlast` that put it into the queue.
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 
-    /// The context of a suspended thread of a cancelled core. It may be in the thread's frame, if
-    /// the thread was in a rotation.
+    /// The context of a suspended thread of a cancelled core. If the thread was in a rotation, its
+    /// context is in its frame.
     pub(super) fn suspended_at(thread: &Block) -> Context {
-        // SAFETY: the thread does not run, because another thread of its core calls this. Blocks
-        // stay in their places.
+        // SAFETY: the thread does not run, because the caller is another thread of the same core.
+        // Blocks stay in their places.
         let in_turn = unsafe { thread.frame.take() };
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// The youngest thread besides `me` that is not in `outlast` and does not wait for the threads
-    /// of its scope.
+    /// The youngest thread that can end: not `me`, not in `outlast`, and not at a scope's end.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
             let scope = ScopeState::of(child);
-            // SAFETY: the scope of a live thread waits for the thread, so the scope exists. The
-            // main thread has none.
+            // SAFETY: null for the main thread. Every other live thread has a scope that waits for
+            // it, so the scope exists.
             unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
         };
         let can_end = |block: &&Block| {
@@ -135,12 +133,14 @@ impl Scheduler {
 
     /// Whether the running thread is unwinding.
     ///
-    /// `std` counts panics for each OS thread, so `panicking()` is also true while another thread
-    /// waits in a destructor during *its* unwinding. `others_unwinding` says whether that is
-    /// possible: it is set when a thread is suspended while `panicking()`, and cleared when the
-    /// count is seen at zero. While it is not set, `panicking()` is exact. While it is set, this
-    /// returns what was last recorded of the running thread. That is exact unless the thread has
-    /// begun, or caught, a panic since.
+    /// `std` counts panics for each OS thread. So `panicking()` is also true while another thread
+    /// waits in a destructor during *its own* unwinding. `others_unwinding` says whether such a
+    /// thread is possible. A thread that is suspended while `panicking()` is true sets the flag,
+    /// and a count of zero clears it.
+    ///
+    /// While the flag is not set, `panicking()` is exact. While it is set, this function returns
+    /// the last record about the running thread. That record is exact unless the thread has begun,
+    /// or caught, a panic since.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();
@@ -153,7 +153,7 @@ impl Scheduler {
         me.unwinding.get()
     }
 
-    /// Records whether the running thread, which is about to be suspended, is unwinding.
+    /// Records whether the running thread is unwinding. The caller is about to suspend the thread.
     #[inline(always)]
     pub(super) fn note_unwinding(&self) {
         let unwinding = panicking();

@@ -1,5 +1,5 @@
-//! The mode *frozen*: no switch happens while foreign code runs on a stack whose thread may itself
-//! be waiting. That code is the idle hook, and the descriptions of what threads wait for.
+//! The mode *frozen*: foreign code runs on the stack of a thread that may itself be waiting, so no
+//! switch is allowed. The foreign code is the idle hook, or the description of a wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -23,7 +23,7 @@ impl Scheduler {
         );
     }
 
-    /// Runs `f`, which must not unwind, in the mode *frozen*.
+    /// Runs `f` in the mode *frozen*. The caller makes sure that `f` does not unwind.
     pub(super) fn frozen<R>(&self, f: impl FnOnce() -> R) -> R {
         if self.is_frozen() {
             return f();
@@ -40,8 +40,7 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The thread whose stack this is was not suspended, so it is not pushed: it will
-                // check its state itself.
+                // The running thread was not suspended, so it is not pushed. It checks its state.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }
@@ -53,7 +52,7 @@ impl Scheduler {
     #[cold]
     pub(super) fn ask_outside(&self) {
         let run = self.run();
-        // SAFETY: the hook is borrowed by `run`, which has not returned.
+        // SAFETY: `run` borrows the hook and has not returned.
         let idle = unsafe { &*run.idle };
         let answer = self.frozen(|| catch_unwind(AssertUnwindSafe(|| idle.idle())));
         match answer {
@@ -86,7 +85,7 @@ fn describe(block: &Block) -> BlockedThread {
     let text = catch_unwind(AssertUnwindSafe(|| {
         let why = block.why.get();
         // SAFETY: the thread waits, so its call of `wait` still borrows the description. The core
-        // is frozen, so the thread goes on waiting meanwhile.
+        // is frozen, so the thread cannot stop waiting meanwhile.
         why.map(|why| unsafe { why.as_ref() }.to_string())
     }));
     let waits_for = match text {

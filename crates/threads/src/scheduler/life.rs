@@ -1,4 +1,4 @@
-//! How a run of a core begins and ends, and how a thread begins and ends.
+//! Life: how a run of a core begins and ends, and how a thread of the core begins and ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -14,7 +14,8 @@ use crate::scope_state::ScopeState;
 use crate::serials;
 use crate::stack::Stack;
 
-/// See [`crate::run`]. `is_owned` says whether the threads belong to an [`Owner`](crate::Owner).
+/// Runs a core, as [`crate::run`] does. `is_owned` says whether its threads belong to an
+/// [`Owner`](crate::Owner).
 pub(crate) fn run<R>(
     config: &Config,
     idle: &dyn Idle,
@@ -41,7 +42,7 @@ pub(crate) fn run<R>(
         (_, Some(payload), _) => resume_unwind(payload),
         (_, None, Some(blocked)) => Err(blocked),
         (Ok(result), None, None) => Ok(result),
-        // The program has kept this payload from an earlier run and thrown it again.
+        // `main` has kept this `Cancelled` from an earlier run and thrown it again.
         (Err(payload), None, None) => resume_unwind(payload),
     }
 }
@@ -73,7 +74,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Admits a new thread: gives it a number, and makes room for it in the ring.
+    /// Gives a new thread its numbers, adds it to the live threads, and makes room in the ring.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -93,12 +94,12 @@ impl Scheduler {
         }
     }
 
-    /// Makes a thread ready whose block and first frame are prepared.
+    /// Makes a new thread ready. Its block and its first frame are prepared.
     pub(crate) fn start(&self, block: &Block, context: Context) {
         self.end_turns();
         self.admit(block);
         block.context.set(context);
-        // A cancelled core has no ready threads: it continues the youngest thread alive.
+        // A cancelled core has no ready threads: it continues the youngest live thread.
         if !self.is_cancelled() {
             self.ready.push(context);
         }
@@ -109,7 +110,7 @@ impl Scheduler {
     ///
     /// # Panics
     ///
-    /// If the kernel refuses to map another stack.
+    /// Panics if the kernel refuses to map another stack.
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,
@@ -132,10 +133,10 @@ impl Scheduler {
         self.current.set(me);
     }
 
-    /// Leaves a thread that has ended, for good.
+    /// Leaves a thread that has ended, for ever.
     pub(crate) fn depart(&self, me: &Block) -> ! {
         let next = self.next(None).expect("an ended thread does not go on");
-        // SAFETY: as in `wait`. The context that is saved here is never continued.
+        // SAFETY: as in `wait`. No thread ever continues the context that is saved here.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]
             crate::arch::switch(&me.context, next);
@@ -156,16 +157,17 @@ impl Scheduler {
     }
 }
 
-/// If this OS thread is a core and the address lies in the guard of its running thread: that
-/// thread, and the calls that give a thread a larger stack. It can be called in a signal handler.
+/// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
+/// names of the calls that give a thread a larger stack. Otherwise, or if this OS thread is not a
+/// core, returns `None`. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: null or the block of a thread of this run; the signal handler does not outlive
-        // it.
+        // SAFETY: null or the block of a thread of this run. The signal handler returns before the
+        // run ends.
         let block = unsafe { s.current.get().as_ref() }?;
-        // A turn sets `current` to the next thread before it leaves the stack of the thread before
-        // it, or of the parent. So these two are checked as well. SAFETY: while rotating, both are
-        // threads of this run too.
+        // A turn sets `current` to the next thread while it still runs on the stack of the previous
+        // thread or of the parent. So the guards of these two are checked as well.
+        // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [
                 &*block.behind.get(),

@@ -8,34 +8,34 @@
 //!   park       stores the context in the thread's block; unpark pushes it to the ring
 //! ```
 //!
-//! The scheduler is a const thread-local without destructor, whose address takes one load relative
-//! to the thread register. A reference in each thread's frame was measured to be twice as slow: the
-//! load of the next queue entry would wait for that frame. A thread never leaves its OS thread, so
-//! the address may be kept across switches.
+//! The scheduler is a const thread-local without destructor: one load relative to the thread
+//! register finds its address. A reference in each thread's frame was measured to be twice as slow,
+//! because the load of the next queue entry would wait for the load of that frame. A thread never
+//! leaves its OS thread, so the address stays valid across switches.
 //!
 //! A scheduler has four modes:
 //!
-//! - normal: threads run in the order of the ring;
+//! - normal: threads run in the order of the ring.
 //! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring appears
-//!   empty, and everything but a turn ends the mode first;
-//! - frozen: the idle hook, or the `Display` of what a thread waits for, runs on a stack whose
-//!   thread may itself be waiting. No switch is allowed meanwhile: the ring appears empty, threads
-//!   that are unparked wait in a separate queue, and `park` and `spawn` panic;
-//! - cancelled: the ring stays empty, so that every yield takes its slow path and unwinds. First
-//!   the threads that were ready are continued, once each. After that always the youngest thread
-//!   alive is continued. It never waits for another thread, because the threads that it could join
-//!   or drain are younger.
+//!   empty, and every operation except a turn ends this mode first.
+//! - frozen: the idle hook, or the `Display` of what a thread waits for, runs on the stack of a
+//!   thread that may itself be waiting. So no switch is allowed. The ring appears empty, unparked
+//!   threads wait in a separate queue, and `park` and `spawn` panic.
+//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. First, each
+//!   thread that was ready is continued once. After that, the youngest live thread is always
+//!   continued. It never waits for another thread, because the threads that it could join or drain
+//!   are younger.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
-//! | this one | the state that every switch touches, and how it is found |
+//! | this one | the state that every switch accesses, and how to find it |
 //! | `ready` | the ready queue |
-//! | `life` | how a run begins and ends, and a thread |
-//! | `switching` | which thread goes on when one yields, waits or ends, and wake-ups |
+//! | `life` | how a run begins and ends, and how a thread begins and ends |
+//! | `switching` | which thread goes on when another yields, waits or ends, and wake-ups |
 //! | `turns` | the mode *rotating* |
-//! | `frozen` | the mode *frozen*: foreign code is asked |
-//! | `cancellation` | the mode *cancelled*, and what unwinds |
-//! | `run`, `blocks` | what is rarely touched: the control blocks with their stacks above all |
+//! | `frozen` | the mode *frozen*: calls of foreign code |
+//! | `cancellation` | the mode *cancelled*, and unwinding |
+//! | `run`, `blocks` | the data that is rarely accessed: mainly the control blocks and their stacks |
 
 mod blocks;
 mod cancellation;
@@ -58,29 +58,29 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that every switch touches. The fields that switches and wake-ups need come
-/// first, in one cache line.
+/// The part of a core that every switch accesses. The fields for switches and wake-ups come first,
+/// in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
-    /// Serial number of the main thread of this run, and that of the next thread. Outside of a run
-    /// they are equal.
+    /// The serial numbers of the main thread of this run, and of the next thread to be created.
+    /// Outside of a run the two numbers are equal.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
     /// Whether a suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
     others_unwinding: Cell<bool>,
-    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner): then programs
-    /// must not start, suspend or wake them.
+    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner). If they do,
+    /// programs must not start, suspend or wake them.
     pub(crate) is_owned: Cell<bool>,
     /// The end of the range of serial numbers of this run.
     end_serial: Cell<u64>,
-    /// All threads that have not ended, in order of creation.
+    /// All threads that have not ended, in the order of creation.
     live: List,
     pub(crate) live_count: Cell<usize>,
-    /// Null outside of `run`.
+    /// The rarely accessed part of the core. Null outside of `run`.
     run: Cell<*const Run>,
 }
 
@@ -92,8 +92,8 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// While rotating: other threads are ready too, or the rotation has a single thread, so that not
-/// every turn is a switch to the next thread.
+/// Set in addition to `ROTATING` if other threads are ready, or if the rotation has only one
+/// thread. Not every turn is then a switch to the next thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -122,7 +122,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 
 /// The scheduler of this OS thread.
 ///
-/// For calls that must be inlined completely: a closure passed to [`with`] is not always inlined.
+/// Use it where inlining must be complete: a closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
@@ -132,7 +132,7 @@ pub(crate) fn here() -> &'static Scheduler {
 
 impl Scheduler {
     /// Whether the thread with this serial number belongs to the present run of this core. If it
-    /// does, its block is in its place.
+    /// does, its block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
@@ -150,7 +150,7 @@ impl Scheduler {
         ptr::eq(self.current.get(), block)
     }
 
-    /// Refuses a call of a program that would interfere with the owner of this core, if it has one.
+    /// If this core has an owner, panics: `call` would interfere with the owner.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn refuse_if_owned(&self, call: &str) {
@@ -163,7 +163,7 @@ impl Scheduler {
     ///
     /// # Panics
     ///
-    /// Outside of `run`.
+    /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
         // SAFETY: null or the block of a thread of this run, which stays in its place until the end
         // of the run.
@@ -172,7 +172,7 @@ impl Scheduler {
         )
     }
 
-    /// The part of the core that is rarely touched.
+    /// The rarely accessed part of the core.
     fn run(&self) -> &Run {
         // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
         unsafe { self.run.get().as_ref() }.expect(

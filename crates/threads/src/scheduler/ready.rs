@@ -5,13 +5,13 @@ use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// How far ahead in the ready queue frames are prefetched.
+/// Prefetches are this many places ahead of the head of the ready queue.
 const PREFETCH_AHEAD: usize = 4;
 
-/// How many places a ring has at first.
+/// The number of places of a new ring.
 const FIRST_PLACES: usize = 64;
 
-/// The memory of a ready queue. All places are initialised.
+/// The memory of a ready queue. All of its places are initialised.
 pub(super) struct Places(RefCell<Vec<Cell<Context>>>);
 
 impl Places {
@@ -23,8 +23,9 @@ impl Places {
 /// The ready threads, in the order of their turns.
 #[repr(C)]
 pub(super) struct Ready {
-    /// `mask + 1` places: a power of two, and at least the number of live threads. The `len` places
-    /// from `head` on hold threads. `head` is never reset and is used modulo the number of places.
+    /// The ring has `mask + 1` places: a power of two, and at least the number of live threads. The
+    /// `len` places from `head` on hold threads. `head` is never reset, and indexes the ring modulo
+    /// the number of places.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -41,7 +42,7 @@ impl Ready {
         }
     }
 
-    /// Becomes an empty queue in `places`, which must outlive its use.
+    /// Makes this an empty queue in `places`, which the caller keeps alive while the queue is used.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());
@@ -60,7 +61,7 @@ impl Ready {
         self.len.get() == 0
     }
 
-    /// How many threads the queue has room for.
+    /// The number of threads for which the queue has room.
     pub(super) fn capacity(&self) -> usize {
         self.mask.get() + 1
     }
@@ -74,16 +75,16 @@ impl Ready {
     #[inline(always)]
     pub(super) fn push(&self, context: Context) {
         let len = self.len.get();
-        // SAFETY: this is a place of the ring.
+        // SAFETY: `place` returns a place of the ring.
         unsafe { (*self.place(self.head.get().wrapping_add(len))).set(context) };
         self.len.set(len + 1);
     }
 
-    /// The first ready thread. The queue is not empty.
+    /// The first ready thread. The caller makes sure that the queue is not empty.
     #[inline(always)]
     fn first(&self) -> Context {
         let head = self.head.get();
-        // SAFETY: these are places of the ring, all initialised.
+        // SAFETY: `place` returns places of the ring, and all of them are initialised.
         let (first, ahead) = unsafe {
             (
                 (*self.place(head)).get(),
@@ -94,7 +95,7 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread. The queue is not empty.
+    /// Takes the first ready thread. The caller makes sure that the queue is not empty.
     #[inline(always)]
     pub(super) fn pop(&self) -> Context {
         let first = self.first();
@@ -103,12 +104,12 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and puts the running thread behind all others. Returns the
-    /// first thread, and the place where the context of the running thread is to be stored. The
-    /// queue is not empty.
+    /// Takes the first ready thread, and reserves the place behind all others for the running
+    /// thread. Returns the first thread, and the place in which the caller stores the context of
+    /// the running thread. The caller makes sure that the queue is not empty.
     ///
-    /// The number of ready threads stays the same, so only one index moves. A yield should do few
-    /// stores: if each store misses the cache, the stores of the next few yields share the store
+    /// The number of ready threads stays the same, so only one index changes. A yield should do few
+    /// stores: if each store misses the cache, the stores of several yields together fill the store
     /// queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
@@ -119,23 +120,23 @@ impl Ready {
         (next, self.place(tail))
     }
 
-    /// Forgets all threads.
+    /// Removes all threads.
     pub(super) fn clear(&self) {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty, until [`show`](Self::show) is called with the result. Nothing
-    /// is pushed or popped meanwhile.
+    /// Makes the queue appear empty until the caller passes the result to [`show`](Self::show).
+    /// Until then, the caller neither pushes nor pops.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }
 
-    /// See [`hide`](Self::hide).
+    /// Shows the threads that [`hide`](Self::hide) hid.
     pub(super) fn show(&self, hidden: usize) {
         self.len.set(hidden);
     }
 
-    /// Doubles the room.
+    /// Doubles the number of places.
     #[cold]
     pub(super) fn grow(&self, places: &Places) {
         let mut larger = vec![Cell::new(Context::NONE); 2 * self.capacity()];

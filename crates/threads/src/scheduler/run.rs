@@ -1,4 +1,4 @@
-//! The part of a core that is rarely touched.
+//! The part of a core that is rarely accessed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,17 +13,17 @@ use crate::config::{Config, Idle};
 use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
-/// The data of a run that is rarely touched. It lies in the frame of the call that runs the core.
+/// The data of a run that is rarely accessed. It lies in the frame of the call that runs the core.
 pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
-    /// The first and the last of the threads that were unparked while frozen, which are linked by
-    /// `Block::next`.
+    /// The first and the last of the threads that were unparked while the core was frozen. The
+    /// threads are linked by `Block::next`.
     pub(super) woken: Cell<(*const Block, *const Block)>,
-    /// Threads that were ready when the core was cancelled.
+    /// The threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
-    /// Threads of a cancelled core that wait in `outlast`.
+    /// The threads of a cancelled core that wait in `outlast`.
     pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
@@ -33,12 +33,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// `find` finds the thread that has overflowed its stack: see [`Find`].
+    /// A run of a core on this OS thread. `find` finds the thread that has overflowed its stack:
+    /// see [`Find`].
     pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")
         });
-        // SAFETY: only the lifetime changes; the scheduler clears its pointer to the run before the
+        // SAFETY: only the lifetime changes. The scheduler clears its pointer to the run before the
         // borrow ends.
         let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
         Run {

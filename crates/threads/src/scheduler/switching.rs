@@ -1,4 +1,4 @@
-//! Switching: which thread goes on when one yields, waits or ends. And wake-ups.
+//! Switching and waking: which thread goes on when another one yields, waits or ends.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -11,21 +11,21 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the caller goes on. At least one thread is ready.
+    /// Lets all ready threads run before the caller goes on. At least one thread must be ready.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
         let me = self.current.get();
         // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
-        // was in the ready queue, which holds each suspended thread at most once: a thread is
-        // pushed by a yield, by a wake-up or at its creation, and taken out when it is continued.
+        // was in the ready queue, which holds each suspended thread at most once. A yield, a
+        // wake-up or the creation of a thread pushes it, and the switch to the thread takes it out.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
 
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     #[cfg(not(cellworks_sanitizer))]
     #[inline(always)]
     pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
@@ -35,7 +35,7 @@ impl Scheduler {
 
     /// # Safety
     ///
-    /// As for [`arch::switch`].
+    /// See [`arch::switch`].
     #[cfg(cellworks_sanitizer)]
     pub(super) unsafe fn switch(&self, save: *const Cell<Context>, to: Context) {
         // SAFETY: by the contract of this function.
@@ -47,7 +47,7 @@ impl Scheduler {
 
     /// # Safety
     ///
-    /// As for [`arch::switch_to_frame`].
+    /// See [`arch::switch_to_frame`].
     pub(super) unsafe fn switch_to_frame(&self, save: *const Cell<Context>, to: &Frame) {
         // SAFETY: by the contract of this function.
         unsafe {
@@ -78,7 +78,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // If no other thread unwinds, `panicking()` holds for this thread.
+        // If no other thread unwinds, `panicking()` tells whether this thread unwinds.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -111,8 +111,8 @@ impl Scheduler {
             0,
             "the ring looks empty in every other mode"
         );
-        // SAFETY: a thread is ready, so this is inside of `run`, and the blocks of its threads stay
-        // in their places until it ends.
+        // SAFETY: a thread is ready, so this call is inside of `run`. Blocks of its threads stay in
+        // their places until the run ends.
         let me = unsafe { &*self.current.get() };
         if me.token.get() {
             me.token.set(false);
@@ -132,12 +132,12 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first ready one. At least one thread is ready,
-    /// and the core is not cancelled.
+    /// Parks the running thread and continues the first ready one. The caller makes sure that a
+    /// thread is ready and that the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // This comes first, so that the load of the stack pointer, on which everything after the
-        // switch depends, begins early.
+        // The pop comes first, so that the load of the stack pointer begins early. Everything after
+        // the switch depends on that load.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -153,7 +153,7 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues `next`, which is parked. The core is not cancelled.
+    /// Parks the running thread and continues `next`, which is parked. The mode is normal.
     #[inline(always)]
     fn exchange(
         &self,
@@ -169,9 +169,8 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         next.state.set(State::Ready);
-        // SAFETY: `next` was parked, so it is suspended and in no queue. It is continued only here,
-        // because it is in state `Ready` from now on. Contexts of live threads lie on mapped
-        // stacks.
+        // SAFETY: `next` was parked, so it is suspended and in no queue. Its state is `Ready` from
+        // now on, so only this line continues it. Contexts of live threads lie on mapped stacks.
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -191,17 +190,17 @@ impl Scheduler {
         me.state.set(state);
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
-            // SAFETY: `next` came out of the ready queue, or it is a suspended thread of a
-            // cancelled core, whose ready queue is empty and stays empty. So it is continued only
-            // here. Contexts of live threads lie on mapped stacks.
+            // SAFETY: `next` came out of the ready queue, or `next` is a suspended thread of a
+            // cancelled core, and the ready queue of such a core stays empty. So only this line
+            // continues it. Contexts of live threads lie on mapped stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
         me.state.set(State::Ready);
     }
 
-    /// Waits. If the core is cancelled, unwinds instead, or returns if the thread is unwinding
-    /// already.
+    /// Waits, unless the core is cancelled. On a cancelled core, unwinds the running thread, or
+    /// returns at once if the thread is already unwinding.
     pub(crate) fn wait_cancellably(
         &self,
         state: State,
@@ -238,7 +237,7 @@ impl Scheduler {
         self.park(why);
     }
 
-    /// The block of a thread, if the thread is, or was, one of the present run of this core.
+    /// The block of a thread, if the thread belongs or belonged to the present run of this core.
     #[inline(always)]
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
         // SAFETY: blocks of this run stay in their places until its end.
@@ -262,8 +261,8 @@ impl Scheduler {
         block.is_some()
     }
 
-    /// Ends the park of the thread with this number, or its next park if it is not parked. Nothing
-    /// happens if the thread has ended.
+    /// If the thread with this number is parked, ends its park. If it is not parked, ends its next
+    /// park instead. If it has ended, does nothing.
     #[inline(always)]
     fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
@@ -276,7 +275,7 @@ impl Scheduler {
         }
     }
 
-    /// Makes a thread that waits ready.
+    /// Makes a waiting thread ready.
     #[inline(always)]
     pub(crate) fn wake(&self, block: &Block) {
         block.state.set(State::Ready);
@@ -287,8 +286,9 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a thread in a special mode. A cancelled core does nothing, because it continues its
-    /// threads in another order. A frozen core queues the thread.
+    /// Wakes a thread while the core is not in its normal mode. On a cancelled core, does nothing,
+    /// because such a core continues its threads in another order. On a rotating core, ends that
+    /// mode first. On a frozen core, puts the thread into the queue of woken threads.
     #[cold]
     fn wake_later(&self, block: &Block) {
         if self.is_cancelled() {
@@ -319,13 +319,13 @@ impl Scheduler {
         }
     }
 
-    /// The thread to continue when the running one cannot go on. `waiting` is the running thread,
-    /// or `None` if it has ended. Returns `None` if the running thread can go on after all, because
-    /// it was woken or cancelled.
+    /// The thread to continue when the running thread cannot go on. `waiting` is the running
+    /// thread, or `None` if that thread has ended. Returns `None` if the running thread can go on
+    /// because it was woken or cancelled.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // This check comes first: the running thread is in no queue, so if another thread were
-            // continued now, this one would never be continued.
+            // This check comes first. The running thread is in no queue, so if another thread were
+            // continued now, the running one would never be continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }
@@ -334,7 +334,7 @@ impl Scheduler {
             }
             if self.is_cancelled() {
                 let interrupted = self.run().interrupted.borrow_mut().pop_front();
-                // What a thread waits for in `outlast` may have ended just now.
+                // The condition of a thread in `outlast` may have become true just now.
                 let outlasting = || self.next_that_outlasts();
                 return interrupted.or_else(outlasting).or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");

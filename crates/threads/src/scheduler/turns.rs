@@ -1,5 +1,4 @@
-//! Threads of a scope that take turns among themselves: the mode *rotating*. See [`Rotation`] for
-//! the order.
+//! The mode *rotating*: threads of a scope take turns. See [`Rotation`] for the order.
 
 use std::ptr;
 use std::thread::panicking;
@@ -15,20 +14,20 @@ impl Scheduler {
     ///
     /// # Safety
     ///
-    /// There is a running thread, and `before` calls nothing of this crate.
+    /// The caller runs on a thread of this core, and `before` calls no function of this crate.
     #[inline(always)]
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
-        // SAFETY: there is a running thread, whose block stays in its place until the end of the
-        // run.
+        // SAFETY: the caller runs on a thread, and its block stays in its place until the end of
+        // the run.
         let me = unsafe { &*self.current.get() };
         // SAFETY: null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
-                // SAFETY: `turn` is not null only if the thread is in a rotation, and then it is
-                // the next thread. Everything that ends the mode *rotating* takes the running
-                // thread out of the rotation. `next` is another thread, because a rotation of one
-                // thread pauses at it.
+                // SAFETY: `turn` is not null, so the running thread is in a rotation, and `next` is
+                // its next thread: whatever ends the mode *rotating* removes the running thread
+                // from the rotation. `next` is not `me`, because a rotation of one thread pauses at
+                // that thread.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -39,7 +38,7 @@ impl Scheduler {
     /// See [`crate::begin_turns`].
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
-        // One branch checks both, because each branch counts when data is in a cache.
+        // One branch checks two conditions, because a branch is costly when data is in a cache.
         if self.ready.len() | usize::from(self.mode.get()) != 0 {
             yield_to_rotation();
         }
@@ -47,17 +46,17 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current` to the next one. So that takes one store,
-    /// and none in the frame of a thread.
+    /// The thread that gives up its turn sets `current` to the next thread. So a turn needs one
+    /// store for `current`, and the next thread needs none.
     ///
     /// # Safety
     ///
     /// `me` is the running thread, the core is rotating, and `next` is the next thread of the
-    /// rotation and not `me`.
+    /// rotation. `next` is not `me`.
     #[inline(always)]
     unsafe fn turn(&self, me: &Block, next: &Block) {
         self.current.set(next);
-        // SAFETY: `next` is suspended in its frame and in no queue, so it is continued only here.
+        // SAFETY: `next` is suspended in its frame and in no queue, so only this turn continues it.
         unsafe {
             #[cfg(not(cellworks_sanitizer))]
             arch::turn(&me.frame, &next.frame);
@@ -69,14 +68,14 @@ impl Scheduler {
         }
     }
 
-    /// As [`turn`](Self::turn), if other threads may be ready too. These run at the end of the
-    /// round.
+    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. At the end of the
+    /// round, lets ready threads outside of the rotation run before the next round.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating the running thread is in the rotation, which has at least two
-            // threads here.
+            // SAFETY: while rotating, the running thread is in the rotation. The rotation has at
+            // least two threads here.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
@@ -87,9 +86,9 @@ impl Scheduler {
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
-    /// Lets the threads of a rotation take turns, until one of them does something else, or other
-    /// threads are ready at the end of a round. Returns false at once if the rotation is empty or
-    /// the core is cancelled.
+    /// Lets the threads of a rotation take turns. Returns true when one of them has left the
+    /// rotation, or when a round has ended and other threads are ready. If the rotation is empty or
+    /// the core is cancelled, returns false at once.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
             return false;
@@ -109,18 +108,19 @@ impl Scheduler {
             false => ROTATING,
         });
         self.current.set(next);
-        // SAFETY: as in `turn`. `me` is in no queue, and `stop_rotating` puts it into the ready
-        // queue once.
+        // SAFETY: as in `turn`. `me` is in no queue, and only `stop_rotating` puts it into the
+        // ready queue.
         unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true
     }
 
-    /// Puts the running thread into the rotation of its scope and suspends it. Returns false at
-    /// once if its parent does not wait for the scope to end. At least one thread is ready.
+    /// Puts the running thread into the rotation of its scope and suspends it. If its parent does
+    /// not wait for the scope to end, returns false at once. The caller makes sure that a thread is
+    /// ready.
     pub(super) fn join_rotation(&self) -> bool {
         let me = self.current();
-        // SAFETY: null or the scope of a thread, which outlives it.
+        // SAFETY: null or the scope of the running thread, which outlives the thread.
         let Some(scope) = (unsafe { ScopeState::of(me).as_ref() }) else {
             return false;
         };
@@ -129,7 +129,7 @@ impl Scheduler {
             return false;
         };
         scope.rotation.push(me);
-        // Otherwise the parent is in the ready queue already.
+        // If the parent does not wait, it is in the ready queue already.
         if parent.state.get() == State::Joining {
             self.wake(parent);
         }
@@ -154,17 +154,16 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// Restores the ready queue, and puts the parent into it for the threads that are in the
-    /// rotation.
+    /// Restores the ready queue, and puts the parent of the rotation's threads into it.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
         self.ready.show(scope.rotation.ready.get());
-        // SAFETY: the parent is in `rotate`, as it is whenever its threads take turns.
+        // SAFETY: the parent is in `rotate` whenever its threads take turns.
         self.ready
             .push(unsafe { (*scope.drainer.get()).context.get() });
     }
 
-    /// The scope of the running thread, which is not the main one.
+    /// The scope of the running thread, which is not the main thread.
     fn scope_of_running(&self) -> &ScopeState {
         // SAFETY: a scope outlives its threads.
         unsafe { &*ScopeState::of(self.current()) }
@@ -174,7 +173,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Whether another thread than the running one is ready.
+    /// Whether a thread other than the running one is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
@@ -189,8 +188,8 @@ impl Scheduler {
     }
 }
 
-/// It gets the address of the scheduler itself: as an argument, callers that often take turns would
-/// keep it in their frames.
+/// Looks up the scheduler instead of taking it as an argument, because callers that often take
+/// turns would keep such an argument in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {

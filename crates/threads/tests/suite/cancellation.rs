@@ -1,4 +1,4 @@
-//! Blocked for ever, cancelled, and unwinding: what runs, in which order, and what is reported.
+//! Tests of blocked cores, cancellation and unwinding: order of execution, and reports.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -14,7 +14,7 @@ fn core<R>(main: impl FnOnce() -> R) -> Result<R, Blocked> {
     run(&Config::default(), &NoOutside, main)
 }
 
-/// Does something when it is dropped.
+/// Calls the function when it is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -186,7 +186,7 @@ fn destructors_that_wait_return_at_once_when_cancelled() {
                     yield_now();
                     scope(|s| drop(s.spawn(|| park(&"in a scope of a destructor"))));
                     let joined = handle.take().unwrap().join();
-                    // The child is younger and has ended by now.
+                    // The child is younger than its parent, so it has ended by now.
                     assert!(joined.unwrap_err().is::<Cancelled>());
                     done.set(done.get() + 1);
                 });
@@ -279,7 +279,7 @@ fn a_wait_during_unwinding_waits_and_lets_others_run_panic_and_yield() {
             });
             let other = s.spawn(|| {
                 say("other");
-                // Not this thread's unwinding, whatever std says.
+                // `std` returns true, although this thread is not unwinding.
                 assert!(std::thread::panicking());
                 yield_now();
                 say("yielded");
@@ -328,7 +328,7 @@ fn a_thread_that_waits_in_its_unwinding_is_cancelled_beside_others() {
     assert_eq!(*payload.downcast::<&str>().unwrap(), "its own");
 }
 
-/// Calls what it holds when a report prints it.
+/// Calls the function when a report formats this value.
 struct Calls<F: Fn()>(F);
 
 impl<F: Fn()> fmt::Display for Calls<F> {

@@ -1,6 +1,6 @@
-//! What cooperative threads do, as users of the library meet it.
+//! Tests of cooperative threads as users of the library meet them.
 //!
-//! One program for all of it: each program of tests is linked on its own.
+//! All tests are one program, because each test program must be linked separately.
 
 mod cancellation;
 mod owner;

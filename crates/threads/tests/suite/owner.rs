@@ -1,4 +1,4 @@
-//! Cores that belong to an owner: programs there neither start, nor suspend, nor wake threads.
+//! Tests of cores that belong to an owner. Programs there cannot start, suspend or wake threads.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -18,7 +18,7 @@ fn core<R>(main: impl FnOnce() -> R) -> R {
         .unwrap_or_else(|blocked| panic!("{blocked}"))
 }
 
-/// Checks that each call panics, and with which words.
+/// Checks that each call panics, and checks the text of its panic.
 #[track_caller]
 fn all_are_refused() {
     let calls: [(&str, fn()); 8] = [
@@ -96,7 +96,7 @@ fn an_os_thread_without_core_can_be_as_strict_and_is_free_afterwards() {
     OWNER.run_without_core(all_are_refused);
     let panicked = catch_unwind(|| OWNER.run_without_core(|| panic!("the program")));
     assert!(panicked.is_err());
-    // A core on another OS thread belongs to the program.
+    // A core on another OS thread belongs to the program, so its calls are allowed.
     OWNER.run_without_core(|| {
         let other = std::thread::spawn(|| run(&Config::default(), &NoOutside, || scope(|_| 1)));
         assert_eq!(other.join().unwrap(), Ok(1));
@@ -121,7 +121,7 @@ impl Drop for Sets<'_> {
     }
 }
 
-/// That the report of an overflow says it, crates/csp/tests/stack_overflow.rs shows.
+/// crates/csp/tests/stack_overflow.rs tests that the report of an overflow shows the description.
 #[test]
 fn what_a_thread_does_is_its_own_and_no_name() {
     let task = |text: &str| Some(text.to_owned());
@@ -132,7 +132,7 @@ fn what_a_thread_does_is_its_own_and_no_name() {
             s.spawn(|| assert_eq!(OWNER.set_task(task("of another thread")), None));
         });
         OWNER.scope_at(Location::caller(), |s| {
-            // The next thread has its block, and not what it did.
+            // The next thread reuses the block, but has no description.
             s.spawn(|| assert_eq!(OWNER.set_task(None), None));
         });
         assert_eq!(OWNER.set_task(task("second")), task("first"));
@@ -150,7 +150,7 @@ fn a_cancelled_thread_can_outlast_older_ones_and_those_that_outlast_others() {
             OWNER.scope_at(Location::caller(), |s| {
                 for (number, has_ended) in have_ended.iter().enumerate() {
                     let (have_ended, outlived) = (&have_ended, &outlived);
-                    // Each lends something to the one before it, which is unwound after it.
+                    // Each thread lends a value to its predecessor, which is unwound later.
                     s.spawn(move || {
                         let _sets = Sets(has_ended);
                         let parks = || OWNER.park(&"nothing");

@@ -1,4 +1,4 @@
-//! Running, yielding, parking, joining: everything that goes well, and panics.
+//! Tests of running, yielding, parking and joining without cancellation, and of panics.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -12,7 +12,7 @@ use cellworks_threads::{
 // SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
-/// Runs `main` on a core of default settings that nothing outside can wake.
+/// Runs `main` on a core with default settings and without events from outside.
 fn core<R>(main: impl FnOnce() -> R) -> R {
     run(&Config::default(), &NoOutside, main).unwrap_or_else(|blocked| panic!("{blocked}"))
 }
@@ -79,8 +79,8 @@ fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
             s.spawn(|| log.borrow_mut().push('2'));
             OWNER.hand_over(parked.get().unwrap(), &"its turn");
             log.borrow_mut().push('3');
-            // The thread has ended, so no thread is continued. The unpark that came before is used
-            // up.
+            // The thread has ended, so `hand_over` continues no thread. The first `hand_over` has
+            // consumed the first unpark.
             main.unpark();
             OWNER.hand_over(parked.get().unwrap(), &"nothing");
             log.borrow_mut().push('4');
@@ -254,7 +254,7 @@ fn an_unfetched_result_is_dropped() {
     let result = Rc::new(());
     core(|| {
         scope(|s| {
-            // Dropped before its thread has ended, after it, and never.
+            // One handle is dropped before its thread ends, one after it has ended, and one never.
             drop(s.spawn(|| Rc::clone(&result)));
             let ended = s.spawn(|| Rc::clone(&result));
             yield_now();
@@ -309,7 +309,7 @@ fn unpark_before_park_is_kept_once() {
             thread.unpark();
             yield_now();
             assert_eq!(parks.get(), 2);
-            // It has ended.
+            // The thread has ended.
             thread.unpark();
         });
     });
@@ -323,7 +323,7 @@ fn who_is_alone_does_not_try_to_park() {
         assert!(!OWNER.try_park(&"a thread that is not there"));
         scope(|s| {
             s.spawn(|| main.unpark());
-            // The token came first, and is still there.
+            // The first unpark left a token, and the `try_park` that failed did not consume it.
             assert!(OWNER.try_park(&"its own token"));
             assert!(OWNER.try_park(&"the other thread"));
             assert!(!OWNER.try_park(&"the other thread, which has ended"));
@@ -345,7 +345,7 @@ fn a_thread_of_another_run_is_not_unparked_here() {
             thread.join().unwrap()
         });
         assert!(ended.1);
-        // It was one of this run.
+        // The thread belonged to this run, even though it has ended.
         assert!(ended.0.try_unpark() && !ended.0.runs());
     });
 }
@@ -389,7 +389,7 @@ fn unparking_an_ended_thread_does_not_reach_its_successor_on_the_same_stack() {
             ended
         })
     });
-    // The stack is no longer mapped, or a later core's.
+    // The stack of the thread is no longer mapped, or it belongs to a later core.
     ended.unpark();
     core(|| ended.unpark());
 }
@@ -561,7 +561,7 @@ fn the_high_water_mark_follows_the_deepest_use() {
     });
 }
 
-/// Unparks the threads in its list, one for each call, then says that it is stuck.
+/// Unparks one thread of its list in each call. With an empty list the core is stuck.
 struct Outside(RefCell<Vec<cellworks_threads::Thread>>, Cell<usize>);
 
 impl Idle for Outside {
@@ -571,7 +571,7 @@ impl Idle for Outside {
             cellworks_threads::blocked_threads().len(),
             1 + self.0.borrow().len()
         );
-        // Nothing switches here, though a thread is ready.
+        // A yield switches to no thread here, although one is ready.
         yield_now();
         match self.0.borrow_mut().pop() {
             Some(thread) => thread.unpark(),
@@ -599,8 +599,7 @@ fn the_idle_hook_wakes_threads_also_the_one_whose_stack_it_runs_on() {
     assert_eq!(outside.1.get(), 3);
 }
 
-/// As many runs as once used up all serial numbers, after which one that was kept named a thread of
-/// another run.
+/// Starts more than 2^24 runs. A stored handle never names a thread of a later run.
 #[test]
 #[cfg_attr(
     debug_assertions,

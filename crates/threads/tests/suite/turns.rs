@@ -1,4 +1,4 @@
-//! Threads that take turns, and everything that ends a turn in another way.
+//! Tests of threads that take turns, and of every other operation that ends their turns.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,12 +11,12 @@ use cellworks_threads::{
 // SAFETY: in these tests no code relies on which other code wakes a thread.
 const OWNER: Owner = unsafe { Owner::new() };
 
-/// Runs `main` on a core of default settings that nothing outside can wake.
+/// Runs `main` on a core with default settings and without events from outside.
 fn core<R>(main: impl FnOnce() -> R) -> Result<R, Blocked> {
     run(&Config::default(), &NoOutside, main)
 }
 
-/// Yields as a thread does that waits for data, and says whether that was a turn.
+/// Yields as a thread that waits for data does. Returns whether the yield was a turn.
 fn turn() -> bool {
     let was_turn = take_turn();
     if !was_turn {
@@ -45,8 +45,8 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
     })
     .unwrap();
     assert_eq!(log.take().join(" "), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3");
-    // The first yield of each begins them. In the last round they end one after the other, and the
-    // last thread has no other thread to take turns with.
+    // The first yield of each thread begins its turns. In the last round the threads end one after
+    // the other, and the last thread has no other thread to take turns with.
     assert!((6..=9).contains(&turns.get()), "{}", turns.get());
 }
 
@@ -54,7 +54,7 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
 fn what_is_to_be_done_before_a_turn_is_done_if_there_is_one() {
     let (before, turns) = (Cell::new(0), Cell::new(0));
     core(|| {
-        // SAFETY: a cell is no part of the crate, here and below.
+        // SAFETY: here and below, `before` only sets a cell, so it calls no function of the crate.
         assert!(!unsafe { OWNER.take_turn_after(|| before.set(1_000)) });
         scope(|s| {
             for _ in 0..2 {
@@ -90,7 +90,7 @@ fn who_has_nobody_to_take_turns_with_goes_on() {
     .unwrap();
 }
 
-/// While their parent runs, it does not stand in the ready queue for the threads that take turns.
+/// While the parent runs, it does not stand in the ready queue for its threads that take turns.
 #[test]
 fn a_parent_that_runs_and_its_threads_yield_to_each_other_as_ever() {
     let log = RefCell::new(String::new());
@@ -115,7 +115,7 @@ fn a_parent_that_runs_and_its_threads_yield_to_each_other_as_ever() {
     assert_eq!(log.take(), "pabpabpabp");
 }
 
-/// A thread that yields goes on only after every other thread has run, for all ways to yield.
+/// For each way to yield: a thread that yields goes on only after every other thread has run.
 #[test]
 fn others_have_their_turn_once_a_round() {
     const MEMBERS: usize = 3;
@@ -129,7 +129,8 @@ fn others_have_their_turn_once_a_round() {
             for (other, run) in runs.iter().enumerate().filter(|(other, _)| *other != me) {
                 let has_run = run.get() - before[other];
                 let is_there = (1..ROUNDS).contains(&before[other]);
-                // Not again before this one, but for the round in which turns are begun.
+                // Each other thread runs once, or twice in the round in which the threads begin
+                // their turns.
                 assert!(
                     !is_there || (1..=2).contains(&has_run),
                     "{other} has run {has_run} times beside {me}"
@@ -321,8 +322,8 @@ fn threads_are_cancelled_between_turns() {
     assert!(text.contains("waits for what never comes"), "{text}");
 }
 
-/// A thread that is suspended when its core is cancelled, by a turn, by what began its turns or at
-/// the end of a round, goes on there with what it had in registers.
+/// A core is cancelled while a thread is suspended by a turn, by `begin_turns` or at the end of a
+/// round. Then the thread goes on at that place, and its registers have kept their values.
 #[test]
 fn what_threads_know_survives_being_cancelled_between_turns() {
     let kept = Cell::new(0);
@@ -334,7 +335,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
                     let mut words = [member; 12];
                     for round in 0..40 {
                         let was = words;
-                        // Some come to the others late, and all of them again and again.
+                        // Some threads join late, and all of them leave and join again and again.
                         if round % 4 < member % 3 {
                             yield_now();
                         } else {
@@ -363,8 +364,8 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
-/// Whatever suspends a thread, and whatever continues it, the one after it or a cancelled core, a
-/// function that lets others run keeps the registers that callers rely on.
+/// A function that lets other threads run keeps the registers that its callers rely on. This holds
+/// for each way to suspend the thread, also if a cancelled core continues it.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn registers_of_callers_survive_turns_and_yields() {
@@ -373,18 +374,18 @@ fn registers_of_callers_survive_turns_and_yields() {
     thread_local!(static TURNS: Cell<usize> = const { Cell::new(0) });
 
     extern "C" fn let_others_run(by_turn: u64) {
-        // A thread that is continued to be unwound must not unwind through assembly.
+        // When a cancelled core continues a thread, the thread must not unwind through assembly.
         let unwound = catch_unwind(|| match by_turn {
             0 => yield_now(),
             _ => TURNS.set(TURNS.get() + usize::from(turn())),
         });
         assert!(unwound.is_ok() || cellworks_threads::is_cancelled());
     }
-    /// Whether r12 to r15, rbx and rbp are afterwards what they are made to be before.
+    /// Returns whether r12 to r15, rbx and rbp have the same values after the call as before it.
     fn keeps_registers(by_turn: bool, word: u64) -> bool {
         let (found, changed): (u64, u64);
-        // SAFETY: rbx and rbp are pushed and popped, the others are declared; the stack is aligned
-        // for the call after both.
+        // SAFETY: rbx and rbp are pushed and popped, and the other registers are declared. After
+        // the two pushes the stack is aligned for the call.
         unsafe {
             asm!(
                 "push rbx",
@@ -443,7 +444,7 @@ fn registers_of_callers_survive_turns_and_yields() {
                         }
                     });
                 }
-                // Is ready all the time, so that rounds end.
+                // This thread is ready all the time, so that rounds end.
                 s.spawn(|| (0..50).for_each(|_| yield_now()));
             });
         });
@@ -481,8 +482,7 @@ fn a_deadlock_among_threads_that_took_turns_is_one() {
     );
 }
 
-/// Everything that threads can do, in an order without pattern: whatever it is, each goes on and
-/// ends.
+/// Threads call everything they can, in an order without pattern. Each thread goes on and ends.
 #[test]
 fn turns_mix_with_everything_else() {
     const MEMBERS: usize = 9;
