@@ -3,7 +3,6 @@
 // Rejected: views in the part of a local store that DMA can reach. A put of another SPE would race
 // with a plain reference. On a strict host a typed view reserves addresses of the local store, but
 // its bytes lie in other memory.
-//
 // Rejected: a hold that carries its buffer. Each look-up moved a view through `Result`, which
 // copied the buffer several times. A hold is therefore one word.
 
@@ -132,8 +131,8 @@ impl HostSpe {
         }
     }
 
-    /// Whether the ended program has left the SPE without a reserved part of the local store, a
-    /// command or a reservation.
+    /// Whether the SPE is as new after a program: no part of its local store is reserved, and its
+    /// MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }

@@ -17,7 +17,6 @@
 // Rejected: waking the thread that waits for a word, instead of its processor. Writers would have
 // to know the readers' threads, as channels do (docs/csp.md). If the target is a processor, the
 // writer of a word only reads one cache line, which is written only when a thread sleeps.
-//
 // Rejected: a reader that wakes all writers whenever its mailbox was full. The reader cannot see
 // exactly whether the mailbox was full: a writer may have found it full between two checks of the
 // reader. Instead, each writer announces itself before it sleeps.

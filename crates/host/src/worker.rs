@@ -306,7 +306,7 @@ impl Worker {
         }
     }
 
-    /// Yields. Every [`YIELDS_PER_POLL`] yields, looks outside before.
+    /// Yields. Before each [`YIELDS_PER_POLL`]th yield, looks outside.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
