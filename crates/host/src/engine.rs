@@ -25,7 +25,7 @@ use cellworks_machine::{
 use crate::run::Run;
 
 /// One of the two command queues of an SPE's MFC. The processor that fills the queue also performs
-/// the commands in it.
+/// its commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
     /// The name of the queue in a panic, such as `the MFC queue`.
@@ -155,8 +155,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory, even if a processor has reserved that
-    /// memory.
+    /// Stores a line of the local store in main memory, even to a line that is reserved.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -203,8 +202,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
                 self.zero_lines(command.into(), control.ea(), control.bytes())
             }
-            // All other storage control commands act on caches, and this computer's caches are
-            // coherent.
+            // The other storage control commands act on caches, which are coherent here.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => {
                 Ok(Performed::Complete)
             }
@@ -308,8 +306,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Performs commands of the queue until only stalled lists, puts to full mailboxes, and
-    /// commands that wait for these are left. Returns the first fault. A command that causes a
-    /// fault is removed.
+    /// commands that wait for these are left. Returns the first fault. Removes commands that cause
+    /// faults.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -349,8 +347,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see the announcement, so the put is tried
-            // once more.
+            // The SPE may have made room before it could see the announcement, so this tries again.
             self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
@@ -380,8 +377,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Drains the queue, and panics if there is a fault. The calling method cannot return the
-    /// fault, because an earlier command caused it. A thread that already unwinds does not panic
-    /// again.
+    /// fault, because an earlier command caused it. An unwinding thread does not panic again.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

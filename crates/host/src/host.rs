@@ -19,9 +19,8 @@ use crate::pin::Pinned;
 ///
 /// Several hosts may exist and run at the same time. They share the CPUs.
 ///
-/// During a run the calling thread is pinned to one CPU. If it starts a thread of `std` during the
-/// run, that thread is pinned to the same CPU. After the run the calling thread may use the same
-/// CPUs as before.
+/// During a run the calling thread is pinned to one CPU. A thread of `std` that it starts during
+/// the run is pinned to the same CPU. After the run the calling thread may use its CPUs again.
 ///
 /// # Other computers
 ///
@@ -281,8 +280,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. It is executed here, so that the first message of a program does not have
-        // to wait for it.
+        // milliseconds. It is executed here, so that no message of a program waits for it.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;

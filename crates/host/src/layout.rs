@@ -6,7 +6,7 @@
 //! among the first hardware threads of the first Cell, because a PPE that communicates with SPE 0
 //! should not share a CPU with it.
 //!
-//! The memory modules are the NUMA nodes of which the process can have memory. If the node of an
+//! The memory modules are the NUMA nodes on which the process can have memory. If the node of an
 //! SPE's CPU is a module, it is the module of the SPE. Otherwise the SPE has the nearest module.
 //! The CPUs of a Cell may belong to several nodes: with sub-NUMA clustering a last-level cache
 //! spans nodes, and a hypervisor may make up nodes.
@@ -45,8 +45,7 @@ impl Layout {
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // With more OS threads than the quota allows to run at the same time, the threads would
-        // only take turns.
+        // More OS threads than the quota allows at the same time would only take turns.
         let paid = cpus
             .quota
             .as_ref()
@@ -135,8 +134,7 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// A computer with `cells` Cells. Each Cell has a memory node, and `cores` cores of two
-    /// hardware threads.
+    /// A computer with `cells` Cells, each with a memory node and `cores` cores of two threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {
@@ -191,8 +189,7 @@ mod tests {
         let computer = computer(2, 2);
         let layout = Layout::new(&computer, None, Some(&[5, 1]));
         assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
-        // Cells are numbered in the order in which SPEs first use them. SPE 2 gets the first CPU
-        // again.
+        // SPEs number the Cells in the order of their first use. SPE 2 gets the first CPU again.
         let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));

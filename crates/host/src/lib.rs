@@ -10,7 +10,7 @@
 //!   parking: sleeping, waking, and detecting that all threads sleep
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node of
+//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node on
 //!   which the process can have memory.
 //! - While a thread waits, other cooperative threads of the worker run. If none is ready, the
 //!   worker's OS thread spins for some microseconds and then sleeps.
@@ -34,7 +34,7 @@
 //! such as Ctrl-C, if the process has a handler for it, or another process that shares memory. In
 //! such a case the watchdog names the programs once on standard error, with the reason why a
 //! standstill is not certain, and the process continues. If a thread waits with a time limit, or
-//! for something other than a thread, such as input, the watchdog writes nothing.
+//! for input or another event from outside, the watchdog writes nothing.
 //!
 //! Do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition that a
 //! clock or a plain OS thread makes true: when all other threads wait, the host reports a deadlock.

@@ -11,8 +11,7 @@ use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Sizes of regions are rounded up to a multiple of this size, which is a multiple of pages and
-/// lines.
+/// The sizes of regions are multiples of this size, which holds whole pages and lines.
 const PAGE_BYTES: usize = 4096;
 
 /// Memory of at least this size is allocated in huge pages. With small pages, TLB misses would take
@@ -25,8 +24,7 @@ pub(crate) struct Pages {
     bytes: usize,
 }
 
-// SAFETY: the pages belong to the process, not to a thread, and `Pages` gives other code only their
-// address.
+// SAFETY: the pages belong to the process, not to a thread. `Pages` only hands out their address.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
@@ -75,15 +73,14 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Tells the kernel which pages to use. This method must be called before a page is touched.
+    /// Tells the kernel which pages to use. Call this before a page is touched.
     fn advise(&self, advice: Advice) -> io::Result<()> {
         // SAFETY: the range is a mapping of this value, and the advice changes no contents.
         unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
         Ok(())
     }
 
-    /// Allocates memory at an address that the kernel chooses. The kernel also chooses the size of
-    /// the pages.
+    /// Allocates memory. The kernel chooses its address and the size of its pages.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -117,8 +114,7 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Cuts a mapping of twice `bytes` bytes: keeps `bytes` bytes that cross no multiple of 4 GiB,
-    /// and unmaps the rest.
+    /// Of a mapping of twice `bytes` bytes, keeps `bytes` bytes that cross no multiple of 4 GiB.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -135,8 +131,7 @@ impl Pages {
         part(skip, skip + bytes)
     }
 
-    /// Tells the kernel to place the pages on a node. This method must be called before a page is
-    /// touched.
+    /// Tells the kernel to place the pages on a node. Call this before a page is touched.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
@@ -178,8 +173,7 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// Allocates `len` elements, whose bytes are all 0. If `node` is a number, they are on this
-    /// NUMA node.
+    /// Allocates `len` elements of zeroed bytes. If `node` is a number, they are on this NUMA node.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());

@@ -1,5 +1,4 @@
-//! The MFC of a host's SPE, as a program uses it. An [`Engine`] performs the commands on the SPE's
-//! own thread.
+//! The MFC of a host's SPE, for programs. An [`Engine`] performs the commands on the SPE's thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -48,8 +47,7 @@ impl HostMfc {
         self.engine.has_unsent()
     }
 
-    /// Tries the commands that wait for room in a mailbox. On a Cell these commands continue by
-    /// themselves.
+    /// Tries the commands that wait for room in a mailbox. On a Cell they need no retry.
     #[track_caller]
     pub(crate) fn advance(&self) {
         self.engine.advance();
@@ -74,8 +72,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // The result of the check is used in place. Moving it would cost as much as all other steps
-        // here.
+        // The result is used in place, because moving it costs as much as all other steps here.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

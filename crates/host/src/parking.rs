@@ -1,8 +1,7 @@
 //! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
-//! Each OS thread of a run has a seat, which records whether the thread runs, waits or was
-//! notified.
+//! Each OS thread of a run has a seat. Its state is that the thread runs, waits or was notified.
 //!
 //! ```text
 //!   sleeping thread (one for each seat)      notifying thread
@@ -21,8 +20,8 @@
 //!
 //! `active` counts the running threads, and the notified threads that have not woken yet. Only a
 //! running thread notifies, and it raises the count before it wakes another thread. So the count
-//! falls to 0 only when all threads sleep and none is about to wake. In that case all threads wait
-//! for each other.
+//! falls to 0 only when all threads sleep and none is about to wake. Then all threads wait for each
+//! other.
 //!
 //! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before this
 //! outside thread waits for a thread with a seat, it is [dismissed](Parking::dismiss_unless_last).
@@ -79,8 +78,7 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this before it starts another
-    /// thread.
+    /// Counts one more thread as running. A running thread calls this to start another one.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
@@ -135,8 +133,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat. If all other threads sleep already, returns
-    /// at once.
+    /// Sleeps until another thread notifies this seat. Returns at once if all others sleep.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -165,9 +162,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. Before the call, the
-    /// caller must have made true the condition for which that thread waits. The caller itself is
-    /// awake.
+    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller is awake,
+    /// and has made true the condition for which that thread waits.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();

@@ -41,12 +41,11 @@ pub struct HostPpe {
     translation: Translation,
     /// The proxy queues of the SPEs' MFCs. Each queue is made when it gets its first command.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
-    /// The SPEs whose proxy queues were made.
+    /// The SPEs that have a proxy queue now.
     with_proxy: RefCell<Vec<SpeId>>,
     /// Whether the PPE waits now. A condition for which the PPE waits must not wait itself.
     waiting: Cell<bool>,
-    /// After the run was cancelled, measures how long it has waited for the end of the main
-    /// program.
+    /// Measures how long a cancelled run has waited for the end of the main program.
     patience: Patience,
     /// The seat of the worker on the same CPU, if there is one.
     neighbour: Option<usize>,
@@ -80,8 +79,7 @@ impl HostPpe {
         })
     }
 
-    /// Tries the commands in the proxy queues again. On a Cell these commands continue by
-    /// themselves.
+    /// Tries the commands in the proxy queues again. On a Cell they need no retry.
     fn advance_proxies(&self) {
         for &spe in &*self.with_proxy.borrow() {
             self.proxy(spe).advance();

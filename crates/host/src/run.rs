@@ -59,7 +59,7 @@ pub(crate) struct Run {
     /// The threads that waited when all threads slept, each with its condition.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
-    /// The first SPE for whose worker the system gave no thread, and the error of the system.
+    /// The first SPE with a worker for which the system gave no thread, and the system's error.
     without_thread: Mutex<Option<(SpeId, io::Error)>>,
     started: Instant,
 }
@@ -138,8 +138,8 @@ impl Run {
         self.cancel();
     }
 
-    /// If the machine has cancelled the run, returns the reason. `waits` has the condition of each
-    /// waiting thread.
+    /// The reason why the machine has cancelled the run, if it has. `waits` are the waiting
+    /// threads.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -175,9 +175,8 @@ impl Run {
     /// Wakes a thread of another worker, or the PPE.
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // The sleeper is passed as words, in registers. If it were passed by address, the caller
-        // would keep a copy in its frame. A wake-up on the caller's own core would then take 3 ns
-        // longer.
+        // The sleeper is passed as words, in registers. Passed by address, it would need a copy in
+        // the caller's frame, and a wake-up on the caller's own core would take 3 ns longer.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }

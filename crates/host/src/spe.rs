@@ -31,8 +31,7 @@ use crate::worker::{OWNER, Worker};
 /// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// The number of bytes that are prefetched when a slice is staged. The hardware prefetches the
-/// rest.
+/// The number of bytes that staging prefetches of a slice. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
 /// The alignment of stacks in a local store.
@@ -79,8 +78,7 @@ pub struct HostHold(
     Option<Box<LocalBuffer>>,
 );
 
-// A hold of a host that is not strict has nothing to free. Finding that out by a call would slow
-// down short look-ups.
+// Without `strict` there is nothing to free, and a call to find that out would slow down look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -573,8 +571,8 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The longest time that interleaved work may run before it looks outside, if other threads of the
-/// SPE wait.
+/// The longest time that interleaved work of an SPE with waiting threads runs before it looks
+/// outside.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

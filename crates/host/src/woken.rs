@@ -130,8 +130,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // Checking all schedules takes hours. Checking those with at most three preemptions takes
-        // seconds.
+        // All schedules take hours to check. Those with at most three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

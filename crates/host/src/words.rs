@@ -1,8 +1,7 @@
 //! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
 //! A message between two cores costs as much as moving the cache lines that it touches. Each line
-//! therefore has words of only one direction: an exchange moves one line to the SPE and one line
-//! back.
+//! therefore has words of only one direction: an exchange moves one line to and one from the SPE.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -98,8 +97,8 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox. If the mailbox is full, returns false. Every processor
-    /// may call this method.
+    /// Puts a word into the inbound mailbox, or returns false if it is full. Every processor may
+    /// call this.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -218,8 +217,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // This load leaves the cache line shared as long as there is no signal. The exchange would
-        // not.
+        // Without a signal, this load leaves the cache line shared, which the exchange would not.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }

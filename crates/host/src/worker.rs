@@ -33,8 +33,7 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot reach
-// it.
+// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up. So no wait
@@ -49,8 +48,7 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 const POLLS_PER_CLOCK: u32 = 16;
 
 /// The number of polls that a waiting thread makes before it parks. These polls take half a
-/// microsecond. The thread stops polling when another thread of its core is ready, polls too, or
-/// was woken.
+/// microsecond. It stops when another thread of its core is ready, polls too, or was woken.
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// After this number of waits, threads that were woken from outside may continue. Until then the
@@ -58,8 +56,7 @@ const POLLS_BEFORE_PARK: u32 = 32;
 const WAITS_PER_WAKE: u8 = 128;
 
 /// The largest number of threads that poll often. A poll of a thread takes a switch of about 10 ns.
-/// Waking a thread through the queue of its worker takes 1.5 times as long as a message between two
-/// cores.
+/// Waking a thread through its worker's queue takes 1.5 times as long as a message between cores.
 const POLLERS: usize = 6;
 
 /// The number of yields between two polls of the waiting threads.
@@ -193,8 +190,7 @@ impl Worker {
         self.pollers.borrow_mut().push(OWNER.current());
     }
 
-    /// Lets the polling threads check their conditions. Lets the threads that were woken from
-    /// outside continue.
+    /// Lets the threads that poll, or were woken from outside, continue.
     fn unpark(&self) {
         for thread in self.pollers.borrow_mut().drain(..) {
             OWNER.unpark_parked(thread);
@@ -211,8 +207,7 @@ impl Worker {
         });
     }
 
-    /// Counts a wait. After some numbers of waits, other threads may continue or check their
-    /// conditions.
+    /// Counts a wait. Some waits let other threads continue or check their conditions.
     #[inline(always)]
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);

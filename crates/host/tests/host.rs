@@ -1,5 +1,4 @@
-//! Properties that only the host has: staging without copies, strict local stores, OS threads, and
-//! CPUs.
+//! Properties of only the host: staging without copies, strict local stores, OS threads, and CPUs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -28,8 +28,8 @@ use skipped::skipped;
 /// The longest time without output after which a child counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time of several checks of the watchdog. A second warning or an abort would come within this
-/// time.
+/// The time of several checks of the watchdog, within which a second warning or an abort would
+/// come.
 const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
@@ -88,8 +88,7 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// The reason why the watchdog cannot see on this computer that every thread waits, if there is
-/// one.
+/// The reason, if any, why the watchdog cannot see on this computer that every thread waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, so that the step of the clock
-/// does not matter.
+/// The number of readings in a batch. A batch is timed as a whole, so the clock's step does not
+/// matter.
 const READINGS: u32 = 1_000;
 
-/// The number of batches. Only the fastest batch counts, because disturbances can only make a batch
-/// slower.
+/// The number of batches. Only the fastest batch counts: disturbances make batches slower.
 const BATCHES: u32 = 10;
 
 /// If this number of successive readings show the same time, the clock stands still. These readings
@@ -55,8 +54,7 @@ impl Clock {
 /// The next step of a clock that did not move during thousands of readings.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
-    // The result is the time between two steps. `start` lies between two steps, so the first step
-    // is only awaited.
+    // The time of the first step is not used, because `start` lies between two steps.
     let next = |from: Instant| {
         (0..READINGS_OF_ONE_TIME_MAX)
             .map(|_| Instant::now())

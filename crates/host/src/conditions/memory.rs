@@ -48,8 +48,7 @@ pub struct MemoryLeft {
 }
 
 impl MemoryLeft {
-    /// The memory that the limit on the address space of this process leaves. If there is no limit,
-    /// returns `None`.
+    /// The memory that the limit on this process's address space leaves, or `None` without a limit.
     ///
     /// # Errors
     ///

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! If a computer does not show a value, the value is `None`. Files are read below the root of the
-//! host's [`Source`]. The clock and the memory are those of the computer on which this process
-//! runs.
+//! host's [`Source`]. The clock and the memory are always those of this computer.
 
 mod clock;
 mod memory;
@@ -34,8 +33,7 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// steps, and this time has 20 of them.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with at least this step is coarse. The step is then as long as an exchange of words
-/// between two cores.
+/// A clock with at least this step is coarse: an exchange of words between cores is as short.
 const COARSE_STEP_NS: f64 = 100.0;
 
 /// A clock that takes at least this time to read is slow. Linux reads a good clock source without a
@@ -56,8 +54,7 @@ pub struct Conditions {
     /// The number of threads that wanted to run. It is an average over the last minute, for all
     /// CPUs of the computer together.
     pub load_average: Option<f64>,
-    /// The usage of the CPUs of the host before the measurements, or the reason why it is not
-    /// known.
+    /// The usage of the host's CPUs before the measurements, or the reason why it is unknown.
     pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors. Each one has those CPUs of the host that it governs. If Linux does
     /// not choose the clock frequency, as in most virtual machines, there are none.

@@ -1,5 +1,4 @@
-//! Conditions of computers in many states. The computers are given as trees of files, or as
-//! figures.
+//! Conditions of computers in many states, given as trees of files or as figures.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +27,7 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 
 // ------------------------------------------------------------------------------------- before runs
 
-/// A computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that conditions
-/// are read from.
+/// A computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is read.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -624,8 +622,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // CPU 5 is measured now, so it does not count as used by others. CPU 4 is offline now, so it is
-    // idle.
+    // CPU 5 is measured now, so its time is not that of others. CPU 4 is offline, so it is idle.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -690,8 +687,7 @@ fn cpus_that_the_system_does_not_show_are_unknown() {
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, this is reported even after a short time. Waiting longer
-    // would not help.
+    // If the system shows no figures, a longer time would not help, so this is reported at once.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));

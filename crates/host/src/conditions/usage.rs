@@ -1,5 +1,4 @@
-//! Usage of the CPUs of a host by its own threads, by other programs, and by other virtual
-//! machines.
+//! Usage of a host's CPUs by its own threads, by other programs, and by other virtual machines.
 //!
 //! ```text
 //!   a CPU of the host, from one reading to the next
@@ -72,8 +71,7 @@ pub struct Usage {
     /// The CPUs on which the host ran the PPE or SPEs during this time, in ascending order. If the
     /// host ran no threads, all of its CPUs. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
-    /// The hardware threads that share cores with these CPUs, in ascending order. CPUs that are in
-    /// `cpus` are left out.
+    /// The hardware threads that share cores with `cpus` but are not in it, in ascending order.
     pub siblings: Vec<SiblingUsage>,
 }
 
@@ -102,8 +100,7 @@ pub struct SiblingUsage {
 /// The reason why the usage of the CPUs is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
-    /// Less than 100 ms were watched. This is too short, because the times of CPUs have steps of 10
-    /// ms.
+    /// Less than 100 ms were watched, which is too short for times with steps of 10 ms.
     #[error("less than 100 ms were watched")]
     TooShort,
     /// The system does not show the times of CPUs.
@@ -260,8 +257,7 @@ pub(super) struct Reading {
 /// The times that a CPU has spent in each state, in nanoseconds since the computer started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// The time in which the CPU was idle. It includes the time in which programs waited for a
-    /// disk.
+    /// The time in which the CPU was idle, including waits of programs for a disk.
     pub(super) idle_ns: u64,
     /// The time of interrupts and of the work that interrupts caused.
     pub(super) interrupts_ns: u64,

@@ -22,8 +22,7 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// The place of the absolute path `absolute` in this source. The slash at its beginning may be
-    /// left out.
+    /// The place of an absolute path in this source. The slash at its beginning may be left out.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -190,9 +189,8 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// Makes the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters that an error shows of a content. They are enough to
-    /// recognise a line of any file that is read here. Only lines of `mountinfo` may be longer, and
-    /// are cut.
+    /// The largest number of characters that an error shows of a content. Only lines of `mountinfo`
+    /// may be longer, and can be recognised by their beginning.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  proc/self/cgroup      0::/kubepods/pod7/main            the group of this process
-//!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  the place where its hierarchy is visible,
+//!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  where its hierarchy is visible,
 //!                                                          and the group at the top of that place
 //! ```
 //!
@@ -138,8 +138,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// The generation of the groups that a file system shows. `None` if the file system shows no groups
-/// of `controller`.
+/// The generation of the groups that a file system shows, or `None` if it lacks `controller`.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -160,9 +159,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // A namespace can give the group a name that does not fit the mount, such as `/../..`. The
-    // group at the top of the mount is then the best guess. In a container it is the container's
-    // own group.
+    // A namespace can give the group a name that does not fit the mount, such as `/../..`. The best
+    // guess is then the group at the top of the mount: in a container, its own group.
     if folders.is_empty() {
         folders.extend(
             mounts

@@ -13,11 +13,10 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The number that the system gives the node, as in `nodeN` and in `numactl`. Some numbers may
-    /// be missing.
+    /// The system's number of the node, as in `nodeN` and in `numactl`. Some numbers may be
+    /// missing.
     pub os_index: u32,
-    /// The bytes of memory of the node. A node with only CPUs has 0. If the size is not known, this
-    /// is `None`.
+    /// The node's bytes of memory: 0 for a node with only CPUs, and `None` if it is not known.
     pub bytes: Option<u64>,
     /// Whether this process can have memory of the node. The node must have memory that is not a
     /// GPU's, and the process must be allowed to use it.

@@ -21,8 +21,8 @@
 //! online ones that its cpuset contains.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
-//! may not be read, if it is empty (container runtimes hide a file in this way), or if its driver
-//! does not answer.
+//! may not be read, if it is empty (as a container runtime hides it), or if its driver does not
+//! answer.
 //!
 //! A missing file costs only its own facts. Without caches, a package is one Cell, or several if it
 //! has several memory nodes. Without `topology`, every CPU is a core. Without nodes, memory is one
@@ -98,8 +98,7 @@ pub struct Cpus {
 /// Reads about twenty small files for each CPU and changes nothing.
 ///
 /// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel does not put
-/// offline CPUs into the mask. The list, in contrast, may be made up by a container's file system,
-/// such as lxcfs.
+/// offline CPUs into the mask. A container's file system, such as lxcfs, may make up the list.
 ///
 /// # Errors
 ///
@@ -231,7 +230,7 @@ impl Cpus {
         order
     }
 
-    /// The memory nodes of which the process can have memory, as ascending indices into
+    /// The memory nodes on which the process can have memory, as ascending indices into
     /// [`Cpus::memory_nodes`]. There is at least one.
     pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
         let nodes = self.memory_nodes.iter().enumerate();

@@ -8,8 +8,7 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each way in which files are malformed: a sentence about the first such file, and the
-    /// number of such files.
+    /// For each way of being malformed, a sentence about the first such file, and their number.
     files: BTreeMap<String, (String, usize)>,
 }
 

@@ -12,8 +12,7 @@ use super::source::Source;
 /// runs until the period ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// The CPU time that the group may use in each period, in microseconds. It is the sum over all
-    /// CPUs.
+    /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.
     pub microseconds: u64,
     /// The period, in microseconds. It is never 0.
     pub period_microseconds: u64,

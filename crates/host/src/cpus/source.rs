@@ -24,8 +24,7 @@ impl Source {
         }
     }
 
-    /// If the environment variable [`FSROOT`] names a tree, the computer of that tree. Otherwise
-    /// this computer.
+    /// The computer of the tree that [`FSROOT`] names in the environment, or else this computer.
     pub fn of_environment() -> Self {
         match std::env::var_os(FSROOT) {
             Some(root) if !root.is_empty() => Self {

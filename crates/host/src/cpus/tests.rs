@@ -108,8 +108,7 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
 
 #[test]
 fn the_first_allowed_sibling_has_rank_0() {
-    // CPUs 28 to 30 are the second threads of the cores of CPUs 0 to 2. CPUs 3 and 31 are the two
-    // threads of core 3.
+    // CPUs 28 to 31 are the second threads of the cores of CPUs 0 to 3.
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
     assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
@@ -837,8 +836,7 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
         assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
         assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
-        // If there is a mask, the mask counts, because it describes the calling thread more
-        // exactly.
+        // A mask counts more, because it describes the calling thread more exactly.
         assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
         // A group without a list has the list of the group above it.
         let above = cpus_file.replace("/job", "");

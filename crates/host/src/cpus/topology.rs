@@ -28,12 +28,11 @@ struct Facts {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// A package whose CPUs the kernel does not list.
+    /// A package for which the kernel does not list the CPUs.
     Number(u32),
 }
 
-/// A cache, identified by its level and the CPUs that share it. The kernel numbers caches only on
-/// some architectures.
+/// A cache, identified by its level and the CPUs that share it. Not every kernel numbers caches.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cache {
     level: u32,
@@ -67,8 +66,8 @@ pub fn read(
     note_without_node(usable, memory, notes);
 
     // If no two cores share the last reported level, this level does not show which cores are near
-    // each other. Some processors (Ampere Altra) and many hypervisors do not report the shared
-    // cache behind it.
+    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level behind
+    // it.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -159,8 +158,7 @@ fn read_one(
 }
 
 /// The siblings of a CPU that are in its core. On an AMD Bulldozer Linux also calls CPUs of two
-/// cores siblings, because these cores share many of their parts. Cores are told apart by their
-/// numbers.
+/// cores siblings, because these cores share many of their parts. Their numbers tell cores apart.
 fn without_other_cores(
     source: &Source,
     os_index: u32,
@@ -194,8 +192,7 @@ fn last_level_cache(
         let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
         caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
     }
-    // The sort is stable. If two caches have the same level, the first one, which is the data
-    // cache, stays first.
+    // The sort is stable: of two caches of one level, the data cache stays first.
     caches.sort_by_key(|(level, _)| Reverse(*level));
     for (level, cache) in caches {
         if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {
@@ -307,8 +304,7 @@ fn hybrid_clocks(
     usable: &BTreeSet<u32>,
     notes: &mut Notes,
 ) -> Result<BTreeMap<u32, u32>, CpusError> {
-    // This list has the CPUs with the kernel's counters for efficiency cores. Only hybrid
-    // processors have it.
+    // Only hybrid processors have this list, the CPUs with counters for efficiency cores.
     if notes
         .skip(files::list(&source.path("sys/devices/cpu_atom/cpus")))?
         .is_none()

@@ -15,11 +15,10 @@
 //! ```
 //!
 //! [`standstill`] lists the facts that make it certain. If there is a handler of Ctrl-C, it is
-//! never certain. A process with such a handler, for example the command `cellworks`, therefore
-//! only gets a warning.
+//! never certain. A process with such a handler, such as the command `cellworks`, only gets a
+//! warning.
 //!
-//! A deadlock within the runtime does not need the watchdog: the last thread awake notices the
-//! deadlock.
+//! A deadlock within the runtime needs no watchdog: the last thread awake notices it.
 
 mod standstill;
 
@@ -52,15 +51,13 @@ pub(crate) fn watch(run: &Arc<Run>) {
     drop(runs);
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
-        // If the thread cannot be started, a stuck process stays stuck, as any program without
-        // Cellworks does.
+        // If this thread cannot be started, a stuck process merely stays stuck.
         drop(thread.spawn(watch_for_ever));
     });
 }
 
 fn watch_for_ever() {
-    // The source is always this computer. The tree of another computer has no files about this
-    // process.
+    // The tree of another computer would have no files about this process.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
@@ -126,8 +123,7 @@ fn say(message: &str) {
     let mut rest = message.as_bytes();
     let write =
         |rest: &[u8]| rustix::io::retry_on_intr(|| rustix::io::write(std::io::stderr(), rest));
-    // Errors are ignored. If standard error cannot be written, there is no other place for the
-    // message.
+    // Errors are ignored, because there is no other place for the message.
     while let Ok(written @ 1..) = write(rest) {
         rest = &rest[written..];
     }

@@ -19,7 +19,7 @@
 //! If two [`Standstill`]s are equal, the first two facts hold. For each further fact that does not
 //! hold, or cannot be read, [`Standstill::doubts`] returns a sentence.
 //!
-//! A thread that waits for something other than one futex may continue: for input, for a child, for
+//! A thread may continue if it does not wait for exactly one futex, but for input, for a child, for
 //! a signal (`sigwait`, `signalfd`), or for one of several futexes (`futex_waitv`).
 //!
 //! Three things cannot be seen in these files, and are assumed not to exist:
@@ -27,7 +27,7 @@
 //! - A process that shares the address space and is not a thread (`clone` with `CLONE_VM` only).
 //!   While `vfork` or `posix_spawn` has such a process, the caller waits in that call, not for a
 //!   futex.
-//! - An `io_uring` whose rings are not mapped (`IORING_SETUP_NO_MMAP`).
+//! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
 //! The formats are those of `proc(5)`, and the operations those of `futex(2)`.
@@ -39,8 +39,8 @@ use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All threads of the process except the calling one, if each of them waits for a futex without a
-/// time limit.
+/// All threads of the process except the calling one, each waiting for a futex without a time
+/// limit.
 ///
 /// If two values that are read one after the other are equal, no thread ran from the end of the
 /// first reading to the beginning of the second. If a thread's `status` could not be read, this is
@@ -58,8 +58,7 @@ struct Wait {
     /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
     call: String,
     futex: Futex,
-    /// The function of the kernel in which the thread waits. If the kernel does not tell it, this
-    /// is `0`.
+    /// The kernel's function in which the thread waits, or `0` if the kernel does not tell it.
     function: Option<String>,
     status: Option<ThreadStatus>,
 }
@@ -77,8 +76,7 @@ struct Futex {
 /// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// How often the thread left its CPU because it waited, and how often to let another thread
-    /// run.
+    /// How often the thread left its CPU: to wait, and to let another thread run.
     switches: [u64; 2],
     /// The process that traces the thread, or 0.
     tracer: u64,
@@ -112,8 +110,8 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// The reasons why a thread may still continue, in sentences. If no thread can continue, there
-    /// are no sentences.
+    /// The reasons why a thread may still continue, in sentences. If none can, there are no
+    /// sentences.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -155,8 +153,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a thread that was seen waiting. If the thread no longer waits,
-    /// returns `None`.
+    /// Reads the other facts about a thread that was seen waiting, or `None` if it no longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -174,8 +171,7 @@ impl Wait {
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may be a page of a file, and other processes may map
-        // the same page.
+        // A private page that is not writable may belong to a file that other processes map, too.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
                 && futex.address < mapping.end
@@ -345,8 +341,7 @@ fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// The number after `name` in a text with one figure on each line. If the text lacks the figure,
-/// returns `None`.
+/// The number after `name` in a text with one figure on each line, or `None` if it is missing.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

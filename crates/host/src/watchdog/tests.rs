@@ -25,8 +25,7 @@ const MAPS: &str = "\
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 ";
 
-/// A process in which thread 7 reads the states, and threads 5 and 6 wait for each other. Thread 5
-/// joins thread 6.
+/// A process in which thread 7 reads the states, thread 5 joins thread 6, and thread 6 is parked.
 struct Process(Tree);
 
 impl Process {
@@ -113,8 +112,7 @@ fn a_thread_that_may_go_on_by_itself_is_no_standstill() {
     let process = Process::stuck();
     for call in [
         "running",
-        // The thread is blocked outside of a call, such as a thread that has ended and was not
-        // joined.
+        // The thread is blocked outside of a call: it has ended and was not joined.
         "-1 0x7ffe2de67600 0x7f69425b12ec",
         // read
         "0 0x3 0x7f5ab1b6a000 0x20000 0x7f5ab1bfdb60 0xffffffff 0x0 0x7fff1a8cf068 0x7f5ab1ce62ad",
@@ -142,8 +140,7 @@ fn a_thread_that_ran_between_two_looks_is_no_standstill() {
     process.thread_status(5, 4, 0);
     let after = process.look().unwrap();
     assert_ne!(before, after);
-    // For a warning, however, `before` and `after` are the same state, so the warning is printed
-    // once.
+    // For a warning, both are the same state, so there is only one warning.
     assert!(before.waits_like(&after));
     process.call(6, SEMAPHORE);
     assert!(!before.waits_like(&process.look().unwrap()));

@@ -7,8 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder in place of the root folder `/` of a computer. It is removed when this value is
-/// dropped.
+/// A folder in place of a computer's folder `/`. It is removed when this value is dropped.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -72,8 +71,7 @@ impl Tree {
         }
     }
 
-    /// Puts a CPU into its package and core. Gives the CPU the first-level caches that all
-    /// processors have.
+    /// Puts a CPU into its package and core, with the first-level caches that all CPUs have.
     pub fn cpu(&self, cpu: u32, package: i32, core: &str) {
         let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
         self.write(
@@ -86,8 +84,7 @@ impl Tree {
         self.cache(cpu, 1, core);
     }
 
-    /// Describes a CPU as old kernels do: with maps of its package, its core and its last-level
-    /// cache.
+    /// Describes a CPU as old kernels do: with maps of its package, core and last-level cache.
     pub fn cpu_by_maps(&self, cpu: u32, package: &str, core: &str, cache: &str) {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
         self.write(format!("{folder}/topology/core_siblings"), &map(package));
