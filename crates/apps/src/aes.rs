@@ -17,7 +17,7 @@ use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantit
 /// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
 
-/// The time does not depend on the key.
+/// The key. The time does not depend on it.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
@@ -73,7 +73,7 @@ impl Program for Aes {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The buffer, and what it is compared with.
+        // The buffer, and the expected result of the same size.
         self.bytes.saturating_mul(2)
     }
 
@@ -112,13 +112,13 @@ impl Program for Aes {
     }
 }
 
-/// Fills a buffer with bytes of which no two blocks are likely to be equal.
+/// Fills a buffer so that its cipher blocks are unlikely to be equal.
 fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));
 }
 
-/// Encrypts whole blocks of the cipher.
+/// Encrypts bytes that are whole blocks of the cipher.
 fn encrypt(cipher: &Aes128, bytes: &mut [u8]) {
     let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
     assert!(rest.is_empty(), "buffers are multiples of a cipher's block");
