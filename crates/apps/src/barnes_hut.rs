@@ -34,8 +34,7 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at the body's position, of all nodes that have accelerated the
-    /// body.
+    /// The gravitational potential at its position, of all nodes that have accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,

@@ -73,8 +73,7 @@ const ROOTS_MAX: usize = 16;
 /// The tag group of the signals.
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones. In these barriers each SPE checks that all have
-/// come.
+/// The number of barriers before the timed ones. Each SPE checks these barriers.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -140,8 +139,7 @@ impl Program for Barrier {
         machine.on_cell(self).ok_or_else(no_cell)?
     }
 
-    /// For runs with one root in each Cell: how many times as long the same run takes with one
-    /// root.
+    /// For runs with a root in each Cell: how many times as long they take with one root.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_one = |each: &Done<Self>| {
             let one = Self {
@@ -188,8 +186,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // The PPE waits here until all programs have started, which takes far longer than a
-            // barrier.
+            // Waits until all programs have started, which takes far longer than a barrier.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }

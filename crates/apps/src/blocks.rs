@@ -1,5 +1,4 @@
-//! A long buffer in main memory that is changed block by block in a local store: CellMT's listings
-//! 7 to 9.
+//! Changing a buffer in main memory block by block in a local store: CellMT's listings 7 to 9.
 //!
 //! ```text
 //!   single    get 0 │ work 0 │ put 0 │ get 1 │ work 1 │ put 1 │ ...

@@ -9,8 +9,7 @@ use cellworks_tasks::{PoolError, TaskError};
 
 use crate::figure::counted;
 
-/// A parameter is not allowed, either at all or on this machine. [`parameter`](Self::parameter)
-/// returns its name.
+/// A parameter is not allowed, at all or on this machine. [`parameter`](Self::parameter) names it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The number must not be 0.

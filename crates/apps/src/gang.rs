@@ -33,8 +33,7 @@ impl<R> Gang<R> {
     }
 }
 
-/// A way for SPEs to wait until all have started, and for the PPE to signal to an SPE that all
-/// have.
+/// A way for SPEs to wait until all have started, and for the PPE to signal this moment.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),

@@ -183,8 +183,7 @@ impl Program for Knn {
             },
         );
         let (span, found) = network.run_with(move |process| {
-            // Waits until all processes have reported that they have begun. If the network fails,
-            // `read` fails too.
+            // Waits for the reports that all processes have begun, or until the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);
             }
@@ -253,8 +252,7 @@ fn go_round<S: Spe>(
     // The memory for a home is reserved before blocks come, because they would fragment the store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If another process could not start, this channel still closes, because every started process
-    // drops its end.
+    // The channel also closes if a process could not start, because all others drop their ends.
     drop(begun);
     let length = plan.length();
     // The last process keeps the blocks that no process needs any more.
@@ -275,8 +273,7 @@ fn go_round<S: Spe>(
         }
         if let Some(home) = &mut home {
             // Another process of this SPE may have a block to send or to receive. Without this
-            // yield that process, and all processes behind it in the ring, would wait for the
-            // computation here.
+            // yield all processes behind this one in the ring would wait for the computation.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }
@@ -294,8 +291,7 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
-/// If programs are confined to their local store, reserves memory there for a block with its
-/// neighbours.
+/// If programs are confined to their local store, reserves memory there for a home.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe

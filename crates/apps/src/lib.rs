@@ -102,8 +102,8 @@ pub use workers::{OnOff, Scheduler, Workers};
 /// of the circumstance in the JSON of a result. The documentation of the field is the help text.
 ///
 /// In `cellworks run` every flag takes a list, and a default may be a list, too. The program runs
-/// once for each combination of values. The type and the name of a parameter decide how its values
-/// are written:
+/// once for each combination of values. A parameter's type and name decide how its values are
+/// written:
 ///
 /// - Whole numbers take `k` for 1,000. If the name is `size` or ends in `bytes`, `k` is 1,024.
 /// - An `f64` is a number of cycles.
@@ -150,7 +150,7 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if the program cannot run on this machine, or the run or its result was
+    /// [`ProgramError`] if the program cannot run on this machine, or the run or its result is
     /// wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
@@ -266,8 +266,7 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// The circumstances of the number. If they are those of a run, the conclusion belongs to that
-    /// run.
+    /// Its circumstances. If they are those of a run, the conclusion belongs to that run.
     pub parameters: Parameters,
 }
 
@@ -297,8 +296,7 @@ macro_rules! programs {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does an operation on the program with this name. If there is no such program, returns
-        /// `None`.
+        /// Does an operation on the program with this name, or returns `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

@@ -177,8 +177,7 @@ impl Program for Lookup {
         }
     }
 
-    /// For each run with another method: how many times as fast it is as the same run in a plain
-    /// loop.
+    /// For each run with another method: how many times as fast it is as the plain loop.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {
@@ -330,8 +329,8 @@ fn find<L: LookUp, R: Deref<Target = [u64]>>(
     }
 }
 
-/// Does look-ups in a queue. The oldest look-up is always the next one, because its node was
-/// prefetched first.
+/// Does look-ups in a queue. The oldest look-up is always the next one: its node was prefetched
+/// first.
 fn by_hand<S: Spe, L: LookUp>(
     spe: &S,
     look_up: &L,

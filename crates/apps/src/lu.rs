@@ -22,7 +22,7 @@
 //!
 //! Elements are `f32` or `f64`. The paper does not state its type. An SPE is fast only in single
 //! precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and a
-//! tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with other programs in
+//! tile of `f32` are 16 KB, the largest DMA transfer. Comparisons of a host with other programs use
 //! `f64`.
 
 mod program;

@@ -163,8 +163,8 @@ mod tests {
         count
     }
 
-    /// The width is no multiple of the points that are iterated together, and the iterations do not
-    /// end with a check.
+    /// The width is not a multiple of [`LANES`], and the iterations are not a multiple of
+    /// [`AT_ONCE`].
     #[test]
     fn points_side_by_side_have_the_counts_of_single_ones() {
         let (counts, sums) = all(&SMALL);

@@ -1,5 +1,4 @@
-//! How far transfers hide behind computation, for several amounts of computation a byte (CellMT,
-//! section 4.4).
+//! How far transfers hide behind computation, by the computation a byte (CellMT, section 4.4).
 //!
 //! ```text
 //!   taken      single: transfer + computation          ╱
@@ -230,8 +229,7 @@ fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// The time of the same program without computation, if that has run. It is the time of the
-/// transfers.
+/// The time of the program's transfers, if the same program without computation has run.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,

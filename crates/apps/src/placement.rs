@@ -26,8 +26,7 @@ pub struct Placement {
     pub transport: Transport,
 }
 
-/// A local store has room for fewer stacks, and on other computers more threads would bring
-/// nothing.
+/// A local store has room for fewer stacks, and other machines gain nothing by more threads.
 const THREADS_MAX: usize = 1_000;
 
 /// The address space of a cooperative thread's stack, 256 KB and its guard, on the computer that

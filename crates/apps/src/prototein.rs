@@ -157,16 +157,14 @@ impl Program for Prototein {
         }
         drop((tasks, begun, best));
         let (span, found) = network.run_with(|process| {
-            // Waits until all processes have reported that they have begun. If the network fails,
-            // `read` fails too.
+            // Waits for the reports that all processes have begun, or until the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);
             }
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
             first_beads.each_of(self.placed(), &mut |folding| {
-                // The write fails only if the network fails, and a failed network reports its
-                // error.
+                // The write only fails if the network fails, and the network reports that.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
@@ -209,8 +207,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If another process could not start, this channel still closes, because every started process
-    // drops its end.
+    // The channel also closes if a process could not start, because all others drop their ends.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -268,8 +265,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions of all steps from bead to bead. Each direction has two bits. The first one has
-/// the lowest two.
+/// The directions of all steps from bead to bead. Each has two bits, and the first has the lowest.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -302,8 +298,7 @@ enum Bead {
 }
 
 /// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
-/// off their line is north of it. All other foldings are rotations or reflections of such a
-/// folding.
+/// off their line is north of it. All other foldings are rotations or reflections of these.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -372,7 +367,7 @@ impl<'a> Folding<'a> {
     }
 
     /// Places further beads in all ways until the folding has `beads` beads. Calls `f` with each
-    /// such folding.
+    /// one.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);
@@ -459,8 +454,8 @@ mod tests {
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
         // The numbers of self-avoiding walks of n steps, OEIS A001411. A folding that is not
-        // straight counts as 8 walks: its 4 rotations and their reflections. A straight folding
-        // counts as 4.
+        // straight counts as 8 walks: its 4 rotations and their reflections. A straight one counts
+        // as 4.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");

@@ -70,8 +70,7 @@ impl<T: Item> Output<T> {
     }
 }
 
-/// A process of the ring before it starts. If a channel is not local, the process already has its
-/// end.
+/// A process of the ring before it starts. It has its ends of channels that are not local.
 struct Member<T, R> {
     position: usize,
     role: R,
@@ -96,8 +95,7 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// The number of items that fit into the channel from the process at a position to the next
-    /// process.
+    /// The number of items that fit into the channel from a process to the next one.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }

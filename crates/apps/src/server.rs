@@ -131,8 +131,7 @@ impl Item for Report {}
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from the server's first request to the signal to stop, and the number of answers in
-    /// that time.
+    /// The time from the first request to the signal to stop, and the number of answers in it.
     span: Span,
     in_span: u64,
     /// How often the timer made the server look at its queue, and the sum of the queue's lengths.
@@ -402,8 +401,7 @@ fn send_requests<P: Place>(
             break;
         }
         sent += 1;
-        // If the server ends without an answer to this request, the request is lost. The counts
-        // then differ.
+        // If the server ends without this answer, the request is lost, and the counts differ.
         let Ok(found) = answers.read(process) else {
             break;
         };

@@ -19,8 +19,7 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// The curves of the speed-ups. If runs differ in their SPEs, the figure also has the ideal
-/// speed-up.
+/// The curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,

@@ -99,8 +99,7 @@ impl Workers {
         }
     }
 
-    /// Checks that the machine supports the scheduler, and that the scheduler supports all other
-    /// flags.
+    /// Checks that the machine supports the scheduler, and the scheduler all other flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {
@@ -179,8 +178,7 @@ pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     ]
 }
 
-/// The speed-up of each run over the same program with one worker. A run without such a program has
-/// no speed-up.
+/// The speed-up of each run over the same program with one worker, if that program has run.
 pub(crate) fn speedups<P: Program>(
     done: &[Done<P>],
     workers: fn(&mut P) -> &mut Workers,

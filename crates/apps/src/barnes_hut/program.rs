@@ -103,9 +103,8 @@ const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The largest number of bodies for which a simulated machine runs all phases. With this number of
-/// bodies each step has 98 phases of 98 tasks each. A computer simulates all of these phases in
-/// some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases. These bodies take 98
+/// phases of 98 tasks in each step, which are simulated in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
 /// The largest number of steps. With 10k bodies, these steps take half a day on this computer.
@@ -406,8 +405,7 @@ impl Program for BarnesHut {
         // Only simulated machines have times that repeat.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
         // If only some sections have acted upon the bodies, their positions after the step are
-        // wrong, and a further step would be useless. It would also take about as long as the first
-        // step.
+        // wrong, and a further step would be useless.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

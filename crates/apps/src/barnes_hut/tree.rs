@@ -240,7 +240,7 @@ const LANES: usize = 16;
 ///
 /// # Panics
 ///
-/// If `theta` is not from 0 to 0.7. With a larger `theta` a body could be inside a square that acts
+/// If `theta` is not from 0 to 0.7. If it were larger, a body could be inside a square that acts
 /// upon it.
 pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Counts {
     assert!(
@@ -435,8 +435,7 @@ mod tests {
                 prop_assert_eq!(accelerate(&mut bodies, section, theta).interactions, expected);
             }
             for (body, whole) in bodies.iter().zip(&whole) {
-                // Forces may cancel each other. The error is therefore relative to a bound of the
-                // forces.
+                // Forces may cancel each other, so the error is relative to a bound of the forces.
                 let bound = 1e-4 * whole.potential.abs();
                 prop_assert!((body.potential - whole.potential).abs() <= bound);
                 for (part, of_whole) in body.acceleration.iter().zip(whole.acceleration) {
@@ -446,8 +445,7 @@ mod tests {
         }
     }
 
-    /// The bodies are reordered but not changed, and each node has the mass of the bodies inside
-    /// it.
+    /// The bodies are only reordered, and each node has the mass of the bodies inside it.
     #[test]
     fn a_tree_has_all_bodies_and_their_mass() {
         let before = disc(1000, 3);

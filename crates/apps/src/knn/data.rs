@@ -67,8 +67,8 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The block that is the `turn`-th home of a process, and the step at which this block first
-    /// comes to the process. If there are not enough blocks, returns `None`. Steps are counted from
-    /// 0 over all rounds.
+    /// comes to the process. `None` if there are too few blocks. Steps are counted from 0 over all
+    /// rounds.
     ///
     /// A block comes to each process a step later than to the process before. The last process
     /// takes the first block home, and the first process takes the last one. All processes

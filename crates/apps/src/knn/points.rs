@@ -1,5 +1,4 @@
-//! The points of [`Knn`](super::Knn). Their neighbours by brute force are the reference for
-//! results.
+//! The points of [`Knn`](super::Knn), and a search by brute force as the reference for results.
 
 use std::collections::BinaryHeap;
 

@@ -1,5 +1,4 @@
-//! The program. The tasks of a pool are columns on machines with local stores, and columns of tiles
-//! on other machines.
+//! The program. A task is a column on machines with local stores, and a column of tiles elsewhere.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -63,8 +62,8 @@ const WHOLE_SIZE_MAX: usize = 512;
 /// The number of steps that are simulated of a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The number of tasks for each worker. The paper has a few more tasks than workers, and does not
-/// give their number.
+/// The number of tasks for each worker. The paper has a few more tasks than workers, without giving
+/// their number.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -147,8 +146,7 @@ impl Lu {
         Ok(Found { span_s, end })
     }
 
-    /// Makes one step: a phase of tasks that make multipliers, and a phase of tasks that update
-    /// columns.
+    /// Makes one step: a phase of tasks for multipliers, and a phase of tasks for columns.
     fn step_by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,

@@ -16,13 +16,12 @@ pub type Tile<T> = [[T; TILE]; TILE];
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// The number of rows of the matrix, and of columns. Rows and columns that only fill the last
-    /// tiles do not count.
+    /// The number of rows of the matrix, and of columns. Rows and columns of only filling do not
+    /// count.
     order: usize,
     /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
     count: usize,
-    /// The tiles of the first column of tiles from the top down, and then those of the next
-    /// columns.
+    /// The tiles of the first column of tiles from the top down, then those of the next columns.
     pub(super) tiles: Vec<Tile<T>>,
 }
 

@@ -75,8 +75,7 @@ fn every_method_finds_it_on_a_machine_that_is_no_cell() {
 }
 
 /// On an SPE of the QS20 a get takes several hundred cycles and a step takes 16, so most of the
-/// time of a plain loop can be hidden. The first thousand look-ups find the fastest number of
-/// threads.
+/// time of a plain loop can be hidden. The first thousand look-ups find the best number of threads.
 #[test]
 fn transfers_of_several_look_ups_hide_behind_each_other() {
     let qs20 = qs20();
