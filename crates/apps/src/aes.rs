@@ -22,7 +22,7 @@ const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
 ///
-/// The result is compared with what the cipher makes of the whole buffer at once.
+/// The result is compared with that of encrypting the whole buffer at once.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aes {
@@ -43,8 +43,8 @@ pub struct Aes {
     #[arg(long = "block", default_value = "4k")]
     pub block_bytes: usize,
 
-    /// What a simulated SPU computes for each byte; 11.7 is AES-128 on an SPE by Bos, Osvik and
-    /// Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
+    /// The cycles that a simulated SPU computes for each byte; 11.7 are those of AES-128 by Bos,
+    /// Osvik and Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
     #[arg(long, default_value = "11.7")]
     pub cycles_per_byte: f64,
 }

@@ -33,8 +33,8 @@ use crate::{
 /// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats'
 /// section 5.2.
 ///
-/// No SPE goes on before all have come. The barrier is entered some times before it is timed, and
-/// each time each SPE looks whether all others have come.
+/// No SPE leaves a barrier before all have come to it. Some barriers run before the timed ones. In
+/// these barriers each SPE checks that all others have come.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Barrier {

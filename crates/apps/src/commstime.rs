@@ -33,9 +33,9 @@ use crate::{
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
-/// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
-/// times the copies that it gets. Processes of one SPE that are neighbours in the ring communicate
-/// through channels that do not leave the SPE.
+/// A number goes round a ring of at least 2 processes on SPEs. A process on the PPE gets copies of
+/// the number, checks them, and takes their times. Neighbours in the ring on the same SPE
+/// communicate through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "spes" {
@@ -48,7 +48,7 @@ pub struct CommsTime {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// How many times round are timed, after a tenth as many that are not.
+    /// How many rounds are timed; a tenth as many run before, without being timed.
     #[arg(long)]
     pub rounds: u64,
 }

@@ -38,7 +38,7 @@ pub enum Structure {
     HashJoin,
     /// a tree with 9 children a node; every second key is there
     BTree,
-    /// nodes with 7 edges, of which each look-up follows 8 one after the other
+    /// a graph with 7 edges a node; each look-up follows 8 edges, one after the other
     GraphWalk,
 }
 
@@ -57,9 +57,9 @@ pub enum Method {
 /// Measures look-ups in a large structure: in a plain loop, with prefetches by hand, and
 /// interleaved.
 ///
-/// Each look-up reads several nodes, one after the other, that no cache holds. On this computer a
-/// plain loop waits for each of them; the other two methods have several look-ups under way. One
-/// SPE does it.
+/// Each look-up reads several nodes, one after the other. If the structure is large, no cache holds
+/// these nodes. On this computer a plain loop waits for each node, and the other two methods have
+/// several look-ups under way. One SPE does all look-ups.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookup {

@@ -220,8 +220,8 @@ pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-/// The square of the norm of A - LU, exactly. It sums over all vectors of a basis. Each vector
-/// gives the square of a column.
+/// The exact square of the norm of A - LU: the sum of the squares of its columns. Applied to a unit
+/// vector, A - LU gives a column.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut vector = vec![0.0; matrix.order];
     let of_column = |column: usize| {

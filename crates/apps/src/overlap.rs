@@ -27,13 +27,13 @@ use crate::{
     Quantity, against,
 };
 
-/// Compares single buffering, double buffering and threads by computation a byte, with a model and
-/// with the crossover, where computation takes as long as transfers.
+/// Compares single buffering, double buffering and threads with a model, by computation a byte.
+/// Finds the crossover, where computation takes as long as transfers.
 ///
-/// Each block is changed once, and the result is compared with that. The model starts from a run
-/// without computation, which measures the time t of the transfers. With c cycles of computation
-/// for each byte, single buffering should take t + c cycles a byte, and the other ways, which
-/// overlap, the larger of t and c.
+/// The programs change each block once, and the result is checked for this change. The model starts
+/// from a run without computation, which measures the time t of the transfers. With c cycles of
+/// computation for each byte, single buffering should take t + c cycles a byte. The other ways
+/// overlap computation and transfers, and should take the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "threads" {
@@ -41,8 +41,8 @@ use crate::{
     false => flag,
 }))]
 pub struct Overlap {
-    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of
-    /// 10. Transfers alone, 0, are always among them.
+    /// The cycles of computation for each byte; a range becomes 1, 2 and 5 times each power of 10.
+    /// A run with 0, which only transfers, is always added.
     #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
 

@@ -21,7 +21,7 @@ pub struct Placement {
     pub threads: usize,
 
     /// How processes of different SPEs reach each other on a simulated machine; on this computer
-    /// they share memory, and it makes no difference.
+    /// they share memory, and this makes no difference.
     #[arg(long, value_enum, default_value = "direct")]
     pub transport: Transport,
 }

@@ -27,8 +27,8 @@ use crate::{
 /// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's
 /// figure 9.
 ///
-/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next.
-/// If the program also runs on one SPE with one thread, the results contain the speed-ups over that
+/// In each step all processes share the operations, and each process gives 16 bytes to the next. If
+/// the program also runs on one SPE with one thread, the results contain the speed-ups over that
 /// run.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -38,12 +38,12 @@ pub struct Ratio {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// Floating-point operations of all processes together in a step, in pairs: each process does
-    /// an even number of them, rounded down.
+    /// Floating-point operations of all processes together in a step; the number for each process
+    /// is rounded down to an even one.
     #[arg(long, default_value = "10k,100k,1m")]
     pub operations: u64,
 
-    /// How many steps are timed, between two that are not.
+    /// How many steps are timed; one step before and one step after are not timed.
     #[arg(long)]
     pub steps: u64,
 }

@@ -38,9 +38,9 @@ use crate::{
 /// Measures what a request costs at a server that waits for clients, workers, a timer and the
 /// signal to stop at once, by one alternation.
 ///
-/// The server and the timer are on SPE 0. The workers and after them the clients are on the SPEs
-/// from 1 on, in turn. When the first client has all of its answers, the server gets the signal to
-/// stop, while the other clients go on sending requests.
+/// The server and the timer are on SPE 0. The workers, and after them the clients, are on the other
+/// SPEs in turn. When the first client has all of its answers, the server gets the signal to stop.
+/// The other clients still send requests then.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -48,7 +48,7 @@ pub struct Server {
     #[arg(long, default_value = "2")]
     pub spes: usize,
 
-    /// How many clients, each of which has one request under way.
+    /// How many clients; each one has one request under way.
     #[arg(long, default_value = "4")]
     pub clients: usize,
 

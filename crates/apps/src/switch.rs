@@ -15,8 +15,8 @@ use crate::{
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///
-/// Threads of one SPE compute and yield. A switch is what they take longer for each yield than one
-/// thread that only computes as much.
+/// Threads of one SPE compute and yield. One thread does the same computation without yields. The
+/// difference of the two times, divided by the number of yields, is the time of a switch.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
@@ -24,8 +24,8 @@ pub struct Switch {
     #[arg(long, default_value = "1-16")]
     pub threads: usize,
 
-    /// How often all threads yield together, at least once each. Starting and ending a thread costs
-    /// a switch or two, so it should be a thousand times as often.
+    /// How many yields all threads make together, at least one each. Starting and ending a thread
+    /// costs a switch or two, so there should be a thousand times as many yields as threads.
     #[arg(long)]
     pub yields: u64,
 }

@@ -38,7 +38,7 @@ pub struct Workers {
     pub workers: usize,
 
     /// Whether the data of the next task is on its way while a task runs; on this computer data is
-    /// used where it is, and it makes no difference.
+    /// used where it is, and this makes no difference.
     #[arg(long, value_enum, default_value = "on")]
     pub buffering: OnOff,
 

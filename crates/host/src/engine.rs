@@ -334,7 +334,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Records the result of a started command. If the command already waits for room in a mailbox,
-    /// `told` is the SPE to which this waiting writer was announced.
+    /// `told` is the mailbox's SPE, which knows that a writer waits.
     fn settle(
         &self,
         entry: EntryId,

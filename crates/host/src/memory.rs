@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn pages_cross_no_multiple_of_4_gib() {
-        // The mappings are so large that some of them cross a multiple of 4 GiB, whatever the
-        // address of the first one is, if `Pages::new` does not avoid it.
+        // The mappings are together so large that, laid side by side, some would cross a multiple
+        // of 4 GiB.
         let all: Vec<Pages> = (0..12)
             .map(|_| Pages::new(1 << 30, None).unwrap())
             .collect();

@@ -22,11 +22,11 @@ use crate::{
 ///
 /// Where programs reach only their local stores, the tree is cut into sections, and the forces are
 /// computed in several phases. Each phase has a task for each set of 512 bodies. The task
-/// accelerates its set by one section of the tree. In each phase, a set meets another section than
-/// in the phase before. Elsewhere one phase computes the forces, and each task has the whole tree.
-/// The first forces on some bodies are compared with the forces by direct summation. If the program
-/// also runs with one worker, the results contain the speed-ups over one worker. The paper has 10k
-/// bodies for 100 steps, 100k for 10, and a million for one.
+/// accelerates its set by one section of the tree. In each phase, each set meets another section.
+/// On other machines one phase computes the forces, and each task has the whole tree. The first
+/// forces on some bodies are compared with the forces by direct summation. If the program also runs
+/// with one worker, the results contain the speed-ups over one worker. The paper has 10k bodies for
+/// 100 steps, 100k for 10, and a million for one.
 ///
 /// If there are more than 50,000 bodies, a simulated machine does not run all phases. The machine
 /// runs a sample of the phases of one step. The run time of all phases and steps is extrapolated
@@ -74,20 +74,20 @@ const THETA: f32 = 0.5;
 /// Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body. The inverse of the distance takes an
-/// approximate root that is improved once (4 + 7 + 3 * 6). The cube of the inverse and the mass
-/// follow (3 * 6), and then the sums of acceleration and potential (6). The numbers of cycles come
-/// from the Cell BE Programming Tutorial, table of pipeline latencies.
+/// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
+/// improved once (4 + 7 + 3 * 6). It is then cubed and multiplied by the mass (3 * 6), and the
+/// products are added to acceleration and potential (6). The numbers of cycles come from the Cell
+/// BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// The fitted factors, each for a number of bodies. The cycles of accelerating a set, counted with
-/// the two constants above, are multiplied by this factor. The factors are fitted to the run times
-/// of one worker without double buffering in the paper's table 5.2. A single cost for each step of
-/// the walk does not give all three times. By the paper's times each task takes 14 us, and 1.4 ns
-/// more for each body of the whole simulation. With a million bodies, this addition is 18 cycles
-/// for each body of the set and each of 512 nodes. With 10,000 bodies, it is nearly nothing. In
-/// this program, as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper
-/// does not state when its program skips a node.
+/// The fitted factors, each for a number of bodies. The two constants above give the cycles of
+/// accelerating a set, which are then multiplied by this factor. The factors are fitted to the run
+/// times of one worker without double buffering in the paper's table 5.2. With one cost for each
+/// step of a walk, all three times cannot be reached. By the paper's times each task takes 14 us,
+/// and 1.4 ns more for each body of the whole simulation. With a million bodies, these 1.4 ns add
+/// up to 18 cycles for each body of a set and each of 512 nodes. With 10,000 bodies, they add up to
+/// nearly nothing. In this program, as usual with Barnes-Hut, a body skips a larger share of a
+/// larger tree. The paper does not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one

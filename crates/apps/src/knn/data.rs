@@ -66,14 +66,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The block that is the `turn`-th home of a process, and the step at which this block first
-    /// comes to the process. `None` if there are too few blocks. Steps are counted from 0 over all
-    /// rounds.
+    /// The block that a process takes as its home number `turn`, and the step in which the process
+    /// receives this block first. `None` if there are too few blocks. Steps are counted from 0 over
+    /// all rounds.
     ///
-    /// A block comes to each process a step later than to the process before. The last process
-    /// takes the first block home, and the first process takes the last one. All processes
-    /// therefore take their homes in the same step, and begin and end each turn together. So a
-    /// process without a computation never waits for one that computes.
+    /// Each process receives a block a step later than the process before. The last process takes
+    /// the first block as its home, and the first process the last block. All processes therefore
+    /// take and finish their homes in the same steps, and no idle process waits for one that
+    /// computes.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;

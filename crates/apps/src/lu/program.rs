@@ -18,14 +18,15 @@ use crate::{
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
-/// in the paper. Elsewhere it updates a column of tiles of 64 x 64 in double precision, and gives
-/// some of the tiles to a worker that has nothing to do. --dicing makes no difference. The product
-/// of the factors is compared with the matrix. If the program also runs with one worker, the
-/// results contain the speed-ups over one worker. The paper has matrices of 1k to 4k.
+/// in the paper. On other machines a task updates a column of tiles of 64 x 64, in double
+/// precision, and gives some of its tiles to a worker that has nothing to do. --dicing makes no
+/// difference. The product of the factors is compared with the matrix. If the program also runs
+/// with one worker, the results contain the speed-ups over one worker. The paper has matrices of 1k
+/// to 4k.
 ///
-/// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
-/// evenly, and the run time of all follows from theirs. Then the results have `steps_simulated`,
-/// but no residual.
+/// If a matrix has more than 512 rows, a simulated machine does not factor it. It runs 24 steps,
+/// spread evenly, and the run time of all steps is extrapolated from these. Then the results have
+/// `steps_simulated`, but no residual.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lu {
@@ -34,7 +35,7 @@ pub struct Lu {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// Rows of the matrix, and columns: k is 1,024.
+    /// Rows of the matrix, and columns; k is 1,024.
     #[arg(long, default_value = "1k")]
     pub size: usize,
 }

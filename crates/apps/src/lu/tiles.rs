@@ -16,8 +16,7 @@ pub type Tile<T> = [[T; TILE]; TILE];
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// The number of rows of the matrix, and of columns. Rows and columns of only filling do not
-    /// count.
+    /// The number of rows of the matrix, and of columns. Filling of the last tiles does not count.
     order: usize,
     /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
     count: usize,

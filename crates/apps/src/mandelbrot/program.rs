@@ -18,9 +18,9 @@ use crate::{
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
-/// The counts of all pixels are compared with those that are found row by row, without tasks.
-/// If the program also runs with one worker, the results contain the speed-ups over one worker. The
-/// paper has 1,000 frames.
+/// The counts of all pixels are compared with those of a run without tasks. If the program also
+/// runs with one worker, the results contain the speed-ups over one worker. The paper has 1,000
+/// frames.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mandelbrot {
@@ -29,9 +29,8 @@ pub struct Mandelbrot {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// How many tasks a frame is submitted as, at most 480: each has the rows of the picture
-    /// divided by this number, rounded to a whole number of rows, so there may be a few more or
-    /// less.
+    /// How many tasks draw a frame, at most 480. The picture's rows are divided by this number and
+    /// rounded to whole rows for each task, so there may be a few more or fewer tasks.
     #[arg(long, default_value = "128")]
     pub tasks: usize,
 

@@ -106,8 +106,7 @@ pub enum UsageUnknown {
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// The system does not show the times of these existing CPUs. The numbers in its file may
-    /// therefore mean other CPUs.
+    /// `/proc/stat` lacks these existing CPUs. Its numbers may therefore mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",

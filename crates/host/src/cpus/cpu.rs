@@ -9,7 +9,7 @@ pub(crate) const SPES_MAX: usize = 4_096;
 /// One CPU as the operating system counts them: a hardware thread, to which threads can be pinned.
 ///
 /// Packages, cores and last-level caches have running numbers from 0, in the order of their lowest
-/// `os_index`. Only those with a CPU that may be used have a number.
+/// `os_index`. If none of its CPUs may be used, a package, core or cache has no number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
     /// The system's number of this CPU, as in `cpuN` and in affinity masks.

@@ -33,8 +33,8 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about the first file that is malformed in the way of `oddity`. Further such
-    /// files are only counted, because a large computer may have thousands.
+    /// Adds a sentence about a file. If there is already a sentence with the same `oddity`, the
+    /// file is only counted, because a large computer may have thousands of such files.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;
