@@ -167,7 +167,7 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// The programs that run if the user has chosen these. Parameters without a value get one, and
+    /// The programs that run if the user has chosen `chosen`. Open parameters get values, and
     /// programs that conclusions need are added. Equal programs run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen

@@ -141,7 +141,8 @@ impl Program for Overlap {
 
     /// The conclusions from these runs. If the time of a run's transfers is known, the run has a
     /// `model`. If there is the same run with single buffering, it also has a `gain` and a
-    /// `model_gain` over that run. Each way that overlaps has a `crossover`.
+    /// `model_gain` over that run. Each way of buffering that overlaps transfers and computation
+    /// has a `crossover`.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {

@@ -17,8 +17,8 @@ pub struct Node {
     pub centre: [f32; 2],
     /// The mass of these bodies.
     pub mass: f32,
-    /// The side of the square. A leaf has 0. It has one body, or several bodies that are at the
-    /// same place, or nearer to each other than 2^-32 times the side of the root's square.
+    /// The side of the square, or 0 for a leaf. A leaf is one body, or several bodies that are
+    /// closer together than 2^-32 times the side of the root's square.
     pub size: f32,
     /// The index after all nodes that are inside this node. It is the index of the next sibling or,
     /// for a last child, the `next` of its parent.
@@ -291,7 +291,6 @@ struct Lanes {
 /// behind it. All other bodies are inside a square that is far for them, and continue behind the
 /// node or later. If at least one body continues inside, all visit the next node. Otherwise all
 /// visit the node behind this one. No body has to continue between these two.
-/// body has to go on at an index between these two.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     // This copy stays in registers.

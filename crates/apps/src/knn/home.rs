@@ -4,8 +4,8 @@
 //!   home, 8 points side by side           other block, 4 points at a time
 //!
 //!   coordinate 0:  a0 b0 c0 ... h0        w0 w1 w2 ...
-//!   coordinate 1:  a1 b1 c1 ... h1        x0 x1 x2 ...     32 sums of squares are added to in
-//!   coordinate 2:  a2 b2 c2 ... h2        y0 y1 y2 ...     parallel, one for each pair
+//!   coordinate 1:  a1 b1 c1 ... h1        x0 x1 x2 ...     32 sums of squares in parallel,
+//!   coordinate 2:  a2 b2 c2 ... h2        y0 y1 y2 ...     one for each pair
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!

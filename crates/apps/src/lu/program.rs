@@ -116,7 +116,6 @@ impl Lu {
     /// columns and on their length. Both decrease by one with each step. The time of a step is
     /// therefore nearly that of its neighbours, and each step of a sample can stand for the steps
     /// around it.
-    /// which each step stands for those around it.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,

@@ -161,8 +161,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, with the share. If no single CPU did, but
-    /// all CPUs together did, these are all CPUs.
+    /// The CPUs that lost more than `most` of their time, with the share. If no CPU lost so much,
+    /// but the sum over all CPUs is more than `most`, names all CPUs.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
