@@ -6,10 +6,10 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! Each member of a group sends its bit to signal register 1 of its root, which collects the bits.
-//! Roots send each other their bits in register 2. One root may be a barrier ahead of another root
-//! that has not read its register yet. The bits of roots therefore alternate between two halves of
-//! the register.
+//! SPEs form groups, each with a root. Each member of a group sends its bit to signal register 1 of
+//! the root, which collects the bits. Roots send each other their bits in register 2. One root may
+//! be a barrier ahead of another root that has not read its register yet. The bits of roots
+//! therefore alternate between two halves of the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,7 +73,7 @@ const ROOTS_MAX: usize = 16;
 /// The tag group of the signals.
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones. Each SPE checks these barriers.
+/// The number of barriers before the timed ones. In these barriers SPEs check that all have come.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {

@@ -33,9 +33,9 @@ use crate::{
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
-/// A number goes round a ring of at least 2 processes on SPEs. A process on the PPE gets copies of
-/// the number, checks them, and takes their times. Neighbours in the ring on the same SPE
-/// communicate through channels that do not leave the SPE.
+/// A number goes round a ring of at least 2 processes on SPEs. A process on the PPE gets a copy in
+/// each round, checks it, and takes the time. Neighbours in the ring on the same SPE communicate
+/// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "spes" {

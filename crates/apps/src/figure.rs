@@ -29,9 +29,9 @@ pub struct Axis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The difference to the other curves.
+    /// The name, which tells this curve from the others.
     pub name: String,
-    /// Its points, in the order of their first numbers.
+    /// The points, in the order of their horizontal values.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -13,8 +13,8 @@
 //! [`Quantity`]s. The command `cellworks run` handles lists of values, progress, tables and pages,
 //! in the same way for all programs.
 //!
-//! To add a program, write a file of this crate. In this file, add its module, its name in the list
-//! of programs at the end, and its row here:
+//! To add a program, write a file for it. In `lib.rs`, add its module, its name in the list of
+//! programs at the end, and its row here:
 //!
 //! | program | what it is | from |
 //! |---|---|---|

@@ -30,7 +30,7 @@ use crate::{
     against, gang,
 };
 
-/// What is looked up in.
+/// The structure in which values are looked up.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Structure {
@@ -48,7 +48,7 @@ pub enum Structure {
 pub enum Method {
     /// one after the other
     Plain,
-    /// 32 at a time, each with a state that is written by hand
+    /// 32 at a time; the code that switches between them is written by hand
     Prefetch,
     /// the plain code, several at a time
     Interleave,
@@ -63,7 +63,7 @@ pub enum Method {
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookup {
-    /// What is looked up in.
+    /// The structure in which values are looked up.
     #[arg(long, value_enum, default_value = "hash-join,b-tree,graph-walk")]
     pub structure: Structure,
 

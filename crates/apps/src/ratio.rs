@@ -70,8 +70,8 @@ const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 /// The data that goes round the ring: 16 bytes.
 type Data = [f32; 4];
 
-/// The indices in the data: of the number on which the processes compute, of the position where the
-/// data began, and of the number of steps that computed on it.
+/// The elements of the data: the number on which the processes compute, the position where the data
+/// began, and the number of steps that computed on it.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;

@@ -35,8 +35,8 @@ use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
 };
 
-/// Measures what a request costs at a server that waits for clients, workers, a timer and the
-/// signal to stop at once, by one alternation.
+/// Measures what a request costs at a server that waits at once, by one alternation, for clients,
+/// workers, a timer and the signal to stop.
 ///
 /// The server and the timer are on SPE 0. The workers, and after them the clients, are on the other
 /// SPEs in turn. When the first client has all of its answers, the server gets the signal to stop.

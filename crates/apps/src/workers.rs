@@ -52,12 +52,13 @@ pub struct Workers {
 }
 
 /// The time that a task on the simulated machine waits in addition to its transfers. If the
-/// transfers are made while another task runs, the task does not wait.
+/// transfers are made while the task before runs, the wait is assumed to be over when that task
+/// ends.
 ///
 /// The time is fitted to the run times of one worker without double buffering in the paper's tables
 /// 5.1 and 5.2. Both tables have 12 to 14 us for each task, whatever the size of its data. The
 /// cause is not known. Section 5.1 mentions the latency of DMA, and that it is near the time of
-/// computing. If the transfers began before the task before ended, the wait is assumed to be over.
+/// computing.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -155,7 +156,7 @@ impl Workers {
         }
     }
 
-    /// These workers with only one of them. Other numbers of workers are compared with it.
+    /// The same settings with one worker. Runs with more workers are compared with this one.
     fn alone(self) -> Self {
         Self { workers: 1, ..self }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
-    /// Whether there are unsent words. Every wait checks this.
+    /// Whether there are unsent words. Every wait checks this flag.
     has_unsent: Cell<bool>,
     /// The position that each list in the queue has reached.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,

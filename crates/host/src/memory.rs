@@ -43,9 +43,9 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes. If `node` is a number, they are on this NUMA node. Memory
-    /// of less than 4 GiB does not cross a multiple of 4 GiB, because all elements of a DMA list
-    /// share the upper half of their address.
+    /// Allocates at least `bytes` bytes. If `node` is given, they are on this NUMA node. Memory of
+    /// less than 4 GiB does not cross a multiple of 4 GiB, because all elements of a DMA list share
+    /// the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
@@ -114,7 +114,7 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Of a mapping of twice `bytes` bytes, keeps `bytes` bytes that cross no multiple of 4 GiB.
+    /// Keeps `bytes` bytes, which cross no multiple of 4 GiB, of a mapping that is twice as long.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -173,7 +173,7 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// Allocates `len` elements of zeroed bytes. If `node` is a number, they are on this NUMA node.
+    /// Allocates `len` elements of zeroed bytes. If `node` is given, they are on this NUMA node.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());

@@ -1,7 +1,8 @@
 //! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
-//! Each OS thread of a run has a seat. Its state is that the thread runs, waits or was notified.
+//! Each OS thread of a run has a seat. A seat's state says whether its thread runs, waits or was
+//! notified.
 //!
 //! ```text
 //!   sleeping thread (one for each seat)      notifying thread

@@ -33,8 +33,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // An error is ignored, because the thread had this mask before. If the system has since
-        // taken those CPUs away, it has moved the thread already.
+        // An error needs no handling, because the thread had this mask before. If the system has
+        // since taken the CPUs away, it has already moved the thread to other CPUs.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

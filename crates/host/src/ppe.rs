@@ -193,8 +193,8 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The announcement that the PPE is about to sleep. Dropping this value withdraws the announcement.
-/// The last check of the condition may panic.
+/// The announcement that the PPE is about to sleep. Dropping this value withdraws the announcement,
+/// also when the last check of the condition panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {

@@ -37,8 +37,8 @@ pub(crate) struct Run {
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
-    /// For each seat, the threads of that worker that were woken from outside of it. The list of
-    /// the PPE stays empty, because the PPE checks its condition whenever it is notified.
+    /// For each seat, the threads of its worker that were woken from outside the worker. The list
+    /// of the PPE stays empty, because the PPE checks its condition whenever it is notified.
     woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -190,7 +190,7 @@ impl Run {
         self.parking.notify(seat);
     }
 
-    /// The threads of the worker at this seat that were woken from outside of it.
+    /// The threads of the worker at this seat that were woken from outside the worker.
     #[inline]
     pub(crate) fn woken(&self, seat: usize) -> &WokenThreads {
         &self.woken[seat]

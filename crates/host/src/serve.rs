@@ -1,8 +1,8 @@
 //! The main loop of a worker, which runs the programs that are spawned on its SPEs.
 
 // Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
-// leaked buffers of the program before. If a program leaves its SPE in another state than a new
-// one, the worker makes a new SPE.
+// leaked buffers of the program before. If a program leaves its SPE in another state than that of a
+// new SPE, the worker makes a new one.
 
 use std::panic::Location;
 use std::rc::Rc;

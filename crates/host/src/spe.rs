@@ -174,7 +174,7 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
-    /// Does the work of [`SpeCore::hold_until_arrived`] for a thread that does not take turns.
+    /// Does the work of [`SpeCore::hold_until_arrived`] after `take_turn_after` has returned false.
     ///
     /// # Safety
     ///
@@ -204,7 +204,7 @@ impl HostSpe {
         Ok(held)
     }
 
-    /// Does the work of [`SpeCore::arrived`] for a thread that does not take turns.
+    /// Does the work of [`SpeCore::arrived`] after `take_turn` has returned false.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
         // On a Cell the data would still be on its way. On this computer cache lines are on their
@@ -571,8 +571,7 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The longest time that interleaved work of an SPE with waiting threads runs before it looks
-/// outside.
+/// The longest time between two looks outside during interleaved work, if threads of the SPE wait.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

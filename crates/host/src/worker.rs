@@ -1,8 +1,8 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
 //! When a thread waits for a condition that other OS threads make true, it parks. When no thread of
-//! the worker is ready, [`Idle::idle`] lets the polling threads among the parked ones check their
-//! conditions again. An idle worker goes through three stages:
+//! the worker is ready, [`Idle::idle`] lets those parked threads that poll check their conditions
+//! again. An idle worker goes through three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
@@ -14,8 +14,8 @@
 //! a word and notifies the worker. While other threads of the worker run, the polling threads check
 //! their conditions only from time to time.
 //!
-//! Some threads do not poll, because the processor that makes their condition true knows which
-//! thread waits. It wakes only that thread: directly on the same worker, and through a queue on
+//! If the processor that makes a condition true knows which thread waits, this thread does not
+//! poll. The processor wakes only this thread: directly on its own worker, and through a queue on
 //! another worker.
 //!
 //! "Outside" means: on other OS threads than the one of this worker.
@@ -33,7 +33,7 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot.
+// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot do so.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up. So no wait
@@ -47,8 +47,8 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls that a waiting thread makes before it parks. These polls take half a
-/// microsecond. It stops when another thread of its core is ready, polls too, or was woken.
+/// The number of polls that a waiting thread makes before it parks. The polls take half a
+/// microsecond. Polling stops when another thread of its core is ready, polls too, or was woken.
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// After this number of waits, threads that were woken from outside may continue. Until then the

@@ -14,9 +14,8 @@
 //!   a report, and the process is aborted
 //! ```
 //!
-//! [`standstill`] lists the facts that make it certain. If there is a handler of Ctrl-C, it is
-//! never certain. A process with such a handler, such as the command `cellworks`, only gets a
-//! warning.
+//! A standstill is certain if all facts that [`standstill`] lists hold. A handler of Ctrl-C makes
+//! it uncertain. A process with this handler, such as the command `cellworks`, only gets a warning.
 //!
 //! A deadlock within the runtime needs no watchdog: the last thread awake notices it.
 

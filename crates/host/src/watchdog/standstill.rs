@@ -1,8 +1,8 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
-//! Three events let a thread continue that waits for a futex: another thread of the process wakes
-//! it, another process or the kernel wakes it, or a handler of a signal runs on it. If all of the
-//! following facts hold, none of these events can happen. Files in `/proc/self` show each fact:
+//! A thread that waits for a futex can continue after three events: another thread of the process
+//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on it. If all of
+//! the following facts hold, none of these events can happen. Files in `/proc/self` show each fact:
 //!
 //! | fact | where it is seen |
 //! |---|---|
