@@ -40,8 +40,8 @@ pub struct Body {
     pub mass: f32,
 }
 
-/// A length in a third dimension. Two bodies attract each other as if they were also this far apart
-/// there. Bodies that meet therefore do not throw each other far away.
+/// A distance in a third dimension that is added between any two bodies. Without it, bodies that
+/// meet would throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
 /// Bodies in a disc that rotates around (0, 0), with a total mass of 1. The same seed gives the

@@ -3,7 +3,7 @@
 //! ```text
 //!   PPE ── all blocks, once ──► process 0 ──► process 1 ──► ... ──► last process
 //!                                   ▲                                    │
-//!                                   └── buffer for all blocks ◄────────┘
+//!                                   └── buffer for all blocks ◄──────────┘
 //! ```
 //!
 //! Blocks of points go round the ring, always in the same order. Each process keeps a copy of one

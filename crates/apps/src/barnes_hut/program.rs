@@ -54,8 +54,8 @@ const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
 /// The number of bodies of a task. These bodies take 16 KB. Section 5.2 of the paper gives this
-/// size for the tasks that move bodies. With a million bodies the paper has about 2,000 tasks of
-/// the other kind.
+/// size for the tasks that move bodies. With a million bodies the paper has about 2,000 tasks that
+/// accelerate bodies.
 const SET: usize = 512;
 
 /// The number of bodies in the smallest part that a set is split into. Each part needs the section
@@ -152,7 +152,7 @@ impl Piece {
     }
 }
 
-/// A phase in which sets meet the sections that are this number of places away.
+/// A phase in which each set meets the section that is `places` places away from its own.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,

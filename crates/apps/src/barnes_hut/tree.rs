@@ -393,8 +393,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// Whatever the cuts of the tree are, each section has those of its nodes act that also act
-        /// in the whole tree. The sum over sections is the result of the whole tree. Most cuts
+        /// Whatever the cuts are, the nodes of a section that act are those that also act in the
+        /// whole tree. The sum over the sections is the result of the whole tree. Most cuts
         /// separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(

@@ -34,7 +34,7 @@ const CYCLES_PER_NEIGHBOUR: u64 = 18;
 /// The cycles for each neighbour in the list that a new neighbour moves: a load, and then a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
-/// The number of points of the home that a vector has: one vector of AVX2, or two smaller ones.
+/// The number of points of a group of the home. They fill one vector of AVX2, or two smaller ones.
 const LANES: usize = 8;
 /// The number of points of the other block that are compared with a group of the home at once.
 /// Their sums take 8 registers of 16 bytes, half of the registers of x86-64, and do not wait for
@@ -155,8 +155,8 @@ impl Group {
         }
     }
 
-    /// The squares of the distances of up to [`AT_ONCE`] points to all points of the group. If
-    /// there are fewer points, or a lane has none, their results mean nothing.
+    /// The squares of the distances of up to [`AT_ONCE`] points to all points of the group. The
+    /// results of missing points, and of lanes without a point, mean nothing.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -202,7 +202,7 @@ fn add_squares(
     *sums = inner;
 }
 
-/// If a neighbour belongs into a list of the nearest ones, inserts it. Returns the number of
+/// If a neighbour belongs in a list of the nearest ones, inserts it. Returns the number of
 /// neighbours that it moved.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
