@@ -234,8 +234,8 @@ fn hand_out<P: Place>(
     found.take(count).collect()
 }
 
-/// The work of each process of the ring. It ends when the process has had its last home, and has
-/// passed on all blocks that other processes need.
+/// The work of each process of the ring. The work ends when the last home of the process has met
+/// all blocks, and the process has sent on all blocks that other processes need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,

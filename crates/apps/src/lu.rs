@@ -340,8 +340,8 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// 257 and 600 rows are no whole number of vectors. The residual of the first is exact, and
-    /// that of the second is an estimate.
+    /// 257 and 600 rows are no whole number of vectors. For 257 rows the residual is exact, and for
+    /// 600 rows it is an estimate.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

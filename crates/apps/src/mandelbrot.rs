@@ -95,8 +95,8 @@ impl View {
     }
 }
 
-/// The number of points that are iterated together: two vectors of AVX-512, because each iteration
-/// waits for the one before.
+/// The number of points that are iterated together: two vectors of AVX-512. An iteration of a
+/// vector has to wait for its last iteration, and the other vector uses that time.
 const LANES: usize = 32;
 
 /// The number of iterations before it is checked whether all points have left the circle.

@@ -211,8 +211,8 @@ impl HostSpe {
         // way, so other threads run now.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This is a separate branch, so that the compiler knows that after the switch above
-            // there is nothing to free, and keeps no value for it.
+            // This branch is separate, so that the compiler knows that the branch above has nothing
+            // to free after its switch, and keeps no value across the switch.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -404,9 +404,9 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. If this call returns true, the host is
-        // therefore not strict and another thread has run. SAFETY: a prefetch calls no function of
-        // the crate cellworks-threads.
+        // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
+        // strict. If this call returns true, the host is therefore not strict, and another thread
+        // has run. SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }

@@ -80,14 +80,14 @@ const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 /// BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// The fitted factors, each for a number of bodies. The two constants above give the cycles of
-/// accelerating a set, which are then multiplied by this factor. The factors are fitted to the run
-/// times of one worker without double buffering in the paper's table 5.2. With one cost for each
-/// step of a walk, all three times cannot be reached. By the paper's times each task takes 14 us,
-/// and 1.4 ns more for each body of the whole simulation. With a million bodies, these 1.4 ns add
-/// up to 18 cycles for each body of a set and each of 512 nodes. With 10,000 bodies, they add up to
-/// nearly nothing. In this program, as usual with Barnes-Hut, a body skips a larger share of a
-/// larger tree. The paper does not state when its program skips a node.
+/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies.
+/// The two constants above give the cycles. The factors are fitted to the run times of one worker
+/// without double buffering in the paper's table 5.2. No constant cost of a node fits all three
+/// times of this table. By these times each task takes 14 us, and 1.4 ns more for each body of the
+/// whole simulation. For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of a
+/// body of the set and one of 512 nodes. For 10,000 bodies, they are nearly nothing. In this
+/// program, as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does
+/// not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one

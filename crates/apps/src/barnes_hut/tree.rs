@@ -194,8 +194,8 @@ impl Square {
         }
     }
 
-    /// The quarters that contain a body, from the largest down. Each quarter has two bits (Morton
-    /// order). If a coordinate of the body is not a number, the body still gets a key.
+    /// The quarters that contain a body, from the largest down. Each quarter takes two bits of the
+    /// key (Morton order). If a coordinate of the body is not a number, the body still gets a key.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;

@@ -150,9 +150,9 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
     }))
 }
 
-/// The limit of a group, less the memory that the group uses. The kernel counts files in memory as
-/// used, although it drops those that were not read lately before the group reaches its limit.
-/// These files are therefore subtracted from the used memory.
+/// The limit of a group, less the memory that the group uses. The kernel counts cached files as
+/// used. Before the group reaches its limit, the kernel drops files that were not read lately, so
+/// the memory of these files is not subtracted.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // If there is no limit, this file has a number near 2^63.
