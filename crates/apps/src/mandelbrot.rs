@@ -95,8 +95,8 @@ impl View {
     }
 }
 
-/// The number of points that are iterated together: two vectors of AVX-512. An iteration of a
-/// vector has to wait for its last iteration, and the other vector uses that time.
+/// The number of points that are iterated together: two vectors of AVX-512. While one vector waits
+/// for the result of its iteration, the other vector is computed.
 const LANES: usize = 32;
 
 /// The number of iterations before it is checked whether all points have left the circle.

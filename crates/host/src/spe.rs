@@ -347,10 +347,10 @@ impl Wake for HostSpe {
 
 // SAFETY: on a host that is not strict, `hold` returns the memory that it is given, which the
 // caller's view has borrowed. On a strict host `hold` returns a part of `views` that the local
-// store has reserved only for this hold. The pages of `views` live as long as the SPE, which views
-// borrow. The memory is initialised by the caller's promise, and `views` by the kernel. Bytes are
-// copied only during the calls. `run_threads` runs a scope, which returns or unwinds only when all
-// its threads have ended.
+// store has reserved only for this hold. The pages of `views` live as long as the SPE, and each
+// view borrows the SPE. The memory is initialised by the caller's promise, and `views` by the
+// kernel. Bytes are copied only during the calls. `run_threads` runs a scope, which returns or
+// unwinds only when all its threads have ended.
 unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 

@@ -108,9 +108,9 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // This thread may wait for a thread that is being woken and cannot answer yet. The time for
-        // spinning therefore begins when that thread continues. If this thread slept earlier, it
-        // would have to be woken, too.
+        // The spinning thread may wait for a thread that is being woken and cannot answer yet. Its
+        // time for spinning therefore begins when the woken thread continues. If the spinning
+        // thread slept before, it would have to be woken, too.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }

@@ -290,7 +290,7 @@ struct Lanes {
 /// node and the node is near, the body continues inside it. If the node is far, the body continues
 /// behind it. All other bodies are inside a square that is far for them, and continue behind the
 /// node or later. If at least one body continues inside, all visit the next node. Otherwise all
-/// visit the node behind this one. No body has to continue between these two.
+/// visit the node behind this one. No body has to visit the nodes between them.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     // This copy stays in registers.

@@ -16,8 +16,8 @@ pub(super) struct Points {
     dimensions: usize,
 }
 
-/// The number of points that are compared with every other point before the next points are. So
-/// these points stay in the first-level cache.
+/// The number of points that are compared with every other point together. These points stay in the
+/// first-level cache.
 const TILE: usize = 32;
 
 impl Points {

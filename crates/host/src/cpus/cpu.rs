@@ -35,8 +35,8 @@ pub struct Cpu {
     /// The capacity of this CPU. The most capable CPU of the computer has 1024. If the kernel
     /// reports no differences between CPUs, this is `None`.
     ///
-    /// The capacity is read from `cpu_capacity`. On a hybrid Intel processor some kernels do not
-    /// have that file, and the capacity is proportional to the highest clock frequency.
+    /// The capacity is read from `cpu_capacity`. If the kernel lacks this file on a hybrid Intel
+    /// processor, the capacity is proportional to the highest clock frequency.
     pub capacity: Option<u32>,
 }
 

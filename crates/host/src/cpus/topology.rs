@@ -297,8 +297,8 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
 /// On a hybrid Intel processor, the highest clock of each CPU. The unit is 1/1024 of the highest
 /// clock of all CPUs. On other processors the result is empty.
 ///
-/// Other processors may also have CPUs with different clocks, which allow for the turbo. These CPUs
-/// are of one kind, so this function ignores the difference.
+/// On other processors some CPUs may have a higher turbo clock than others. These CPUs are of one
+/// kind, so this function ignores the difference.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,
