@@ -140,8 +140,8 @@ pub trait Program:
     /// [`ParameterError`] names the parameter that is wrong.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// About how many bytes of address space a run takes beside those that every run takes, as far
-    /// as the parameters tell: the largest amount of data at any time, and the stacks of threads.
+    /// Estimates from the parameters the bytes of address space that this program adds to a run:
+    /// the largest amount of data at any time, and the stacks of threads.
     fn address_space_bytes(&self) -> usize {
         0
     }

@@ -176,8 +176,8 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
 }
 
 /// In step k, updates a column below row k, or a part of it. `factor` is the column's element in
-/// row k. Its products with the multipliers of the same rows are subtracted. Returns the number of
-/// floating-point operations.
+/// row k. The products of `factor` and the multipliers of the same rows are subtracted. Returns the
+/// number of floating-point operations.
 ///
 /// # Panics
 ///
@@ -191,8 +191,8 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// The largest order of a matrix that is compared with the product of its factors. The product
-/// takes as many operations as factoring, in double precision.
+/// The largest order of a matrix that is compared with the product of its factors. Computing the
+/// product in double precision takes as many operations as factoring.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
 /// The number of random vectors that are used to compare larger matrices.
@@ -200,7 +200,7 @@ const VECTORS: usize = 4;
 
 /// The distance between the product of the factors and the matrix, relative to the matrix. Both are
 /// measured in the Frobenius norm (the square root of the sum of all squares). The distance is 0
-/// for exact factors. If an element of the factors is NaN, it is NaN.
+/// for exact factors. If an element of the factors is NaN, the distance is NaN.
 ///
 /// Up to an order of 512 the distance is exact, except for rounding in double precision. For larger
 /// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and

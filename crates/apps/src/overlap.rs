@@ -256,8 +256,8 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// The programs that overlap transfers and computation. Each one has the cycles of computation a
-/// byte that take as long as its transfers.
+/// The programs that overlap transfers and computation, each with its crossover: the cycles of
+/// computation a byte that take as long as the transfers.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)

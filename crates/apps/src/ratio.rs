@@ -206,8 +206,8 @@ struct Role {
 struct Last {
     position: u64,
     data: Data,
-    /// The time of this process's timed steps. Each process reads its own clock. A message that
-    /// gives the time to another process would itself take part of each step.
+    /// The time of this process's timed steps. Each process reads its own clock. If one process
+    /// timed the others, the messages for this would take part of each step.
     timed: Span,
 }
 

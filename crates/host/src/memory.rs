@@ -58,8 +58,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), but `huge` decides whether the kernel uses huge pages, as long as
-    /// it has some, or small pages.
+    /// Like [`new`](Self::new), but without `huge` the kernel uses small pages, and with `huge` it
+    /// uses huge pages while it has some.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {

@@ -7,7 +7,7 @@
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
 //!     ▲                    │                                │                          │
-//!     └──── a waiter found what it waited for ◄─────────────┴──────────────────────────┘
+//!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
 //! Another processor that makes such a condition true need not know the waiting thread: it changes

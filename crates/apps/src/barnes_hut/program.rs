@@ -113,9 +113,9 @@ const STEPS_MAX: usize = 1_000_000;
 /// The number of bodies for which the forces are compared with those by direct summation.
 const COMPARED: usize = 100;
 
-/// The largest accepted error of the forces. For an evenly filled square at the least distance, the
-/// error of a single mass is an eighth of the square of `THETA`, relative to the square's pull.
-/// Some pulls cancel each other, and so do errors of different squares.
+/// The largest accepted error of the forces. A square acts as a single mass from a certain distance
+/// on. For an evenly filled square at this distance, the error is an eighth of `THETA`², relative
+/// to the square's pull. Some pulls cancel each other, and so do errors of different squares.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
 /// The side of the square that is drawn. In its first state the whole disc lies in this square.

@@ -532,7 +532,7 @@ mod tests {
         assert_eq!(exact.1, 2000 * 2000);
         assert!(fine.0 < usual.0 / 2.0, "{fine:?} {usual:?}");
         // An evenly filled square has a quadrupole, and a single mass has none. Relative to the
-        // pull of the square, the error is up to an eighth of the square of size over distance.
+        // square's pull, the error is at most an eighth of (size / distance)².
         assert!(usual.0 < 0.5 * 0.5 / 8.0, "{usual:?}");
         assert!(usual.1 < exact.1 / 5, "{usual:?}");
     }

@@ -66,9 +66,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The block that a process takes as its home number `turn`, and the step in which the process
-    /// receives this block first. `None` if there are too few blocks. Steps are counted from 0 over
-    /// all rounds.
+    /// The block that is the `turn`-th home of a process, and the step in which the process first
+    /// receives this block. `None` if there are too few blocks. Steps are counted from 0 over all
+    /// rounds.
     ///
     /// Each process receives a block a step later than the process before. The last process takes
     /// the first block as its home, and the first process the last block. All processes therefore

@@ -123,7 +123,7 @@ impl Usage {
     /// the measurements are reliable, there are no sentences.
     ///
     /// The limits are 10 % of the time of a CPU for other programs, 5 % of the time of a CPU for
-    /// the hypervisor, and 5 % of its periods for a quota. Times below 50 ms never count, because
+    /// the hypervisor, and 5 % of the periods of a quota. Times below 50 ms never count, because
     /// the figures are not more exact than that.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")

@@ -24,7 +24,7 @@ pub struct Cpu {
     pub core_cpus: BTreeSet<u32>,
     /// The number of hardware threads of the same core that may be used and come before this CPU.
     pub sibling_rank: u32,
-    /// The CPU's group of CPUs with a common last-level cache. This group is the Cell of the CPU.
+    /// The group of CPUs that share this CPU's last-level cache. This group is the Cell of the CPU.
     ///
     /// If the system reports no cache that two cores share, the CPUs of a package that are next to
     /// the same memory node are one group.
@@ -57,7 +57,7 @@ pub enum WhyLeftOut {
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,
-    /// The quota of a control group does not pay for this CPU. With more threads than the quota
+    /// The quota of a control group is too small for this CPU. With more threads than the quota
     /// allows to run all the time, threads would only take turns.
     Quota,
     /// The host already has the largest number of SPEs on other CPUs.

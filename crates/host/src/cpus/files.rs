@@ -189,7 +189,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// Makes the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters that an error shows of a content. Only lines of `mountinfo`
+    /// The largest number of characters of a file that an error shows. Only lines of `mountinfo`
     /// may be longer, and can be recognised by their beginning.
     const MOST_CHARS: usize = 200;
 

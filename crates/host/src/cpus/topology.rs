@@ -223,8 +223,8 @@ pub fn last_level_cache_bytes(
 }
 
 /// Adds notes about groups of CPUs, such as cores. A note says that the CPUs' files contradict each
-/// other, or that a group overlaps a group of a larger kind. In both cases the CPU's own files are
-/// used.
+/// other, or that a group overlaps a group of a larger kind. For each CPU, the facts in its own
+/// files are used.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
