@@ -47,10 +47,10 @@ pub const SOFTENING: f32 = 0.05;
 /// Bodies in a disc that rotates around (0, 0), with a total mass of 1. The same seed gives the
 /// same bodies.
 ///
-/// The disc is a Kuzmin disc (Binney and Tremaine, *Galactic Dynamics*, second edition, section
-/// 2.3.1) of scale length 1, without the tenth of its mass that is farthest from the centre. Each
-/// body moves on a circle, with nearly the speed that it would have in a smooth disc. A body at a
-/// distance of 1 takes a time of 10.6 for a round.
+/// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
+/// edition, section 2.3.1). The tenth of its mass that is farthest from the centre is left out.
+/// Each body moves on a circle, with nearly the speed that it would have in a smooth disc. A body
+/// at a distance of 1 takes a time of 10.6 for a round.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {

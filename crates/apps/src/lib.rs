@@ -97,9 +97,9 @@ pub use workers::{OnOff, Scheduler, Workers};
 
 /// A program with its parameters. A run of the program gives numbers.
 ///
-/// Each field of the struct is a parameter. The name of the field is also the name of the flag
-/// (unless `#[arg(long = "...")]` gives another one), of the key in an experiment of a paper, and
-/// of the circumstance in the JSON of a result. The documentation of the field is the help text.
+/// Each field of the struct is a parameter. The key in an experiment of a paper, and the
+/// circumstance in the JSON of a result, have the name of the field. So does the flag, unless
+/// `#[arg(long = "...")]` gives another name. The documentation of the field is the help text.
 ///
 /// In `cellworks run` every flag takes a list, and a default may be a list, too. The program runs
 /// once for each combination of values. A parameter's type and name decide how its values are
@@ -173,7 +173,7 @@ pub trait Program:
         chosen
     }
 
-    /// The conclusions from several runs. They come in addition to the quantities of each run.
+    /// The conclusions from several runs. These are in addition to the quantities of each run.
     fn conclusions(_: &[Done<Self>]) -> Vec<Conclusion> {
         Vec::new()
     }

@@ -198,9 +198,10 @@ const MULTIPLIED_ORDER_MAX: usize = 512;
 /// The number of random vectors that are used to compare larger matrices.
 const VECTORS: usize = 4;
 
-/// The distance between the product of the factors and the matrix, relative to the matrix. Both are
-/// measured in the Frobenius norm (the square root of the sum of all squares). The distance is 0
-/// for exact factors. If an element of the factors is NaN, the distance is NaN.
+/// The distance between the product of the factors and the matrix, relative to the matrix. Both the
+/// distance and the matrix are measured in the Frobenius norm (the square root of the sum of all
+/// squares). The distance is 0 for exact factors. If an element of the factors is NaN, the distance
+/// is NaN.
 ///
 /// Up to an order of 512 the distance is exact, except for rounding in double precision. For larger
 /// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and

@@ -464,8 +464,8 @@ mod tests {
 
     #[test]
     fn best_foldings_are_those_known() {
-        // The best foldings are: a square for the first two, any one for the third, which has no
-        // contact, two squares side by side, and a square of 3 by 3 beads.
+        // The best foldings of the first two are squares. The third has no contact. The others are
+        // two squares side by side, and a square of 3 by 3 beads.
         for (beads, contacts) in [
             ("HPPH", 1),
             ("HHHH", 1),

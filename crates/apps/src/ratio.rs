@@ -5,8 +5,8 @@
 //! closes the ring is buffered.
 //!
 //! All processes share the operations of a step, so that a ring of any length computes the same in
-//! a step. At the end the data of each process is compared with the expected data, which shows that
-//! the data went round the ring and that every step computed on it.
+//! a step. At the end the data of each process is compared with the expected data. The comparison
+//! shows that the data went round the ring and that every step computed on it.
 
 use std::hint::black_box;
 use std::iter;

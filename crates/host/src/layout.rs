@@ -2,9 +2,9 @@
 //!
 //! If the builder was given CPUs, SPEs take them in the given order. Otherwise they take the CPUs
 //! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
-//! the order begins again, and SPEs on the same CPU share one OS thread. The PPE takes the last CPU
-//! among the first hardware threads of the first Cell, because a PPE that communicates with SPE 0
-//! should not share a CPU with it.
+//! the order begins again, and SPEs on the same CPU share one OS thread. A PPE that communicates
+//! with SPE 0 should not share a CPU with it. The PPE therefore takes the last CPU among the first
+//! hardware threads of the first Cell.
 //!
 //! The memory modules are the NUMA nodes on which the process can have memory. If the node of an
 //! SPE's CPU is a module, it is the module of the SPE. Otherwise the SPE has the nearest module.

@@ -22,9 +22,9 @@
 //!
 //! # What the host cannot see
 //!
-//! A program must block its OS thread only with the methods of `Spe`. A lock of `std` that another
-//! thread of the same core holds across a yield, `recv` on a channel of `std`, or a loop on an
-//! atomic that does not yield keeps all other threads of the core from running.
+//! A program must block its OS thread only with the methods of `Spe`. Other means keep all threads
+//! of the core from running: a lock of `std` that another thread of the core holds across a yield,
+//! `recv` on a channel of `std`, or a loop on an atomic that does not yield.
 //!
 //! If it is certain that no OS thread of the process can ever run again, a watchdog names the
 //! programs that have not ended and aborts the process. The watchdog cannot unwind a thread that is

@@ -293,8 +293,8 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may notice the deadlock. The second one can do so only after the first
-            // one has woken it without a reason.
+            // Both threads may notice the deadlock, but the second one only after the first one has
+            // woken it.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });

@@ -52,7 +52,8 @@ const POLLS_PER_CLOCK: u32 = 16;
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// After this number of waits, threads that were woken from outside may continue. Until then the
-/// threads of this worker run. They may wait for each other and wake each other many times.
+/// threads of this worker run. These threads may wait for each other and wake each other many
+/// times.
 const WAITS_PER_WAKE: u8 = 128;
 
 /// The largest number of threads that poll often. A poll of a thread takes a switch of about 10 ns.

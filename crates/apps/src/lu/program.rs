@@ -19,7 +19,7 @@ use crate::{
 ///
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
 /// in the paper. On other machines a task updates a column of tiles of 64 x 64, in double
-/// precision, and gives some of its tiles to a worker that has nothing to do. --dicing makes no
+/// precision. It gives some of its tiles to a worker that has nothing to do. --dicing makes no
 /// difference. The product of the factors is compared with the matrix. If the program also runs
 /// with one worker, the results contain the speed-ups over one worker. The paper has matrices of 1k
 /// to 4k.

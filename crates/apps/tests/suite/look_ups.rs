@@ -74,8 +74,9 @@ fn every_method_finds_it_on_a_machine_that_is_no_cell() {
     every_method_finds_it(&PlainMachine::new(1));
 }
 
-/// On an SPE of the QS20 a get takes several hundred cycles and a step takes 16, so most of the
-/// time of a plain loop can be hidden. The first thousand look-ups find the best number of threads.
+/// On an SPE of the QS20 a get takes several hundred cycles, and a step takes 16. Most of the time
+/// of a plain loop can therefore be hidden. The first thousand look-ups find the best number of
+/// threads.
 #[test]
 fn transfers_of_several_look_ups_hide_behind_each_other() {
     let qs20 = qs20();

@@ -122,9 +122,9 @@ impl Usage {
     /// The reasons why measurements during this time are not reliable, in sentences with advice. If
     /// the measurements are reliable, there are no sentences.
     ///
-    /// The limits are 10 % of the time of a CPU for other programs, 5 % of the time of a CPU for
-    /// the hypervisor, and 5 % of the periods of a quota. Times below 50 ms never count, because
-    /// the figures are not more exact than that.
+    /// Other programs may use 10 % of the time of a CPU, the hypervisor 5 %. A quota may stop the
+    /// process in 5 % of its periods. Times below 50 ms never count, because the figures are not
+    /// more exact than that.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }

@@ -102,9 +102,10 @@ pub struct Cpus {
 ///
 /// # Errors
 ///
-/// [`CpusError::Malformed`] for a necessary file with a content that Linux would not write,
-/// [`CpusError::Read`] for a file that the system fails to read, [`CpusError::NoneAllowed`] for an
-/// empty mask, and [`CpusError::Unknown`] if the source has neither a mask nor a list of CPUs.
+/// - [`CpusError::Malformed`] if a necessary file has content that Linux would not write.
+/// - [`CpusError::Read`] if the system fails to read a file.
+/// - [`CpusError::NoneAllowed`] if the mask is empty.
+/// - [`CpusError::Unknown`] if the source has neither a mask nor a list of CPUs.
 pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, CpusError> {
     let mut notes = Notes::default();
     let online = online(source)?;

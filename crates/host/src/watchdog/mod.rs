@@ -1,5 +1,5 @@
-//! The watchdog notices when no OS thread of the process can ever run again, because a program has
-//! blocked an OS thread by other means than the methods of its SPE.
+//! The watchdog notices when no OS thread of the process can ever run again. The usual cause is a
+//! program that has blocked its OS thread without using the methods of its SPE.
 //!
 //! ```text
 //!   in two readings in a row, every     no    a thread may run again: nothing is printed

@@ -19,8 +19,8 @@
 //! If two [`Standstill`]s are equal, the first two facts hold. For each further fact that does not
 //! hold, or cannot be read, [`Standstill::doubts`] returns a sentence.
 //!
-//! A thread may continue if it does not wait for exactly one futex, but for input, for a child, for
-//! a signal (`sigwait`, `signalfd`), or for one of several futexes (`futex_waitv`).
+//! If a thread waits for anything but a single futex, it may continue. Examples are waits for
+//! input, a child, a signal (`sigwait`, `signalfd`), or one of several futexes (`futex_waitv`).
 //!
 //! Three things cannot be seen in these files, and are assumed not to exist:
 //!
@@ -42,9 +42,9 @@ use crate::cpus::{Source, files};
 /// All threads of the process except the calling one, each waiting for a futex without a time
 /// limit.
 ///
-/// If two values that are read one after the other are equal, no thread ran from the end of the
-/// first reading to the beginning of the second. If a thread's `status` could not be read, this is
-/// not certain, and there is a doubt.
+/// If two successive readings are equal, no thread ran from the end of the first to the beginning
+/// of the second. If a thread's `status` could not be read, this is not certain, and there is a
+/// doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     /// The waiting threads, by ascending number.
