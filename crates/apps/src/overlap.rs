@@ -41,8 +41,8 @@ use crate::{
     false => flag,
 }))]
 pub struct Overlap {
-    /// The cycles of computation for each byte; a range becomes 1, 2 and 5 times each power of 10.
-    /// A run with 0, which only transfers, is always added.
+    /// The cycles of computation for each byte; of a range, 1, 2 and 5 times each power of 10 are
+    /// taken. A run with 0, which only transfers, is always added.
     #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
 

@@ -164,7 +164,7 @@ impl Parking {
     }
 
     /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller is awake,
-    /// and has made true the condition for which that thread waits.
+    /// and has made the condition of that thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -206,8 +206,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag, with the same steps as all code of this crate. Returns whether the thread
-    /// was the last one awake.
+    /// Waits for a flag by the same calls that all code of this crate makes to wait. Returns
+    /// whether the thread was the last one awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
