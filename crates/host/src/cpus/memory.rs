@@ -82,8 +82,9 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node. If these files leave it no node, a container or an
-    // emulator has made them up. They are then ignored, and every node counts as usable.
+    // Every process has memory on some node. If these files leave the process no node, a container
+    // or an emulator has made the files up. The files are then ignored, and every node counts as
+    // usable.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
