@@ -16,8 +16,8 @@ pub(super) struct Points {
     dimensions: usize,
 }
 
-/// The number of points that are compared with every other point together. These points stay in the
-/// first-level cache.
+/// The number of points in a group that is compared with every other point. The points of a group
+/// stay in the first-level cache.
 const TILE: usize = 32;
 
 impl Points {
