@@ -17,12 +17,12 @@ use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantit
 /// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
 
-/// The time does not depend on the key.
+/// The key. The time does not depend on it.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
 ///
-/// The result is compared with what the cipher makes of the whole buffer at once.
+/// The result is compared with that of encrypting the whole buffer at once.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aes {
@@ -43,8 +43,8 @@ pub struct Aes {
     #[arg(long = "block", default_value = "4k")]
     pub block_bytes: usize,
 
-    /// What a simulated SPU computes for each byte; 11.7 is AES-128 on an SPE by Bos, Osvik and
-    /// Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
+    /// The cycles that a simulated SPU computes for each byte; 11.7 are those of AES-128 by Bos,
+    /// Osvik and Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
     #[arg(long, default_value = "11.7")]
     pub cycles_per_byte: f64,
 }
@@ -73,7 +73,7 @@ impl Program for Aes {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The buffer, and what it is compared with.
+        // The buffer, and the expected result of the same size.
         self.bytes.saturating_mul(2)
     }
 
@@ -112,13 +112,13 @@ impl Program for Aes {
     }
 }
 
-/// Fills a buffer with bytes of which no two blocks are likely to be equal.
+/// Fills a buffer so that its cipher blocks are unlikely to be equal.
 fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));
 }
 
-/// Encrypts whole blocks of the cipher.
+/// Encrypts bytes that are whole blocks of the cipher.
 fn encrypt(cipher: &Aes128, bytes: &mut [u8]) {
     let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
     assert!(rest.is_empty(), "buffers are multiples of a cipher's block");

@@ -7,11 +7,12 @@
 //!   advance, kick ◄────────────── accelerate: each set of bodies by each section
 //! ```
 //!
-//! A square of the plane that is far from a body acts upon it as one mass at the square's centre of
-//! mass. [`Tree`] holds the squares, and [`Section`] is a part of the tree that can act alone.
+//! A square of the plane that is far from a body acts upon it as one mass, at the square's centre
+//! of mass. [`Tree`] has the squares. A [`Section`] is a part of the tree that acts upon bodies
+//! without the rest of the tree.
 //!
-//! Units are such that the gravitational constant is 1. Forces are those of three dimensions: they
-//! fall with the square of the distance.
+//! The units make the gravitational constant 1. Forces are those of three dimensions: they decrease
+//! with the square of the distance.
 
 mod program;
 mod tree;
@@ -33,23 +34,23 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at its place, of all that has accelerated it.
+    /// The gravitational potential at its position, of all nodes that have accelerated the body.
     pub potential: f32,
-    /// Its mass, more than 0.
+    /// The mass of the body, more than 0.
     pub mass: f32,
 }
 
-/// Two bodies attract each other as if they were farther apart, by this length in a third
-/// dimension. So bodies that meet do not throw each other far away.
+/// A distance in a third dimension that is added between any two bodies. Without it, bodies that
+/// meet would throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
 /// Bodies in a disc that rotates around (0, 0), with a total mass of 1. The same seed gives the
 /// same bodies.
 ///
-/// It is a Kuzmin disc (Binney and Tremaine, *Galactic Dynamics*, second edition, section 2.3.1) of
-/// scale length 1, without the tenth of its mass that is farthest from the centre. Each body moves
-/// on a circle, with nearly the speed that it would have in a smooth disc. A body at a distance of
-/// 1 goes round in a time of 10.6.
+/// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
+/// edition, section 2.3.1). The tenth of its mass that is farthest from the centre is left out.
+/// Each body moves on a circle, with nearly the speed that it would have in a smooth disc. A body
+/// at a distance of 1 takes a time of 10.6 for a round.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -69,10 +70,10 @@ pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     (0..bodies).map(body).collect()
 }
 
-/// Begins a step of the leapfrog integrator (velocity Verlet): accelerates bodies for half the
-/// step, moves them for all of it, and sets their accelerations to zero.
+/// Begins a step of the leapfrog integrator (velocity Verlet). Accelerates bodies for half the
+/// step, moves them for the whole step, and sets their accelerations to zero.
 ///
-/// Then the accelerations at the new places have to be computed, and [`kick`] ends the step.
+/// After this call, compute the accelerations at the new positions and end the step with [`kick`].
 pub fn advance(bodies: &mut [Body], step: f32) {
     kick(bodies, step);
     for body in bodies {
@@ -93,19 +94,19 @@ pub fn kick(bodies: &mut [Body], step: f32) {
     }
 }
 
-/// The kinetic and potential energy of all bodies. To be called between steps, when each body has
-/// met all others at its place.
+/// The kinetic and potential energy of all bodies. Call this between steps, when the potential of
+/// each body contains all other bodies.
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
-        // The potential energy of a pair is part of the potential of both bodies.
+        // The potential energy of a pair is in the potential of both bodies, so it is halved.
         f64::from(body.mass) * (x * x + y * y + f64::from(body.potential)) / 2.0
     };
     bodies.iter().map(of_body).sum()
 }
 
-/// Accelerates some bodies by all bodies, one by one, as a reference for [`accelerate`]. Bodies at
-/// the same place do not act upon each other.
+/// Accelerates some bodies by each of all bodies, as a reference for [`accelerate`]. Bodies at the
+/// same position do not act upon each other.
 pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     let softening = f64::from(SOFTENING);
     for body in bodies {
@@ -132,8 +133,7 @@ pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     }
 }
 
-/// A picture of the square around (0, 0) with these sides. The more bodies are in a pixel, the
-/// lighter it is.
+/// A picture of a square around (0, 0) with these sides. A pixel is lighter if it has more bodies.
 pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
     let mut counts = vec![0_u32; pixels as usize * pixels as usize];
     let scale = pixels as f32 / side;
@@ -143,7 +143,7 @@ pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
             .map(|part| ((part + side / 2.0) * scale).floor());
         let inside = 0.0..pixels as f32;
         if inside.contains(&column) && inside.contains(&row) {
-            // Rows count from the top.
+            // Rows of the picture count from the top.
             let row = pixels as usize - 1 - row as usize;
             counts[row * pixels as usize + column as usize] += 1;
         }
@@ -162,7 +162,7 @@ pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
 mod tests {
     use super::*;
 
-    /// One step of all bodies.
+    /// Makes one step of all bodies.
     fn step(bodies: &mut [Body], step: f32, theta: f32) {
         advance(bodies, step);
         let tree = Tree::new(bodies);
@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn two_bodies_go_round_their_middle() {
-        // Half their distance is 0.5. So their acceleration is 0.5 / (1 + SOFTENING²)^1.5.
+        // Half the distance of the two bodies is 0.5. Their acceleration is therefore 0.5 / (1 +
+        // SOFTENING²)^1.5.
         let acceleration = 0.5 * (1.0 + SOFTENING * SOFTENING).powf(-1.5);
         let speed = (0.5 * acceleration).sqrt();
         let body = |side: f32| Body {
@@ -196,8 +197,8 @@ mod tests {
         }
     }
 
-    /// With exact forces only the error of the steps remains, which is proportional to the square
-    /// of their length.
+    /// If forces are exact, only the error of the steps remains. It is proportional to the square
+    /// of the length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

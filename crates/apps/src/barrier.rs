@@ -6,10 +6,10 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! The members of a group send their bit to signal register 1 of their root, which adds the bits
-//! up. Roots send each other their bits in register 2. A root may be one barrier ahead of another
-//! root that has not read its register yet, so the bits of roots alternate between two halves of
-//! the register.
+//! SPEs form groups, each with a root. Each member of a group sends its bit to signal register 1 of
+//! the root, which collects the bits. Roots send each other their bits in register 2. One root may
+//! be a barrier ahead of another root that has not read its register yet. The bits of roots
+//! therefore alternate between two halves of the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,8 +33,8 @@ use crate::{
 /// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats'
 /// section 5.2.
 ///
-/// No SPE goes on before all have come. The barrier is entered some times before it is timed, and
-/// each time each SPE looks whether all others have come.
+/// No SPE leaves a barrier before all have come to it. Some barriers run before the timed ones. In
+/// these barriers each SPE checks that all others have come.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Barrier {
@@ -64,16 +64,16 @@ pub enum Roots {
 const TIME: Metric = Metric::new("barrier", "ns");
 const GAIN: Metric = Metric::new("gain", "times");
 
-/// Each SPE has a bit of a signal register.
+/// The largest number of SPEs. Each SPE has a bit of a signal register.
 const SPES_MAX: usize = 32;
 
-/// Each root has two bits.
+/// The largest number of roots. Each root has two bits of a signal register.
 const ROOTS_MAX: usize = 16;
 
-/// Tag group of signals.
+/// The tag group of the signals.
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones.
+/// The number of barriers before the timed ones. In these barriers SPEs check that all have come.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -85,7 +85,7 @@ impl Program for Barrier {
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "barriers",
         on_this_computer: "10k",
-        // All barriers take the same time.
+        // A few barriers are enough, because all of them take the same time.
         simulated: "32",
     });
 
@@ -139,7 +139,7 @@ impl Program for Barrier {
         machine.on_cell(self).ok_or_else(no_cell)?
     }
 
-    /// How many times as long one root takes as one in each Cell, if both have run.
+    /// For runs with a root in each Cell: how many times as long they take with one root.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_one = |each: &Done<Self>| {
             let one = Self {
@@ -173,7 +173,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
         M: CellMachine,
     {
         let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
-        // The number of barriers that each SPE has come to.
+        // For each SPE, the number of barriers to which it has come.
         let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
         let (come, barriers) = (&come, self.barriers);
         let span = machine.run(|ppe| -> Result<Span, ProgramError> {
@@ -186,7 +186,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Starting all programs takes far longer than a barrier.
+            // Waits until all programs have started, which takes far longer than a barrier.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -208,17 +208,17 @@ impl<M: Machine> OnCell<M> for &Barrier {
     }
 }
 
-/// The part of an SPE in a barrier.
+/// The role of an SPE in a barrier.
 #[derive(Clone, Debug)]
 struct Role {
     root: SpeId,
-    /// The bit that it sends its root, and that a root sends its members.
+    /// The bit that this SPE sends to its root. If it is a root, it sends the bit to its members.
     bit: u32,
-    /// The members of its group without itself, if it is a root.
+    /// If this SPE is a root, the other members of its group.
     members: Vec<SpeId>,
-    /// The bit that it sends the other roots in even barriers, if it is a root.
+    /// If this SPE is a root, the bit that it sends to the other roots in even barriers.
     bit_of_root: u32,
-    /// The other roots, if it is a root.
+    /// If this SPE is a root, the other roots.
     peers: Vec<SpeId>,
     /// The bits of all other roots in even barriers.
     bits_of_peers: u32,
@@ -228,7 +228,7 @@ struct Role {
 #[derive(Default)]
 struct Memory {
     is_odd: bool,
-    /// Bits of other roots that came before this root waited for them.
+    /// The bits of other roots that have come for a later barrier.
     early: u32,
 }
 
@@ -269,7 +269,7 @@ impl Role {
         role
     }
 
-    /// The time of all timed barriers.
+    /// Runs all barriers. Returns the time of the timed ones.
     fn run<S: CellSpe>(
         &self,
         spe: &S,
@@ -329,8 +329,8 @@ impl Role {
 }
 
 /// Sends signals as IBM's examples do (`write_signal1` in "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices"). They keep the word of a signal in one place, so
-/// they wait until it has left before they send another one.
+/// Architecture: Examples and Best Practices"). The examples keep the word of a signal in one
+/// place. Before they send another signal, they therefore wait until the word has left.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,
@@ -338,7 +338,7 @@ struct Signals<'a, S: CellSpe> {
 
 impl<S: CellSpe> Signals<'_, S> {
     fn send(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        // The word has the same place in its quadword as the register has.
+        // The word must have the same offset in its quadword as the register.
         let word = LsAddr(self.word.address().0 + 12);
         self.spe.local_store().write_word(word, bits);
         let register = match register {
@@ -352,8 +352,8 @@ impl<S: CellSpe> Signals<'_, S> {
     }
 }
 
-/// Checks that all SPEs have come to a barrier that one has left. They may have come to the next
-/// barrier already.
+/// Checks that all SPEs have come to a barrier after `spe` has left it. An SPE may have come to the
+/// next barrier already.
 fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
     let mut others = come.iter().enumerate();
     let late = others.find_map(|(other, come)| {

@@ -1,4 +1,4 @@
-//! A long buffer in main memory, changed block by block in a local store: CellMT's listings 7 to 9.
+//! Changing a buffer in main memory block by block in a local store: CellMT's listings 7 to 9.
 //!
 //! ```text
 //!   single    get 0 │ work 0 │ put 0 │ get 1 │ work 1 │ put 1 │ ...
@@ -7,8 +7,8 @@
 //!                   │ get 1  │ get 2  │ get 3  │
 //!                            │ put 0  │ put 1  │
 //!
-//!   threads   as single, in several threads, each with a part of the buffer; while one waits for its
-//!             transfer another works
+//!   threads   like single, in several threads, each with a part of the buffer; while one thread
+//!             waits for its transfer, another one works
 //! ```
 
 use std::cell::Cell;
@@ -46,7 +46,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// `single buffering`, `4 threads`.
+    /// The title, such as `single buffering` or `4 threads`.
     pub(crate) fn title(self) -> String {
         match self.buffering {
             Buffering::Single => "single buffering".to_owned(),
@@ -73,9 +73,10 @@ impl Staging {
         }
     }
 
-    /// Gives a number of threads to each program whose buffering is `threads`: each of the `usual`
-    /// numbers if the user gave none. Takes the number from all other programs. If no program has
-    /// threads, a given number stays, so that the [check](Self::check) refuses it.
+    /// Gives each program with the buffering `threads` a number of threads. If the user gave no
+    /// number, the program becomes one program for each of the `usual` numbers. A number is removed
+    /// from programs with another buffering. If no program has the buffering `threads`, the number
+    /// stays, so that the [check](Self::check) refuses it.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],
@@ -108,7 +109,7 @@ impl Staging {
 /// The usual number of threads of each SPE.
 pub(crate) const USUAL_THREADS: usize = 4;
 
-/// Calls `work` to change each block of a part of the buffer.
+/// Calls `work` with each block of a part of the buffer, to change the block.
 pub(crate) fn change<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -138,9 +139,9 @@ fn single<S: Spe>(
 }
 
 /// The work of each thread. In the listings the MFC begins the next get after the put (`mfc_getb`),
-/// and the program waits for neither. A program with one thread may as well wait for the put. One
-/// of several threads must not: it could issue its next get only after the other threads let it go
-/// on.
+/// and the program waits for neither command. If a program has only one thread, waiting for the put
+/// costs nothing. A thread among several must not wait for the put: after the wait it could issue
+/// its next get only when the other threads let it continue.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -175,12 +176,12 @@ fn double<S: Spe>(
         let next = spe.stage_mut_ahead(block)?;
         let mut view = std::mem::replace(&mut ahead, next).wait();
         work(&mut view);
-        // A view that is dropped is put back without waiting.
+        // Dropping the view puts it back, without waiting.
         drop(view);
     }
     let mut last = ahead.wait();
     work(&mut last);
-    // This waits for all puts.
+    // This commit waits for all puts.
     last.commit();
     Ok(())
 }
@@ -206,8 +207,8 @@ fn in_threads<S: Spe>(
     failed.take().map_or(Ok(()), Err)
 }
 
-/// The buffer in `count` shares of whole blocks, as even as possible. The last block may be
-/// shorter.
+/// The buffer in `count` shares of whole blocks, as equal as possible. Only the last block of the
+/// buffer may be shorter.
 pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
     let blocks = buffer.len().div_ceil(block_bytes);
     let mut shares = Vec::with_capacity(count);
@@ -221,7 +222,7 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
-/// An empty buffer with room for this many bytes.
+/// An empty buffer with a capacity of this many bytes.
 pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     let mut buffer = Vec::new();
     buffer
@@ -230,7 +231,7 @@ pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     Ok(buffer)
 }
 
-/// Checks that a number of bytes is one that programs can work with.
+/// Checks that a number of bytes is a multiple of `of`, and not 0.
 pub(crate) fn check_bytes(
     parameter: &'static str,
     bytes: usize,
@@ -256,7 +257,7 @@ pub(crate) fn check_bytes(
     Ok(())
 }
 
-/// The most cycles for each byte that a user may choose.
+/// The largest number of cycles for each byte that a user may choose.
 const CYCLES_PER_BYTE_MAX: f64 = 1e6;
 
 pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
@@ -268,7 +269,7 @@ pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
     })
 }
 
-/// The whole cycles for a number of bytes.
+/// The number of cycles for a number of bytes, rounded.
 pub(crate) fn cycles_of(bytes: usize, cycles_per_byte: f64) -> u64 {
     (bytes as f64 * cycles_per_byte).round() as u64
 }

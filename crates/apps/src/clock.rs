@@ -13,7 +13,7 @@ const LINK_CYCLES: u64 = 5;
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Computes for about `cycles` cycles. A simulated machine adds that number to its time. A real
-/// machine computes a chain of operations, each of which needs the result of the one before.
+/// machine computes a chain of operations: each needs the result of the operation before.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));

@@ -6,13 +6,13 @@
 //!       prefix ──────────────────────────────────────────────────► delta ──► consumer, on the PPE
 //! ```
 //!
-//! The prefix process sends the first number, the delta process gives a copy of each to the
-//! consumer, and all others add 1.
+//! The prefix process sends the first number. The delta process sends a copy of each number to the
+//! consumer. All other processes on SPEs add 1. The consumer checks each number.
 //!
-//! The time of a communication is that between two numbers at the consumer, divided by the number
-//! of processes on SPEs. That is also the number of channels that a number passes on its way round.
-//! The channel to the consumer works beside them and does not count (section 3.1: each process adds
-//! a channel to the ring). The consumer checks each number.
+//! The time of a communication is the time between two numbers at the consumer, divided by the
+//! number of processes on SPEs. This is also the number of channels that a number passes on its way
+//! round. The channel to the consumer does not count, because it works at the same time (section
+//! 3.1: each process adds a channel to the ring).
 
 use std::iter;
 
@@ -33,8 +33,8 @@ use crate::{
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///
-/// A number goes round a ring of processes on SPEs, 2 at least, and a process on the PPE checks and
-/// times the copies that it gets. Processes of one SPE that are neighbours in the ring communicate
+/// A number goes round a ring of at least 2 processes on SPEs. A process on the PPE gets a copy in
+/// each round, checks it, and takes the time. Neighbours in the ring on the same SPE communicate
 /// through channels that do not leave the SPE.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +48,7 @@ pub struct CommsTime {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// How many times round are timed, after a tenth as many that are not.
+    /// How many rounds are timed; a tenth as many run before, without being timed.
     #[arg(long)]
     pub rounds: u64,
 }
@@ -56,7 +56,7 @@ pub struct CommsTime {
 /// The number with which the ring begins.
 const FIRST: u64 = 0;
 
-/// Hours on any machine.
+/// This number of rounds takes hours on any machine.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
 const TIME: Metric = Metric::new("time_per_communication", "us");
@@ -64,7 +64,7 @@ const GAIN: Metric = Metric::new("gain", "times");
 
 enum Role {
     Prefix,
-    /// The end for the copies.
+    /// This process also writes the copies.
     Delta(Writer<u64>),
     Successor,
 }
@@ -76,9 +76,9 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // The number of the paper.
+        // This is the number of the paper.
         on_this_computer: "10k",
-        // All rounds take the same time.
+        // Fewer rounds are enough, because all of them take the same time.
         simulated: "1k",
     });
 
@@ -151,8 +151,8 @@ impl Program for CommsTime {
         ])
     }
 
-    /// How many times as long the request coordinator takes as direct communication, if both have
-    /// run.
+    /// For runs with direct communication: how many times as long the same run takes with the
+    /// request coordinator.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {
@@ -204,7 +204,7 @@ fn go_round<P: Place>(
     }
 }
 
-/// Writes the result of `f` for each item that it reads.
+/// Reads items, and writes the result of `f` for each one.
 fn each<P: Place, T: Item>(
     process: &Process<'_, P>,
     mut input: Input<T>,

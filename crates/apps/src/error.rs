@@ -1,4 +1,4 @@
-//! How programs fail.
+//! Errors of programs.
 
 use std::fmt;
 
@@ -9,8 +9,7 @@ use cellworks_tasks::{PoolError, TaskError};
 
 use crate::figure::counted;
 
-/// A parameter is not allowed, by itself or on the machine. [`parameter`](Self::parameter) returns
-/// its name.
+/// A parameter is not allowed, at all or on this machine. [`parameter`](Self::parameter) names it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The number must not be 0.
@@ -18,10 +17,10 @@ pub enum ParameterError {
     Zero {
         /// The parameter.
         parameter: &'static str,
-        /// What it counts, such as `threads`.
+        /// The things that the number counts, such as `threads`.
         noun: &'static str,
     },
-    /// The machine has fewer SPEs.
+    /// The machine has fewer SPEs than the program was to use.
     #[error("{machine} has {}, not {spes}; use at most {has}", counted(*.has, "SPE"))]
     TooManySpes {
         /// The number of SPEs that the program was to use.
@@ -31,21 +30,21 @@ pub enum ParameterError {
         /// The title of the machine.
         machine: String,
     },
-    /// A number of bytes has to be a multiple of the cipher's blocks.
+    /// A number of bytes must be a multiple of the cipher's block, and is not.
     #[error("{} are not a multiple of {of}, {why}; use {}", in_words(*bytes), in_flags(*nearest))]
     Multiple {
         /// The parameter.
         parameter: &'static str,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
-        /// The value must be a multiple of this.
+        /// The size of the cipher's block.
         of: usize,
         /// The reason.
         why: &'static str,
-        /// The next multiple.
+        /// The next larger multiple.
         nearest: usize,
     },
-    /// A time must not be negative, and has an upper limit.
+    /// A number of cycles is negative or too large.
     #[error("{value} cycles a byte cannot be computed; use a number from 0 to 1,000,000")]
     Cycles {
         /// The number of cycles for a byte.
@@ -56,10 +55,10 @@ pub enum ParameterError {
     Refused {
         /// The parameter.
         parameter: &'static str,
-        /// What is wrong with it, and what to do about it.
+        /// The reason, with advice.
         why: String,
     },
-    /// Fewer yields than threads leave some thread without one.
+    /// There are fewer yields than threads, so some thread would not yield at all.
     #[error("{yields} yields do not give each of {threads} threads one; use at least {threads}")]
     TooFewYields {
         /// The number of yields.
@@ -81,7 +80,7 @@ impl ParameterError {
         }
     }
 
-    /// The parameter that is wrong, by its name in
+    /// The name of the refused parameter, as in
     /// [`Program::parameters`](crate::Program::parameters).
     pub fn parameter(&self) -> &'static str {
         match self {
@@ -101,19 +100,19 @@ pub enum ProgramError {
     /// A parameter is not allowed on this machine.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The data that the program needs in a local store at the same time do not fit.
+    /// The local store has no room for the data that the program needs at the same time.
     #[error("{0}; use smaller blocks or fewer threads")]
     LocalStore(#[from] StageError),
     /// The stacks of the threads do not fit into a local store.
     #[error(transparent)]
     Stacks(#[from] StackError),
-    /// The result is not the right one.
+    /// The result is wrong.
     #[error(
         "the result is wrong: byte {byte} of {bytes} is {found:#04x}, and {expected:#04x} in what {by} \
          gives; this is an error of cellworks or of this computer's memory, so please report it"
     )]
     Wrong {
-        /// The first byte that differs.
+        /// The index of the first byte that differs.
         byte: usize,
         /// The number of bytes.
         bytes: usize,
@@ -124,7 +123,7 @@ pub enum ProgramError {
         /// The source of the right bytes.
         by: &'static str,
     },
-    /// A number is not the right one.
+    /// A number is wrong.
     #[error(
         "the result is wrong: {what} is {found}, and {expected} {by}; this is an error of cellworks or of this \
          computer's memory, so please report it"
@@ -139,7 +138,7 @@ pub enum ProgramError {
         /// The source of the right number, such as `by brute force`.
         by: &'static str,
     },
-    /// The program needs parts that only a Cell has, and the machine is no Cell.
+    /// The program needs parts that only a Cell has, and the machine is not a Cell.
     #[error(
         "{machine} has no {what}, which the program is made of; run it on this computer or on a \
          simulated Cell"
@@ -153,7 +152,7 @@ pub enum ProgramError {
     /// A network of processes failed.
     #[error(transparent)]
     Network(NetworkError),
-    /// The run failed.
+    /// The run has failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A pool of workers did not run to its end.
@@ -162,12 +161,12 @@ pub enum ProgramError {
     /// A task failed.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// A measurement failed that the program consists of.
+    /// The measurement of which the program consists has failed.
     #[error("{0}")]
     Measurement(String),
 }
 
-/// If a process has refused a parameter, that is the error.
+/// If a process has refused a parameter, the refusal is the error.
 impl From<NetworkError> for ProgramError {
     fn from(error: NetworkError) -> Self {
         match error {
@@ -197,7 +196,7 @@ impl From<PoolError> for ProgramError {
     }
 }
 
-/// Compares a result with the right one, which has the same length.
+/// Compares a result with the expected bytes, which have the same length.
 ///
 /// # Errors
 ///
@@ -217,11 +216,11 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
-/// Compares a number, or several, with the right ones.
+/// Compares a number, or several, with the expected ones.
 ///
 /// # Errors
 ///
-/// [`ProgramError::Differs`] names them.
+/// [`ProgramError::Differs`] names the numbers if they differ.
 pub(crate) fn agree<T: PartialEq + fmt::Display>(
     what: impl FnOnce() -> String,
     found: T,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Done, Metric, Parameters, Program};
 
-/// Curves over one quantity.
+/// A figure: curves over one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The title.
@@ -29,16 +29,17 @@ pub struct Axis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What distinguishes it from the other curves.
+    /// The name, which tells this curve from the others.
     pub name: String,
-    /// Its points, in the order of their first numbers.
+    /// The points, in the order of their horizontal values.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A figure of one metric against each number that differs between runs. It has a curve for each
-/// combination of the other differences. There is no figure if there is nothing to connect.
+/// Makes figures of one metric: one figure for each parameter that differs between runs and has an
+/// axis. The parameter is the horizontal axis. A figure has a curve for each combination of the
+/// other differing parameters. If no curve has two points, there is no figure.
 ///
-/// `axis` returns the axis of a parameter; a parameter without one is never drawn against.
+/// `axis` returns the axis of a parameter, or `None` if the parameter is not to be an axis.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -62,7 +63,7 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
-/// The axis of a parameter of several programs.
+/// The axis of a parameter that several programs have.
 pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     let (label, unit) = match parameter {
         "threads" => ("number of threads", "threads"),
@@ -80,7 +81,7 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     Some(Axis { label, unit })
 }
 
-/// The axis of a quantity, which follows from its unit.
+/// The vertical axis of a quantity. It follows from the unit.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
@@ -95,7 +96,7 @@ fn y_axis(unit: &'static str) -> Axis {
     Axis { label, unit }
 }
 
-/// The names of the parameters that are not the same in all runs.
+/// The names of the parameters that differ between runs.
 fn differing(all: &[Parameters]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {
@@ -158,17 +159,17 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// `double, 8 SPEs`.
+/// The name of a curve, such as `double, 8 SPEs`.
 fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) -> String {
     let is_counted = |text: &str| parameters.clone().any(|(name, _)| name == text);
     let parts = parameters
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
-            // `on` alone does not show what is on.
+            // The value `on` does not show which parameter is on, so the name is added.
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // The value `threads` is left out if `4 threads` is there.
+            // If `4 threads` is part of the name, the value `threads` is left out.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

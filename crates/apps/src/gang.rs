@@ -1,4 +1,4 @@
-//! One program on several SPEs that begin together.
+//! Runs one program on several SPEs, which begin at the same time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,33 +13,33 @@ use crate::{ParameterError, clock};
 pub(crate) struct Gang<R> {
     /// The results of the programs, in the order in which they ended.
     pub results: Vec<R>,
-    /// The time from the first beginning to the last end.
+    /// The time from the beginning of the first SPE to the end of the last one.
     pub span: Span,
     /// The rate of the SPUs' clock.
     pub clock_hz: f64,
 }
 
 impl<R> Gang<R> {
-    /// The cycles that each SPE took for each byte of its part, if all parts together had `bytes`
-    /// bytes.
+    /// The average number of cycles that an SPE took for a byte of its part, if all parts together
+    /// had `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
     }
 
-    /// The bytes a second that all SPEs together moved.
+    /// The bytes a second that all SPEs together moved, if they moved `bytes` bytes.
     pub fn bandwidth(&self, bytes: usize) -> f64 {
         bytes as f64 / self.span.as_seconds_f64()
     }
 }
 
-/// How an SPE waits until all have started, and how the PPE signals that to it.
+/// A way for SPEs to wait until all have started, and for the PPE to signal this moment.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
 }
 
-/// By a word in the SPE's mailbox, as programs of a Cell do.
+/// Signals by a word in the SPE's mailbox, as programs of a Cell do.
 struct ByMailbox;
 
 impl<M: Machine> OnCell<M> for ByMailbox {
@@ -58,7 +58,7 @@ impl<M: Machine> OnCell<M> for ByMailbox {
     }
 }
 
-/// By ordinary memory, if there are no mailboxes.
+/// Signals by ordinary memory, for machines without mailboxes.
 fn by_memory<M: Machine>() -> Start<M> {
     Start {
         wait: |spe, all_have_started| {
@@ -73,8 +73,8 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on as many SPEs as there are parts, each with one part. Starting programs takes
-/// far longer than they run, so each waits for a signal from the PPE that all have started.
+/// Runs `program` on one SPE for each part. Starting programs takes far longer than running them.
+/// Each program therefore waits until the PPE signals that all programs have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
@@ -137,12 +137,12 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
 }
 
 /// The rate of the clock of SPE 0 in cycles a second. It is measured with a chain of operations
-/// whose length in cycles is known. If an SPE is a core of a computer, it is the rate that the core
-/// has at the time.
+/// that takes a known number of cycles. If an SPE is a core of a computer, this is the core's rate
+/// during the measurement.
 ///
 /// # Errors
 ///
-/// [`RunError`] if the run failed.
+/// [`RunError`] if the run has failed.
 pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
     Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
 }

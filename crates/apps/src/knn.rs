@@ -3,17 +3,17 @@
 //! ```text
 //!   PPE ── all blocks, once ──► process 0 ──► process 1 ──► ... ──► last process
 //!                                   ▲                                    │
-//!                                   └──── room for all blocks ◄──────────┘
+//!                                   └── buffer for all blocks ◄──────────┘
 //! ```
 //!
-//! Blocks of points go round, always in the same order. Each process keeps a copy of one of them,
-//! its home. It compares its home with every block that comes by until the home has met all of
-//! them. Then it sends the neighbours to the PPE, and takes the next block that is the home of no
-//! process. So a problem of any size fits: the blocks that are in no local store wait in the
-//! buffered channel.
+//! Blocks of points go round the ring, always in the same order. Each process keeps a copy of one
+//! block, its home. It compares its home with every block that it receives, until the home has met
+//! all blocks. The process then sends the neighbours to the PPE, and takes the next block that is
+//! not yet the home of a process. A problem of any size fits, because blocks that are in no local
+//! store wait in the buffered channel.
 //!
-//! Distances are Euclidean. Points that are equally far away are taken in the order of their
-//! numbers.
+//! Distances are Euclidean. If points are equally far away, the point with the lower number comes
+//! first.
 
 mod data;
 mod home;
@@ -68,13 +68,13 @@ pub struct Knn {
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
 
-/// Coordinates are whole numbers up to 255, and so are their differences. So squares of distances
-/// are whole numbers: 256 squares of 255 are 16,646,400, and every whole number up to 16,777,216 is
-/// an `f32`. Therefore the order of a sum makes no difference, and every program finds the same
-/// neighbours.
+/// The largest number of dimensions. Coordinates are whole numbers up to 255, and so are their
+/// differences. The square of a distance is therefore a whole number of at most 256 times the
+/// square of 255, which is 16,646,400. An `f32` holds every whole number up to 16,777,216. The
+/// order of a sum thus makes no difference, and every program finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// A day and a half on an SPE, in the paper's 72 dimensions.
+/// This number of points takes a day and a half on an SPE, in the paper's 72 dimensions.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -137,9 +137,9 @@ impl Program for Knn {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Coordinates are kept as 16 bits, and travel as 32.
+        // Coordinates are stored in 16 bits, and sent in 32 bits.
         let coordinates = self.points * self.dimensions * 6;
-        // Each has a list of those found.
+        // Each point has a list of its neighbours.
         let neighbours = self.points * (size_of::<Vec<u64>>() + self.neighbours * size_of::<u64>());
         let of_points = coordinates + neighbours;
         of_points.saturating_add(self.placement.stacks_bytes())
@@ -183,7 +183,7 @@ impl Program for Knn {
             },
         );
         let (span, found) = network.run_with(move |process| {
-            // All processes report that they have begun, or the network fails.
+            // Waits for the reports that all processes have begun, or until the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);
             }
@@ -208,17 +208,17 @@ impl Program for Knn {
     }
 }
 
-/// The data of a process of the ring beside its ends.
+/// The role of a process in the ring, without its ends of the ring's channels.
 struct Role {
     position: usize,
-    /// The channel from which the first process reads all blocks once.
+    /// The channel from which the first process reads all blocks once. Other processes have none.
     source: Option<Reader<Block>>,
     begun: Writer<(), Any>,
     found: Writer<Found, Any>,
 }
 
 /// The work of the main process: it sends all blocks to the ring, and receives the neighbours of
-/// each.
+/// the points of each block.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -227,15 +227,15 @@ fn hand_out<P: Place>(
 ) -> Vec<Found> {
     let count = blocks.len();
     for block in blocks {
-        // The write fails only if the network fails, and then that is reported.
+        // The write fails only if the network fails, and a failed network reports its error.
         let _ = source.write(process, block);
     }
     let found = iter::from_fn(|| results.read(process).ok());
     found.take(count).collect()
 }
 
-/// The work of each process of the ring. It ends when the process has had its last home, and has
-/// passed on all blocks that others need.
+/// The work of each process of the ring. The work ends when the last home of the process has met
+/// all blocks, and the process has sent on all blocks that other processes need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -249,11 +249,10 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Reserved before blocks come: they would leave the free room in pieces.
+    // The memory for a home is reserved before blocks come, because they would fragment the store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If another process could not start, the channel closes when all others have dropped their
-    // ends.
+    // The channel also closes if a process could not start, because all others drop their ends.
     drop(begun);
     let length = plan.length();
     // The last process keeps the blocks that no process needs any more.
@@ -273,9 +272,8 @@ fn go_round<S: Spe>(
             home = Some(Home::new(&block, plan));
         }
         if let Some(home) = &mut home {
-            // Another process of this SPE may have an item to pass on or to take. Without this it
-            // would wait for the computation of this process, and so would all processes behind it
-            // in the ring.
+            // Another process of this SPE may have a block to send or to receive. Without this
+            // yield all processes behind this one in the ring would wait for the computation.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }
@@ -293,8 +291,7 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
-/// Reserves room in the local store for a block with its neighbours, if programs are confined to
-/// their local store.
+/// If programs are confined to their local store, reserves memory there for a home.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe

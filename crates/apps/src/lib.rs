@@ -1,4 +1,5 @@
-//! Programs, most of them of published papers, written once against [`Machine`] and run on every machine.
+//! Programs, most of them from published papers. Each is written once against [`Machine`] and runs
+//! on every machine.
 //!
 //! ```text
 //!   flags of `cellworks run`, lists expanded ─┐
@@ -7,13 +8,13 @@
 //!       conclusions, figures ◄── Done, Done ... ◄── Quantities ◄── run on a machine
 //! ```
 //!
-//! A [`Program`] is a struct of its parameters. The derives of the struct make them flags, a part
-//! of the JSON of a result, and what an experiment of a paper states. One run gives [`Quantity`]s.
-//! Lists of values, progress, tables and pages are for the command `cellworks run`, which has one
-//! way to do these for all programs.
+//! A [`Program`] is a struct of its parameters. The derives of the struct make each parameter a
+//! flag, a part of the JSON of a result, and a key in an experiment of a paper. One run gives
+//! [`Quantity`]s. The command `cellworks run` handles lists of values, progress, tables and pages,
+//! in the same way for all programs.
 //!
-//! A program that joins is a file of this crate, and in this one its module, its name in the list
-//! of programs at the end, and its row here:
+//! To add a program, write a file for it. In `lib.rs`, add its module, its name in the list of
+//! programs at the end, and its row here:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
@@ -31,8 +32,8 @@
 //! | [`Lookup`] | look-ups that follow pointers: plain, prefetched by hand and interleaved | of no paper |
 //! | [`Server`] | clients, workers, a timer and a stop signal in one alternation | of no paper |
 //!
-//! What the programs of Jack Rabbit compute is in the modules [`lu`], [`barnes_hut`] and
-//! [`mandelbrot`], as functions over slices.
+//! The modules [`lu`], [`barnes_hut`] and [`mandelbrot`] have the computations of the programs of
+//! Jack Rabbit, as functions over slices.
 //!
 //! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
 //! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
@@ -94,26 +95,30 @@ pub use server::Server;
 pub use switch::Switch;
 pub use workers::{OnOff, Scheduler, Workers};
 
-/// A program with its parameters, that gives numbers.
+/// A program with its parameters. A run of the program gives numbers.
 ///
-/// Each field of the struct is a parameter. Its name is that of the flag, unless `#[arg(long =
-/// "...")]` gives another one, of the key in an experiment of a paper, and of the circumstance in
-/// the JSON of a result; its documentation is the help text. In `cellworks run` every flag takes a
-/// list, and so may its default: a program runs once for each combination of values. How values are
-/// written follows from the type and the name: whole numbers take `k` for 1,000, or for 1,024 where
-/// the name is `size` or ends in `bytes`; an `f64` is a number of cycles; a `String` or a choice is
-/// as it stands.
+/// Each field of the struct is a parameter. The key in an experiment of a paper, and the
+/// circumstance in the JSON of a result, have the name of the field. So does the flag, unless
+/// `#[arg(long = "...")]` gives another name. The documentation of the field is the help text.
+///
+/// In `cellworks run` every flag takes a list, and a default may be a list, too. The program runs
+/// once for each combination of values. A parameter's type and name decide how its values are
+/// written:
+///
+/// - Whole numbers take `k` for 1,000. If the name is `size` or ends in `bytes`, `k` is 1,024.
+/// - An `f64` is a number of cycles.
+/// - A `String` or a choice is written as it is.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
-    /// What the command calls it.
+    /// The name of the program in the command.
     const NAME: &'static str;
 
-    /// Flags of `cellworks run` that work on every machine, for messages.
+    /// Flags of `cellworks run` that work on every machine. Messages show them.
     const EXAMPLE: &'static str;
 
-    /// The same for a machine with one SPE, where a program takes several or has several by
-    /// default. Where there is none, `--spes` and `--workers` of the other example become 1.
+    /// Like `EXAMPLE`, but for a machine with one SPE. If this is `None`, messages show `EXAMPLE`
+    /// with `--spes` and `--workers` set to 1.
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> = None;
 
     /// The quantities that a run can find.
@@ -122,21 +127,21 @@ pub trait Program:
     /// The parameter that is the number of repetitions, if there is one.
     const REPEATS: Option<Repeats> = None;
 
-    /// Whether it has something to [draw](Self::run_and_draw).
+    /// Whether the program [draws](Self::run_and_draw) pictures.
     const DRAWS: bool = false;
 
     /// A title of one run, in a few words.
     fn title(&self) -> String;
 
-    /// Whether it can run on a machine.
+    /// Checks that the program can run on a machine with these parts.
     ///
     /// # Errors
     ///
     /// [`ParameterError`] names the parameter that is wrong.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// About how many bytes of address space a run takes beside what every run takes, as far as
-    /// they follow from the parameters: its data at the most at a time, and the stacks of threads.
+    /// Estimates from the parameters the bytes of address space that this program adds to a run:
+    /// the largest amount of data at any time, and the stacks of threads.
     fn address_space_bytes(&self) -> usize {
         0
     }
@@ -145,7 +150,8 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if it cannot run on this machine, or the run or its result was wrong.
+    /// [`ProgramError`] if the program cannot run on this machine, or the run or its result is
+    /// wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
     /// Runs like [`run`](Self::run), and hands over a picture at the end of each frame or step.
@@ -161,13 +167,13 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// The programs that run for those that the user chose. Parameters that were left open get
-    /// values, and programs are added that conclusions need. Equal programs run once.
+    /// The programs that run if the user has chosen `chosen`. Open parameters get values, and
+    /// programs that conclusions need are added. Equal programs run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
 
-    /// The conclusions from several runs, beside the quantities of each.
+    /// The conclusions from several runs. These are in addition to the quantities of each run.
     fn conclusions(_: &[Done<Self>]) -> Vec<Conclusion> {
         Vec::new()
     }
@@ -180,8 +186,8 @@ pub trait Program:
         Self::augment_args(Command::new(Self::NAME))
     }
 
-    /// The circumstances of its quantities: the names and values of its parameters, in the order of
-    /// the fields.
+    /// The circumstances of the quantities: the names and values of the program's parameters, in
+    /// the order of the fields.
     ///
     /// # Panics
     ///
@@ -199,24 +205,24 @@ pub trait Program:
 /// The circumstances of a quantity: names and values.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions. It is large if times are disturbed, and small if an operation
-/// takes the same time [again and again](cellworks_machine::Capabilities::is_steady).
+/// The default number of repetitions. If times are disturbed, it is large. If an operation takes
+/// the same time [again and again](cellworks_machine::Capabilities::is_steady), it is small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// The parameter.
+    /// The name of the parameter.
     pub parameter: &'static str,
     /// The number on this computer, as it is written in a flag.
     pub on_this_computer: &'static str,
-    /// The number on a steady machine. So far all of them are simulated.
+    /// The number on a steady machine. All steady machines are simulated.
     pub simulated: &'static str,
 }
 
 /// A quantity that a program can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name, such as `bandwidth`.
+    /// The name, such as `bandwidth`.
     pub name: &'static str,
-    /// Its unit, such as `bytes/s`.
+    /// The unit, such as `bytes/s`.
     pub unit: &'static str,
 }
 
@@ -225,7 +231,7 @@ impl Metric {
         Self { name, unit }
     }
 
-    /// The quantity with this value.
+    /// A quantity of this metric with a value.
     pub const fn measured(self, value: f64) -> Quantity {
         Quantity {
             name: self.name,
@@ -238,20 +244,20 @@ impl Metric {
 /// A number that a program has found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// Its name, such as `bandwidth`.
+    /// The name, such as `bandwidth`.
     pub name: &'static str,
-    /// Its value.
+    /// The value.
     pub value: f64,
-    /// Its unit, such as `bytes/s`.
+    /// The unit, such as `bytes/s`.
     pub unit: &'static str,
 }
 
-/// A run that is done.
+/// A run that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done<P> {
     /// The program that has run.
     pub program: P,
-    /// The quantities that it found.
+    /// The quantities that the run has found.
     pub quantities: Vec<Quantity>,
 }
 
@@ -260,12 +266,12 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// The circumstances. If they are those of a run, the conclusion belongs to that run.
+    /// Its circumstances. If they are those of a run, the conclusion belongs to that run.
     pub parameters: Parameters,
 }
 
 impl<P> Done<P> {
-    /// The value of one of its quantities.
+    /// The value of a quantity of this run.
     pub fn value(&self, name: &str) -> Option<f64> {
         let named = self
             .quantities
@@ -275,7 +281,7 @@ impl<P> Done<P> {
     }
 }
 
-/// An operation on a program, for any of the programs.
+/// An operation that works on every type of program.
 pub trait Visitor {
     /// The result.
     type Output;
@@ -290,7 +296,7 @@ macro_rules! programs {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does an operation on the program of this name; `None` if there is none.
+        /// Does an operation on the program with this name, or returns `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

@@ -1,16 +1,16 @@
 //! Look-ups that follow pointers through a large structure: a hash join, a B+-tree and walks in a
-//! graph, each in a plain loop, with prefetches by hand, and interleaved.
+//! graph. Each is done by a plain loop, with prefetches by hand, and interleaved.
 //!
 //! ```text
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
-//!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, steps and joins
-//!                                       the end of the queue again
-//!   interleave   the plain code, in as many threads as turn out to be the fastest
+//!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, makes a step,
+//!                                       and goes to the end of the queue again
+//!   interleave   the plain code, in the number of threads that was the fastest
 //! ```
 //!
-//! A structure defines how a look-up begins and what follows from a node. The method reads the
-//! nodes. So all methods do the same steps. What they find is compared with the results of plain
-//! code, which computes them from the way in which the structure was filled.
+//! A structure defines how a look-up begins, and which step follows from a node. A method reads the
+//! nodes. All methods therefore make the same steps. The values that they find are compared with
+//! values that plain code computes, which knows how the structure was filled.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -30,7 +30,7 @@ use crate::{
     against, gang,
 };
 
-/// What is looked up in.
+/// The structure in which values are looked up.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Structure {
@@ -38,7 +38,7 @@ pub enum Structure {
     HashJoin,
     /// a tree with 9 children a node; every second key is there
     BTree,
-    /// nodes with 7 edges, of which each look-up follows 8 one after the other
+    /// a graph with 7 edges a node; each look-up follows 8 edges, one after the other
     GraphWalk,
 }
 
@@ -48,7 +48,7 @@ pub enum Structure {
 pub enum Method {
     /// one after the other
     Plain,
-    /// 32 at a time, each with a state that is written by hand
+    /// 32 at a time; the code that switches between them is written by hand
     Prefetch,
     /// the plain code, several at a time
     Interleave,
@@ -57,13 +57,13 @@ pub enum Method {
 /// Measures look-ups in a large structure: in a plain loop, with prefetches by hand, and
 /// interleaved.
 ///
-/// Each look-up reads several nodes, one after the other, that no cache holds. On this computer a
-/// plain loop waits for each of them; the other two methods have several look-ups under way. One
-/// SPE does it.
+/// Each look-up reads several nodes, one after the other. If the structure is large, no cache holds
+/// these nodes. On this computer a plain loop waits for each node, and the other two methods have
+/// several look-ups under way. One SPE does all look-ups.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookup {
-    /// What is looked up in.
+    /// The structure in which values are looked up.
     #[arg(long, value_enum, default_value = "hash-join,b-tree,graph-walk")]
     pub structure: Structure,
 
@@ -84,17 +84,17 @@ const TIME: Metric = Metric::new("time_per_probe", "ns");
 const IN_FLIGHT: Metric = Metric::new("in_flight", "probes");
 const GAIN: Metric = Metric::new("gain", "times");
 
-/// Enough for a root and its children.
+/// The smallest structure has room for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
-/// Hours on any machine.
+/// This number of look-ups takes hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The look-ups that prefetching by hand has under way: more than the misses that a core of today
-/// has under way.
+/// The number of look-ups that prefetching by hand has under way. It is larger than the number of
+/// misses that a core of today can have under way.
 const BY_HAND: usize = 32;
 
-/// The cycles that a simulated SPU computes for a node. This is assumed.
+/// The cycles that a simulated SPU computes for a node. The number is assumed.
 const STEP: Cycles = Cycles(16);
 
 impl Program for Lookup {
@@ -103,7 +103,7 @@ impl Program for Lookup {
     const METRICS: &'static [Metric] = &[TIME, IN_FLIGHT];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "probes",
-        // This takes tenths of a second.
+        // These look-ups take some tenths of a second.
         on_this_computer: "500k",
         simulated: "10k",
     });
@@ -177,7 +177,7 @@ impl Program for Lookup {
         }
     }
 
-    /// How many times as fast as the plain loop each method is, if both have run.
+    /// For each run with another method: how many times as fast it is as the plain loop.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {
@@ -233,7 +233,7 @@ impl Lookup {
         ])
     }
 
-    /// The sum of all values that are found, and how many look-ups were under way.
+    /// The sum of all values that are found, and the number of look-ups that were under way.
     fn sum<S: Spe, L: LookUp>(
         &self,
         spe: &S,
@@ -293,12 +293,12 @@ impl Lookup {
 
 /// The next step of a look-up.
 enum Step<T> {
-    /// It reads these words, and keeps this state meanwhile.
+    /// The look-up reads these words. While it waits for them, it keeps this state.
     Read(T, Range<usize>),
     Found(u64),
 }
 
-/// Look-ups in one structure. Each has a number.
+/// The look-ups in one structure. Each look-up has a number, `probe`.
 trait LookUp: Sync {
     /// The state of a look-up from one node to the next.
     type State: Copy;
@@ -306,7 +306,7 @@ trait LookUp: Sync {
     /// The first words that a look-up reads.
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
 
-    /// The step that follows from the words that were read.
+    /// The step that follows from the words that the look-up has read.
     fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
 
     /// The value that a look-up has to find.
@@ -329,8 +329,8 @@ fn find<L: LookUp, R: Deref<Target = [u64]>>(
     }
 }
 
-/// Does look-ups in a queue. The node of the oldest look-up has been prefetched for the longest
-/// time.
+/// Does look-ups in a queue. The oldest look-up is always the next one: its node was prefetched
+/// first.
 fn by_hand<S: Spe, L: LookUp>(
     spe: &S,
     look_up: &L,
@@ -358,14 +358,14 @@ fn by_hand<S: Spe, L: LookUp>(
     Ok(sum)
 }
 
-/// The bytes that a cache moves at once. A node lies in one line.
+/// A cache line, which a cache moves as one. A node lies in one line.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; NODE_WORDS]);
 
 const NODE_WORDS: usize = 8;
 
-/// Memory for a structure.
+/// Allocates zeroed memory for a structure.
 fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
     let count = bytes / size_of::<Line>();
     let mut lines = Vec::new();
@@ -376,14 +376,14 @@ fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
     Ok(lines)
 }
 
-/// A number that looks random. Two different numbers never give the same result.
+/// Returns a number that looks random. Different arguments give different results.
 fn mix(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Rows with a key, a payload and the next row, in chains. The memory has a word for each bucket,
-/// and then the rows.
+/// Chains of rows. A row has a key, a payload and the number of the next row. The memory has a word
+/// for each bucket, and then the rows.
 struct HashJoin {
     rows: u64,
     buckets: usize,
@@ -394,7 +394,7 @@ const NO_ROW: u64 = u64::MAX;
 
 impl HashJoin {
     fn fill(words: &mut [u64]) -> Self {
-        // There is at most one bucket for a row.
+        // There are at most as many buckets as rows.
         let rows = words.len() / (ROW_WORDS + 1);
         let buckets = rows.next_power_of_two() / 2;
         words[..buckets].fill(NO_ROW);
@@ -411,7 +411,7 @@ impl HashJoin {
         }
     }
 
-    /// The row of the key that a probe looks for, if there is one: half of the keys have none.
+    /// The row with the key that a probe looks for. For half of the probes there is no such row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
@@ -452,11 +452,11 @@ impl LookUp for HashJoin {
     }
 }
 
-/// A B+-tree whose inner nodes have 8 keys and 9 children, stored level by level. Its keys are the
-/// even numbers from 0 on.
+/// A B+-tree in which inner nodes have 8 keys and 9 children. It is stored level by level. Its keys
+/// are the even numbers from 0 on.
 struct Tree {
     keys: u64,
-    /// The beginning of each level, the root first.
+    /// The index at which each level begins. The root is the first level.
     begins: Vec<usize>,
 }
 
@@ -473,14 +473,14 @@ impl Tree {
             begins.push(end);
             nodes *= FANOUT;
         }
-        // The rest of the nodes are leaves.
+        // The nodes of the last level are leaves.
         let keys = (nodes * NODE_WORDS) as u64;
         for (level, begin) in begins.iter().enumerate() {
             let nodes = FANOUT.pow(level as u32);
             let below = keys / nodes as u64;
             let apart = match level + 1 == begins.len() {
                 true => 1,
-                // An inner node has the first key of each child but the leftmost.
+                // An inner node has the first key of each child, except the leftmost child.
                 false => below / FANOUT as u64,
             };
             let is_inner = u64::from(apart > 1);
@@ -500,7 +500,7 @@ impl Tree {
 }
 
 impl LookUp for Tree {
-    /// The key, the level and the node.
+    /// The key, and the current level and node.
     type State = (u64, usize, usize);
 
     #[inline(always)]
@@ -525,7 +525,7 @@ impl LookUp for Tree {
     }
 }
 
-/// Nodes of 7 edges and a value.
+/// A graph. Each node has 7 edges and a value.
 struct Graph {
     nodes: u64,
 }

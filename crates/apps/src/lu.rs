@@ -10,19 +10,19 @@
 //!     l l x x x    update: each column x        ...           ...
 //! ```
 //!
-//! The paper has one task for each column that is updated, which reads two columns and writes one.
-//! Blocked by tiles, each element that is loaded serves [`TILE`] multiplications.
+//! In the paper each updated column is a task, which reads two columns and writes one. In the form
+//! with tiles, each loaded element serves [`TILE`] multiplications.
 //!
-//! Both forms do the same operations on each element, in the same order, and round each of them. So
-//! they find the same factors to the last bit, on every processor.
+//! Both forms do the same operations on each element, in the same order, and round each operation.
+//! They therefore find the same factors to the last bit, on every processor.
 //!
-//! The factors replace the matrix: the upper one with its diagonal, and the lower one below it,
-//! without its ones. The paper keeps the lower factor in a separate matrix. A task moves as many
-//! bytes either way.
+//! The factors replace the matrix. The upper factor has the diagonal. The lower factor is below the
+//! diagonal, without its ones. The paper keeps the lower factor in a separate matrix, but its tasks
+//! move the same number of bytes.
 //!
-//! Elements are `f32` or `f64`. The paper does not state which it uses. An SPE is fast in single
-//! precision only, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and
-//! a tile of `f32` are 16 KB, the largest DMA transfer. A host is compared with other programs in
+//! Elements are `f32` or `f64`. The paper does not state its type. An SPE is fast only in single
+//! precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and a
+//! tile of `f32` are 16 KB, the largest DMA transfer. Comparisons of a host with other programs use
 //! `f64`.
 
 mod program;
@@ -55,7 +55,7 @@ pub trait Element:
     /// The number 1.
     const ONE: Self;
 
-    /// The element nearest to a number.
+    /// The element that is nearest to a number.
     fn nearest(number: f64) -> Self;
 }
 
@@ -74,7 +74,7 @@ macro_rules! elements {
 
 elements![f32, f64];
 
-/// A square matrix, column by column.
+/// A square matrix, which is stored column by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix<T> {
     order: usize,
@@ -82,7 +82,7 @@ pub struct Matrix<T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// The matrix with these elements, by row and column.
+    /// Makes a matrix. `element` returns the element in a row and a column.
     ///
     /// # Panics
     ///
@@ -97,9 +97,9 @@ impl<T: Element> Matrix<T> {
     }
 
     /// A matrix of random elements from -1 to 1, except for the diagonal. An element of the
-    /// diagonal is 1 more than the sum of the absolute values of all others in its column. So the
-    /// matrix can be factored without pivoting, and no element of the lower factor is greater than
-    /// 1. The same seed gives the same matrix.
+    /// diagonal is 1 more than the sum of the absolute values of all other elements of its column.
+    /// The matrix can therefore be factored without pivoting, and no element of the lower factor is
+    /// greater than 1. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -121,7 +121,7 @@ impl<T: Element> Matrix<T> {
         matrix
     }
 
-    /// The number of rows, and of columns.
+    /// The number of rows, which is also the number of columns.
     pub fn order(&self) -> usize {
         self.order
     }
@@ -166,8 +166,8 @@ fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     operations
 }
 
-/// Makes multipliers of a part of a column below the diagonal: divides all its elements by the
-/// pivot, the element on the diagonal. Returns the number of floating-point operations.
+/// Makes multipliers of a part of a column below the diagonal. Each element is divided by the
+/// pivot, which is the element on the diagonal. Returns the number of floating-point operations.
 pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     for element in &mut *column_part {
         *element = *element / pivot;
@@ -175,13 +175,13 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     column_part.len() as u64
 }
 
-/// Updates a column, or a part of it, below row k in step k: subtracts the multipliers of the same
-/// rows times the factor, which is the column's element in row k. Returns the number of
-/// floating-point operations.
+/// In step k, updates a column below row k, or a part of it. `factor` is the column's element in
+/// row k. The products of `factor` and the multipliers of the same rows are subtracted. Returns the
+/// number of floating-point operations.
 ///
 /// # Panics
 ///
-/// If there are not as many multipliers as elements.
+/// If the number of multipliers is not the number of elements.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64 {
     assert_eq!(column.len(), multipliers.len(), "one multiplier a row");
@@ -191,25 +191,26 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// The largest order of a matrix that is compared with the product of its factors. The product
-/// takes as many operations as factoring, in double precision.
+/// The largest order of a matrix that is compared with the product of its factors. Computing the
+/// product in double precision takes as many operations as factoring.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
-/// The number of random vectors by which larger matrices are compared.
+/// The number of random vectors that are used to compare larger matrices.
 const VECTORS: usize = 4;
 
-/// The distance of the product of the factors from the matrix, relative to the matrix, both in the
-/// Frobenius norm (the square root of the sum of all squares). It is 0 for exact factors, and NaN
-/// if an element of the factors is NaN.
+/// The distance between the product of the factors and the matrix, relative to the matrix. Both the
+/// distance and the matrix are measured in the Frobenius norm (the square root of the sum of all
+/// squares). The distance is 0 for exact factors. If an element of the factors is NaN, the distance
+/// is NaN.
 ///
-/// Up to an order of 512 this is exact, except for rounding in double precision. For larger
+/// Up to an order of 512 the distance is exact, except for rounding in double precision. For larger
 /// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and
-/// the product LU are applied to 4 vectors of random signs. For such a vector x the expected square
-/// of the length of (A - LU)x is the square of the norm of A - LU.
+/// the product LU are applied to 4 vectors of random signs. For such a vector x, the expected
+/// square of the length of (A - LU)x is the square of the norm of A - LU.
 ///
 /// # Panics
 ///
-/// If the matrices are of different order.
+/// If the matrices have different orders.
 pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let order = matrix.order;
     assert_eq!(order, factors.order, "factors are as large as their matrix");
@@ -220,7 +221,8 @@ pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-/// The sum over all vectors of a basis. Each of them gives the square of a column.
+/// The exact square of the norm of A - LU: the sum of the squares of its columns. Applied to a unit
+/// vector, A - LU gives a column.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut vector = vec![0.0; matrix.order];
     let of_column = |column: usize| {
@@ -297,7 +299,7 @@ mod tests {
     #[test]
     fn the_residual_is_the_relative_distance_of_the_product() {
         let (matrix, mut factors) = by_hand();
-        // The product is wrong by half of the first row of the upper factor.
+        // This adds half of the first row of the upper factor to the product.
         factors.elements[2] += 0.5;
         let squares: f32 = matrix
             .elements
@@ -339,8 +341,8 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// Columns of 257 and 600 rows do not fill vectors. One residual is exact, the other an
-    /// estimate.
+    /// 257 and 600 rows are no whole number of vectors. For 257 rows the residual is exact, and for
+    /// 600 rows it is an estimate.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

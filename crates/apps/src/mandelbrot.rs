@@ -1,13 +1,13 @@
-//! The Mandelbrot set (Jack Rabbit, section 5.3): how often z² + c can be iterated from 0 until it
-//! leaves the circle of radius 2, for a number c at each pixel.
+//! The Mandelbrot set (Jack Rabbit, section 5.3). Each pixel stands for a complex number c. Its
+//! count says how often z² + c is iterated, from 0, until z leaves the circle of radius 2.
 //!
-//! Rows can be computed alone and differ much: those that pass through the set take the longest.
-//! All numbers are `f32`, in which an SPE is fast, and each operation is rounded. So every
-//! processor finds the same counts.
+//! Rows can be computed independently of each other. Their times differ much: rows that pass
+//! through the set take the longest. All numbers are `f32`, which are fast on an SPE, and each
+//! operation is rounded. Every processor therefore finds the same counts.
 //!
-//! The paper also makes a picture in shades of gray of each frame. Counts and picture leave a local
-//! store row by row while the next row is computed, which takes a thousand times as long. So the
-//! picture is left out.
+//! The paper also makes a picture in shades of gray of each frame, which the program leaves out.
+//! Counts and picture would leave a local store row by row while the next row is computed.
+//! Computing a row takes a thousand times as long as moving it.
 
 mod program;
 
@@ -18,31 +18,31 @@ use multiversion::multiversion;
 pub use self::program::Mandelbrot;
 use crate::Picture;
 
-/// A picture of the whole set: from -2 to 1, and as far up and down as square pixels reach.
+/// A view of the whole set: from -2 to 1, and as far up and down as square pixels reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Pixels in a row.
+    /// The number of pixels in a row.
     pub width: usize,
-    /// Rows. They are symmetrical: the first has the same counts as the last.
+    /// The number of rows. Rows are symmetrical: the first row has the same counts as the last one.
     pub height: usize,
-    /// How often a point is iterated at most.
+    /// The largest number of iterations of a point.
     pub iterations: u16,
 }
 
 impl View {
-    /// The pixels and iterations of the paper, which does not name the part of the plane.
+    /// The pixels and iterations of the paper. The paper does not name the part of the plane.
     pub const PAPER: Self = Self {
         width: 640,
         height: 480,
         iterations: 1000,
     };
 
-    /// Counts the iterations of each pixel of a row, from 0 to the most that there can be. Returns
-    /// their sum, to which the time of the row is proportional.
+    /// Counts the iterations of each pixel of a row. A count is from 0 to `iterations`. Returns the
+    /// sum of the counts, to which the time of the row is proportional.
     ///
     /// # Panics
     ///
-    /// If there is not one count for each pixel of a row.
+    /// If `counts` does not have one count for each pixel of a row.
     pub fn row(&self, row: usize, counts: &mut [u16]) -> u64 {
         assert_eq!(
             counts.len(),
@@ -74,12 +74,12 @@ impl View {
         3.0 / self.width as f32
     }
 
-    /// A picture of the counts of all pixels, row by row. The set is black, and points near it are
-    /// lighter than points far away.
+    /// A picture of the counts of all pixels, row by row. The set is black. Points near the set are
+    /// lighter than points that are far away.
     ///
     /// # Panics
     ///
-    /// If the picture has more than 2^32 pixels in a row, or rows.
+    /// If the picture has more than 2^32 rows, or more than 2^32 pixels in a row.
     pub fn picture(&self, counts: &[u16]) -> Picture {
         let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
         let full = f64::from(self.iterations).ln_1p();
@@ -95,11 +95,11 @@ impl View {
     }
 }
 
-/// Points that are iterated side by side: two vectors of AVX-512, because an iteration waits for
-/// the one before.
+/// The number of points that are iterated together: two vectors of AVX-512. While one vector waits
+/// for the result of its iteration, the other vector is computed.
 const LANES: usize = 32;
 
-/// The number of iterations between two checks whether all points have left the circle.
+/// The number of iterations before it is checked whether all points have left the circle.
 const AT_ONCE: u16 = 8;
 
 /// Counts the iterations of points with the same imaginary part.
@@ -108,7 +108,7 @@ fn iterate(real: &[f32; LANES], imaginary: f32, iterations: u16) -> [u16; LANES]
     let real = *real;
     let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
     let mut counts = [0_u32; LANES];
-    // All bits are set as long as the point is inside.
+    // While a point is inside the circle, all bits of its lane are set.
     let mut inside = [u32::MAX; LANES];
     let mut done = 0;
     while done < iterations {
@@ -152,7 +152,7 @@ mod tests {
         (counts, sums)
     }
 
-    /// One point after the other.
+    /// Counts the iterations of a single point.
     fn plainly(view: &View, row: usize, column: usize) -> u16 {
         let (real, imaginary) = (view.real(column), view.imaginary(row));
         let (mut x, mut y, mut count) = (0.0_f32, 0.0, 0);
@@ -163,7 +163,8 @@ mod tests {
         count
     }
 
-    /// The width fills no group of points, and the iterations do not end with a check.
+    /// The width is not a multiple of [`LANES`], and the iterations are not a multiple of
+    /// [`AT_ONCE`].
     #[test]
     fn points_side_by_side_have_the_counts_of_single_ones() {
         let (counts, sums) = all(&SMALL);
@@ -179,8 +180,8 @@ mod tests {
     #[test]
     fn known_points_have_known_counts() {
         let counts = |real: f32, imaginary| iterate(&[real; LANES], imaginary, 1000)[0];
-        // One point in the set, and three at its rim: -2 and i end in cycles, and 0.25 approaches
-        // 0.5.
+        // The first two points are inside the set. The other three are at its rim: -2 and i end in
+        // cycles, and 0.25 approaches 0.5.
         for (real, imaginary) in [
             (0.0, 0.0),
             (-1.0, 0.1),
@@ -190,9 +191,9 @@ mod tests {
         ] {
             assert_eq!(counts(real, imaginary), 1000, "{real} {imaginary}");
         }
-        // z is 0, and then c, which is outside.
+        // z is 0, and then c, which is outside of the circle.
         assert_eq!(counts(2.0, 2.0), 1);
-        // z is 0, 1 and 2, and then 5.
+        // z is 0, 1 and 2, and then 5, which is outside of the circle.
         assert_eq!(counts(1.0, 0.0), 3);
     }
 

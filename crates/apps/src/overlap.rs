@@ -1,15 +1,15 @@
-//! How far transfers hide behind computation (CellMT, section 4.4), by computation a byte.
+//! How far transfers hide behind computation, by the computation a byte (CellMT, section 4.4).
 //!
 //! ```text
 //!   taken      single: transfer + computation          ╱
 //!                                                  ╱ ╱
-//!      transfer ─────────────────────────────── ╱  ╱     overlapped: the larger of the two
+//!      transfer ─────────────────────────────── ╱  ╱     overlapping: the larger of the two
 //!                                            ╱   ╱
-//!                                    crossover: computation equals transfer
+//!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The programs are those of [`Aes`](crate::Aes), with a computation of a chosen length instead of
-//! the cipher.
+//! The programs are those of [`Aes`](crate::Aes), but with a computation of a chosen length in
+//! place of the cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -27,13 +27,13 @@ use crate::{
     Quantity, against,
 };
 
-/// Compares single buffering, double buffering and threads by computation a byte, with a model and
-/// with the crossover, where computation takes as long as transfers.
+/// Compares single buffering, double buffering and threads with a model, by computation a byte.
+/// Finds the crossover, where computation takes as long as transfers.
 ///
-/// Each block is changed once, and the result is compared with that. The model starts from a run
-/// without computation, which measures the time t of the transfers. With c cycles of computation
-/// for each byte, single buffering should take t + c cycles a byte, and the other ways, which
-/// overlap, the larger of t and c.
+/// The programs change each block once, and the result is checked for this change. The model starts
+/// from a run without computation, which measures the time t of the transfers. With c cycles of
+/// computation for each byte, single buffering should take t + c cycles a byte. The other ways
+/// overlap computation and transfers, and should take the larger of t and c.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[command(mut_args(|flag| match flag.get_id() == "threads" {
@@ -41,8 +41,8 @@ use crate::{
     false => flag,
 }))]
 pub struct Overlap {
-    /// What is computed for each byte, in cycles; a range is taken at 1, 2 and 5 of each power of
-    /// 10. Transfers alone, 0, are always among them.
+    /// The cycles of computation for each byte; of a range, 1, 2 and 5 times each power of 10 are
+    /// taken. A run with 0, which only transfers, is always added.
     #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
 
@@ -74,7 +74,7 @@ const QUADWORD_BYTES: usize = 16;
 const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
 const TAKEN: Metric = Metric::new("taken", "cycles/byte");
 
-// The quantities that follow from several runs.
+// These quantities follow from several runs.
 const MODEL: Metric = Metric::new("model", "cycles/byte");
 const CROSSOVER: Metric = Metric::new("crossover", "cycles/byte");
 const GAIN: Metric = Metric::new("gain", "times");
@@ -103,7 +103,7 @@ impl Program for Overlap {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The buffer, and what it is compared with.
+        // The buffer, and the expected result of the same size.
         self.bytes.saturating_mul(2)
     }
 
@@ -129,7 +129,7 @@ impl Program for Overlap {
     }
 
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
-        // The run without computation, from which the model starts.
+        // The model starts from a run without computation.
         let transfers = chosen.iter().map(|one| Self {
             cycles_per_byte: 0.0,
             ..*one
@@ -139,8 +139,10 @@ impl Program for Overlap {
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// The `model` of each run whose transfers are known, its `gain` and `model_gain` over single
-    /// buffering, and the `crossover` of each way that overlaps.
+    /// The conclusions from these runs. If the time of a run's transfers is known, the run has a
+    /// `model`. If there is the same run with single buffering, it also has a `gain` and a
+    /// `model_gain` over that run. Each way of buffering that overlaps transfers and computation
+    /// has a `crossover`.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
@@ -183,7 +185,7 @@ impl Program for Overlap {
 }
 
 impl Overlap {
-    /// Checks that every block has come, was changed, and has left, once.
+    /// Checks that every block was moved, changed, and moved back exactly once.
     fn verify_changed(&self, buffer: &[u8]) -> Result<(), ProgramError> {
         let mut expected = room_for(self.bytes)?;
         expected.resize(self.bytes, 0);
@@ -191,7 +193,7 @@ impl Overlap {
         verify(buffer, &expected, "one change of each block")
     }
 
-    /// The parameters without the computation.
+    /// The parameters except the computation.
     fn of_transfers(&self) -> Parameters {
         let parameters = self.parameters().into_iter();
         parameters
@@ -208,7 +210,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// The time that it should take, if its transfers take `transfer`.
+    /// The time that the model expects if the transfers take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -217,18 +219,18 @@ impl Overlap {
     }
 }
 
-/// Changes a byte of each cache line, so that the whole block has to come and to leave.
+/// Changes a byte of each cache line, so that all of the block must be moved and moved back.
 fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// The time of a program, if it is among those that are done.
+/// The time of a program, if it has run.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// The time of the transfers of a program alone.
+/// The time of the program's transfers, if the same program without computation has run.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,
@@ -254,8 +256,8 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// The ways that overlap, each with the computation that takes as long as its transfers, in cycles
-/// a byte.
+/// The programs that overlap transfers and computation, each with its crossover: the cycles of
+/// computation a byte that take as long as the transfers.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)
@@ -263,7 +265,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// The points where computation equals transfer, at the gain of the model.
+/// For each crossover, a point with the gain that the model expects there.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

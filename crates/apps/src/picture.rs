@@ -1,13 +1,13 @@
-//! Pictures that programs make.
+//! Pictures that programs draw.
 
 use std::io::{self, Write};
 
 /// A picture in shades of gray.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Pixels in a row.
+    /// The number of pixels in a row.
     pub width: u32,
-    /// Rows.
+    /// The number of rows.
     pub height: u32,
     /// The shades of all pixels, row by row from the top: 0 is black, 255 white.
     pub shades: Vec<u8>,
@@ -18,8 +18,8 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// The error of the writer, or an error of the format if a side has no pixels, or if there is
-    /// not one shade for each pixel.
+    /// The error of the writer. If a side has no pixels, or if there is not one shade for each
+    /// pixel, an error of the format.
     pub fn write_png(&self, to: impl Write) -> io::Result<()> {
         let mut encoder = png::Encoder::new(to, self.width, self.height);
         encoder.set_color(png::ColorType::Grayscale);

@@ -1,4 +1,4 @@
-//! Where the processes of a network run.
+//! The places of the processes of a network.
 
 use cellworks_csp::Transport;
 use cellworks_machine::Topology;
@@ -21,16 +21,16 @@ pub struct Placement {
     pub threads: usize,
 
     /// How processes of different SPEs reach each other on a simulated machine; on this computer
-    /// they share memory, and it makes no difference.
+    /// they share memory, and this makes no difference.
     #[arg(long, value_enum, default_value = "direct")]
     pub transport: Transport,
 }
 
-/// A local store has room for fewer stacks, and other computers would gain nothing by more.
+/// A local store has room for fewer stacks, and other machines gain nothing by more threads.
 const THREADS_MAX: usize = 1_000;
 
-/// The address space that the stack of a cooperative thread takes, 256 KB and what lies around it,
-/// on the computer that runs the thread or simulates it.
+/// The address space of a cooperative thread's stack, 256 KB and its guard, on the computer that
+/// runs or simulates the thread.
 pub(crate) const STACK_BYTES: usize = 288 << 10;
 
 impl Placement {
@@ -44,7 +44,7 @@ impl Placement {
         self.processes().saturating_mul(STACK_BYTES)
     }
 
-    /// A placement with one process, which others are compared with.
+    /// A placement with one process. Other placements are compared with it.
     pub(crate) fn alone(self) -> Self {
         Self {
             spes: 1,

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //!                 ┌──► worker ──┐
-//!   PPE, the bag ─┼──► worker ──┼──► PPE, the best of all
+//!   PPE, the bag ─┼──► worker ──┼──► PPE, the best of all results
 //!                 └──► worker ──┘
 //!       folds of a few beads     each: the best of its tasks
 //! ```
 //!
-//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, laid on a square grid with
-//! right-angled folds. No two beads share a place. A folding is better if more pairs of H beads are
-//! neighbours on the grid, but not in the chain (Hayes, *Prototeins*, American Scientist 86(3),
-//! 1998). Foldings that differ by a rotation or a reflection count as one.
+//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, which is laid on a square
+//! grid with right-angled folds. No two beads share a place. A contact is a pair of H beads that
+//! are neighbours on the grid, but not in the chain. A folding with more contacts is better (Hayes,
+//! *Prototeins*, American Scientist 86(3), 1998). Foldings that differ by a rotation or a
+//! reflection count as one.
 //!
-//! The main process puts folds of a few beads into the bag. Workers take them, and try all ways to
-//! place the rest of the beads.
+//! The main process puts folds of the first few beads into the bag. Workers take these folds from
+//! the bag, and try all ways to place the remaining beads.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -31,8 +32,8 @@ use crate::{
     speedup,
 };
 
-/// The longest prototein that is folded. Each further bead makes 2.7 times as many foldings, and 20
-/// beads have 41,889,578.
+/// The largest number of beads of a prototein that is folded. Each further bead multiplies the
+/// number of foldings by 2.7. 20 beads have 41,889,578 foldings.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
@@ -57,17 +58,17 @@ pub struct Prototein {
     pub placed: Option<usize>,
 }
 
-/// This makes 740 tasks of 16 beads: ten and more for each worker of a blade.
+/// With 16 beads this makes 740 tasks, which are at least ten for each worker of a blade.
 const PLACED: usize = 9;
 
 const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// The cycles that an SPU takes to place a bead: the four places around it are loaded and compared,
-/// one after the other (6 and 2 each), its own place is stored (6), and a branch is mispredicted,
-/// because no folding is like the last (18). Cell BE Programming Tutorial, table of pipeline
-/// latencies.
+/// The cycles that an SPU takes to place a bead. It loads and compares the four places around the
+/// bead, one after the other (6 and 2 cycles each), and stores the bead's place (6 cycles). It
+/// mispredicts a branch (18 cycles), because no folding is like the one before. Source: Cell BE
+/// Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -78,12 +79,12 @@ impl Prototein {
         }
     }
 
-    /// How many beads of each task are placed.
+    /// The number of beads that are placed in each task.
     fn placed(&self) -> usize {
         self.placed.unwrap_or(PLACED.min(self.prototein.len()))
     }
 
-    /// Which beads are hydrophobic.
+    /// For each bead, whether it is hydrophobic.
     fn chain(&self) -> Vec<bool> {
         self.prototein.chars().map(|bead| bead == 'H').collect()
     }
@@ -156,14 +157,14 @@ impl Program for Prototein {
         }
         drop((tasks, begun, best));
         let (span, found) = network.run_with(|process| {
-            // All processes report that they have begun, or the network fails.
+            // Waits for the reports that all processes have begun, or until the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);
             }
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
             first_beads.each_of(self.placed(), &mut |folding| {
-                // The write fails only if the network fails, and then that is reported.
+                // The write only fails if the network fails, and the network reports that.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
@@ -197,7 +198,7 @@ impl Program for Prototein {
     }
 }
 
-/// Reports that it has begun, and does tasks until there are no more.
+/// Reports that this worker has begun, and does tasks until there are no more tasks.
 fn work<S: Spe>(
     process: &Process<'_, S>,
     chain: &[bool],
@@ -206,8 +207,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If another process could not start, the channel closes when all others have dropped their
-    // ends.
+    // The channel also closes if a process could not start, because all others drop their ends.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -219,7 +219,7 @@ fn work<S: Spe>(
     Ok(best.write(process, found)?)
 }
 
-/// A fold of a few beads.
+/// A fold of the first beads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Task {
     directions: Directions,
@@ -231,7 +231,7 @@ impl Item for Task {}
 /// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// The contacts of the best folding.
+    /// The number of contacts of the best folding.
     contacts: u32,
     /// The number of foldings with this many contacts.
     best: u64,
@@ -265,7 +265,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions of all steps from bead to bead, two bits each from the lowest on.
+/// The directions of all steps from bead to bead. Each has two bits, and the first has the lowest.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -273,13 +273,13 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid. From the middle a chain reaches 19 places each way, and the search also
-/// reads the places around its beads.
+/// The width of the grid. A chain reaches at most 19 places from the middle in each direction, and
+/// the search also reads the places around its beads.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
 
-/// The place next to another.
+/// The place that is next to `place` in a direction.
 fn beside(place: usize, direction: Directions) -> usize {
     match direction {
         EAST => place + 1,
@@ -297,9 +297,8 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second is east of the first, and the first bead that
-/// is not in a line with them is north of them. All other foldings are a rotation or a reflection
-/// of such a one.
+/// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
+/// off their line is north of it. All other foldings are rotations or reflections of these.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -307,12 +306,12 @@ struct Folding<'a> {
     beads: usize,
     directions: Directions,
     contacts: u32,
-    /// The number of beads that were laid on the grid, including those that were taken away again.
+    /// The number of beads that were laid on the grid, including beads that were removed again.
     beads_laid: u64,
 }
 
 impl<'a> Folding<'a> {
-    /// The first two beads.
+    /// Lays the first two beads of a chain.
     fn new(chain: &'a [bool]) -> Self {
         let mut folding = Self {
             chain,
@@ -353,7 +352,7 @@ impl<'a> Folding<'a> {
             let all = around
                 .iter()
                 .filter(|at| self.grid[**at] == Bead::Hydrophobic);
-            // The bead before it in the chain is no contact.
+            // The bead before in the chain is no contact.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
         self.grid[place] = match is_hydrophobic {
@@ -367,8 +366,8 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Places further beads in all ways up to this number of beads, and calls `f` with each
-    /// folding.
+    /// Places further beads in all ways until the folding has `beads` beads. Calls `f` with each
+    /// one.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);
@@ -392,8 +391,8 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// All foldings of a chain, found in one search without a grid: it compares each bead with all
-/// beads before it.
+/// Finds all foldings of a chain in one search without a grid. The search compares each bead with
+/// all beads before it.
 fn one_after_the_other(chain: &[bool]) -> Found {
     fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
         if beads.len() == chain.len() {
@@ -423,7 +422,7 @@ fn one_after_the_other(chain: &[bool]) -> Found {
     found
 }
 
-/// Compares the result of the workers with the right one.
+/// Compares the result of the workers with the expected one.
 fn verify(found: Found, expected: Found) -> Result<(), ProgramError> {
     const BY: &str = "by a search without tasks";
     let what = |what: &'static str| move || format!("the number of {what}");
@@ -454,8 +453,9 @@ mod tests {
 
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
-        // The numbers of walks of n steps, OEIS A001411. Each folding counts as 4 walks, its
-        // rotations, and twice as many with reflections, unless it is straight.
+        // The numbers of self-avoiding walks of n steps, OEIS A001411. A folding that is not
+        // straight counts as 8 walks: its 4 rotations and their reflections. A straight one counts
+        // as 4.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");
@@ -464,8 +464,8 @@ mod tests {
 
     #[test]
     fn best_foldings_are_those_known() {
-        // A square; nothing next to nothing; the one way to have two squares side by side, and a 3
-        // by 3 square.
+        // The best foldings of the first two are squares. The third has no contact. The others are
+        // two squares side by side, and a square of 3 by 3 beads.
         for (beads, contacts) in [
             ("HPPH", 1),
             ("HHHH", 1),

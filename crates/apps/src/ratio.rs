@@ -1,12 +1,12 @@
 //! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
 //!
 //! Each process of a ring computes, writes 16 bytes to the next process and reads 16 bytes from the
-//! one before. Neighbours are on different SPEs, if there are several. The channel that closes the
-//! ring is buffered.
+//! process before. If there are several SPEs, neighbours are on different SPEs. The channel that
+//! closes the ring is buffered.
 //!
 //! All processes share the operations of a step, so that a ring of any length computes the same in
-//! a step. At the end the data of each process are compared with the right ones: they must have
-//! been round the ring, and every step must have computed on them.
+//! a step. At the end the data of each process is compared with the expected data. The comparison
+//! shows that the data went round the ring and that every step computed on it.
 
 use std::hint::black_box;
 use std::iter;
@@ -27,8 +27,8 @@ use crate::{
 /// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's
 /// figure 9.
 ///
-/// The operations of a step are shared by all processes, and then each gives 16 bytes to the next.
-/// If the program also runs on one SPE with one thread, the results contain the speed-ups over that
+/// In each step all processes share the operations, and each process gives 16 bytes to the next. If
+/// the program also runs on one SPE with one thread, the results contain the speed-ups over that
 /// run.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -38,49 +38,49 @@ pub struct Ratio {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// Floating-point operations of all processes together in a step, in pairs: each process does
-    /// an even number of them, rounded down.
+    /// Floating-point operations of all processes together in a step; the number for each process
+    /// is rounded down to an even one.
     #[arg(long, default_value = "10k,100k,1m")]
     pub operations: u64,
 
-    /// How many steps are timed, between two that are not.
+    /// How many steps are timed; one step before and one step after are not timed.
     #[arg(long)]
     pub steps: u64,
 }
 
-/// The cycles that the SPU takes for an operation, which waits for the one before: 6 for a
-/// single-precision instruction (Cell BE Programming Tutorial, table of pipeline latencies, class
-/// SP).
+/// The cycles that the SPU takes for an operation that needs the result of the operation before: 6
+/// for a single-precision instruction (Cell BE Programming Tutorial, table of pipeline latencies,
+/// class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The channel that closes the ring has room for one item, so that every process can write before
-/// it reads.
+/// The number of items in the buffer of the channel that closes the ring. With this buffer every
+/// process can write before it reads.
 const BUFFERED: usize = 1;
 
 /// The number of steps before the timed ones, in which channels are used for the first time. The
-/// same number comes after the timed steps, so that no process ends and gives the PPE its result
-/// while another one still has timed steps to do.
+/// same number follows the timed steps. So no process ends, and gives the PPE its result, while
+/// another process still has timed steps to do.
 const NOT_TIMED: u64 = 1;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
 
-/// Half an hour on an SPE.
+/// These operations take half an hour on an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
-/// The data that go round: 16 bytes.
+/// The data that goes round the ring: 16 bytes.
 type Data = [f32; 4];
 
-/// The places in the data of the number that is computed upon, of the process that it came from,
-/// and of the number of steps that computed on it.
+/// The elements of the data: the number on which the processes compute, the position where the data
+/// began, and the number of steps that computed on it.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// Up to 2^24 every whole number is an `f32`.
+/// An `f32` holds every whole number up to 2^24.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
-    /// Pairs of operations of each process between two communications.
+    /// The number of pairs of operations that each process does between two communications.
     fn pairs(&self) -> u64 {
         self.operations / 2 / self.placement.processes() as u64
     }
@@ -100,7 +100,7 @@ impl Program for Ratio {
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "steps",
         on_this_computer: "100",
-        // All steps take the same time.
+        // A few steps are enough, because all steps take the same time.
         simulated: "10",
     });
 
@@ -206,8 +206,8 @@ struct Role {
 struct Last {
     position: u64,
     data: Data,
-    /// How long its timed steps took. Each process reads its own clock, because a message in each
-    /// step would be part of the time.
+    /// The time of this process's timed steps. Each process reads its own clock. If one process
+    /// timed the others, the messages for this would take part of each step.
     timed: Span,
 }
 
@@ -247,17 +247,17 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// An odd number of pairs turns an even number x into -8 - x, which is even again, without
-/// rounding.
+/// With this addend, an odd number of pairs turns an even number x into -8 - x. The result is even
+/// again, and no operation rounds.
 const ADDEND: f32 = 8.0;
 
-/// Does this number of pairs of operations, each of which needs the one before.
+/// Does this number of pairs of operations. Each operation needs the result of the one before.
 fn computed(value: f32, pairs: u64) -> f32 {
     let (addend, factor) = (black_box(ADDEND), black_box(-1.0));
     (0..pairs).fold(value, |value, _| (value + addend) * factor)
 }
 
-/// Compares the data of each process at the end with the right ones.
+/// Compares the data of each process at the end with the expected data.
 fn verify(found: &[Last], processes: u64, steps: u64, pairs: u64) -> Result<(), ProgramError> {
     const BY: &str = "by the length of the ring";
     agree(

@@ -1,4 +1,4 @@
-//! Rings of processes: each reads what the one before it writes.
+//! Rings of processes. Each process reads the items that the process before it writes.
 //!
 //! ```text
 //!   neighbours together, 2 threads            spread over the SPEs, 2 threads
@@ -9,8 +9,8 @@
 //!    └──────── may be buffered ◄──────┘         2 ◄───┘  ...
 //! ```
 //!
-//! Processes of one SPE that are neighbours in the ring communicate by local channels, as in
-//! DSMCBE, which keeps such communication inside the SPE (section 2.2.8).
+//! Neighbours in the ring on the same SPE communicate by local channels. DSMCBE, too, keeps such
+//! communication inside the SPE (section 2.2.8).
 
 use cellworks_csp::{
     Channel, Ended, Item, Local, Network, One, Place, Process, ProcessError, Reader, Shared,
@@ -20,12 +20,12 @@ use cellworks_machine::{Machine, SpeId};
 
 use crate::Placement;
 
-/// Where neighbours are.
+/// The places of neighbours in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// On the same SPE where possible, with local channels between them.
     Together,
-    /// On different SPEs, if there are several; no channel is local.
+    /// On different SPEs, if there are several. No channel is local.
     Spread,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Ring {
     pub buffered: usize,
 }
 
-/// The end of a channel of the ring that a process reads from.
+/// The end of a channel from which a process of the ring reads.
 pub(crate) enum Input<T> {
     Local(Reader<T, One, Local>),
     Shared(Reader<T, One, Shared>),
 }
 
-/// The end of a channel of the ring that a process writes to.
+/// The end of a channel to which a process of the ring writes.
 pub(crate) enum Output<T> {
     Local(Writer<T, One, Local>),
     Shared(Writer<T, One, Shared>),
@@ -70,7 +70,7 @@ impl<T: Item> Output<T> {
     }
 }
 
-/// A process of the ring before it starts; its ends are there unless their channels are local.
+/// A process of the ring before it starts. It already has its ends of shared channels.
 struct Member<T, R> {
     position: usize,
     role: R,
@@ -95,14 +95,14 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// The number of items that fit into the channel from the process at a position to the next.
+    /// The number of items that fit into the channel from a process to the next one.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }
     }
 
-    /// Adds the processes to a network. `body` is the work of each, with its role; roles are in the
-    /// order of positions.
+    /// Adds the processes to a network. `body` is the work of each process, and gets the process's
+    /// role. `roles` are in the order of positions.
     pub fn add<'env, M: Machine, T: Item + 'env, R: Send + 'env>(
         self,
         network: &mut Network<'env, M>,
@@ -144,8 +144,8 @@ impl Ring {
             let body = body.clone();
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
-                // The local channels: between each process and the next of the group, and in a ring
-                // on one SPE also between the last and the first.
+                // Local channels connect each process with the next one of the group. If the ring
+                // is on one SPE, a local channel also connects the last process with the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);
                 for member in &mut together {

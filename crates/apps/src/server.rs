@@ -1,4 +1,4 @@
-//! A server that waits for everything at once: clients, workers, a timer and the signal to stop.
+//! A server that waits at once for clients, workers, a timer and the signal to stop.
 //!
 //! ```text
 //!   client ─┬─ REQUESTS ──► ┌────────┐ ── TASKS ────┬─► worker
@@ -9,11 +9,13 @@
 //!                        timer      main process, on the PPE: stop
 //! ```
 //!
-//! The channels in capitals are looked up by their numbers. The server has one alternation, in
-//! which the signal to stop comes first. After that signal the server reads no more requests. Its
-//! workers finish the requests that it has read, and it answers them. Then it poisons all channels,
-//! which ends every other process. Every process counts what it did. At the end the counts have to
-//! agree: nothing was lost, and nothing was done twice.
+//! The processes find the channels in capitals by their numbers. The server has one alternation, in
+//! which the signal to stop comes first.
+//!
+//! After that signal the server reads no more requests. The workers finish the requests that the
+//! server has read, and the server answers them. The server then poisons all channels, which ends
+//! every other process. Every process counts its requests and answers. At the end these counts must
+//! agree: no request was lost, and none was answered twice.
 
 use std::collections::VecDeque;
 
@@ -33,12 +35,12 @@ use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
 };
 
-/// Measures what a request costs at a server that waits for clients, workers, a timer and the
-/// signal to stop at once, by one alternation.
+/// Measures what a request costs at a server that waits at once, by one alternation, for clients,
+/// workers, a timer and the signal to stop.
 ///
-/// The server and the timer are on SPE 0. The workers and after them the clients are on the SPEs
-/// from 1 on, in turn. When the first client has all of its answers, the server gets the signal to
-/// stop, while the other clients go on sending requests.
+/// The server and the timer are on SPE 0. The workers, and after them the clients, are on the other
+/// SPEs in turn. When the first client has all of its answers, the server gets the signal to stop.
+/// The other clients still send requests then.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -46,7 +48,7 @@ pub struct Server {
     #[arg(long, default_value = "2")]
     pub spes: usize,
 
-    /// How many clients, each of which has one request under way.
+    /// How many clients; each one has one request under way.
     #[arg(long, default_value = "4")]
     pub clients: usize,
 
@@ -67,9 +69,9 @@ const TIME: Metric = Metric::new("time_per_request", "us");
 const ANSWERED: Metric = Metric::new("answered", "requests");
 const QUEUED: Metric = Metric::new("queued", "requests");
 
-/// More processes would show nothing more.
+/// The largest number of processes. More processes would show nothing more.
 const PROCESSES_MAX: usize = 1_000;
-/// Hours on any machine.
+/// This number of requests, or of cycles, takes hours on any machine.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
@@ -80,10 +82,10 @@ const PERIOD: Span = Span::from_nanoseconds(100_000);
 const REQUESTS: u64 = 0;
 const TASKS: u64 = 1;
 const RESULTS: u64 = 2;
-/// The channel to client 0; those to the others follow.
+/// The channel to client 0. The channels to the other clients have the next numbers.
 const ANSWERS: u64 = 3;
 
-/// A request of a client, and the task of a worker.
+/// A request of a client. It is also the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -101,17 +103,17 @@ struct Answer {
 
 impl Item for Answer {}
 
-/// What a process reports to the main process.
+/// The report of a process to the main process.
 #[derive(Clone, Copy)]
 enum Report {
-    /// A client has as many answers as it wanted.
+    /// A client has all of the answers that it was to get before the signal to stop.
     Satisfied,
     /// A client has ended.
     Client {
         /// The number of requests that it has sent.
         sent: u64,
         answered: u64,
-        /// The number of answers that did not belong to its request.
+        /// The number of answers that did not belong to the client's request.
         wrong: u64,
     },
     Worker {
@@ -124,16 +126,15 @@ enum Report {
 
 impl Item for Report {}
 
-/// What the server has done.
+/// The counts of the server.
 #[derive(Clone, Copy, Default)]
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from its first request to the signal to stop, and the number of answers in that
-    /// time.
+    /// The time from the first request to the signal to stop, and the number of answers in it.
     span: Span,
     in_span: u64,
-    /// How often the timer made it look at its queue, and the sum of the queue's lengths.
+    /// How often the timer made the server look at its queue, and the sum of the queue's lengths.
     looks: u64,
     queued: u64,
 }
@@ -227,7 +228,7 @@ impl Program for Server {
         let all = network.run_with(move |process| {
             let mut all = Vec::new();
             let mut is_running = true;
-            // Ends when the last process that reports has ended.
+            // This loop ends when the last process that reports has ended.
             while let Ok(report) = reported.read(process) {
                 match report {
                     Report::Satisfied if is_running => {
@@ -249,7 +250,7 @@ impl Program for Server {
     }
 }
 
-/// Compares what all processes have counted.
+/// Compares the counts of all processes.
 fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
     let (mut sent, mut got, mut wrong_answers, mut done) = (0, 0, 0, 0);
     let mut served = Served::default();
@@ -289,15 +290,15 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
         TIME.measured(served.span.as_seconds_f64() * 1e6 / served.in_span.max(1) as f64),
         ANSWERED.measured(served.answered as f64),
     ];
-    // The timer may not have sent a signal before the end.
+    // Before the end the timer may not have sent any signal.
     if served.looks > 0 {
         quantities.push(QUEUED.measured(served.queued as f64 / served.looks as f64));
     }
     Ok(quantities)
 }
 
-/// Reads requests, sends them to workers, and passes their answers on, until the signal to stop
-/// comes.
+/// Reads requests and sends them to workers, and sends the workers' answers to the clients. Ends
+/// after the signal to stop, when all requests that it has read are answered.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,
@@ -382,7 +383,7 @@ fn work<P: Place>(
     Ok(to_main.write(process, Report::Worker { done })?)
 }
 
-/// Sends requests until their channel is poisoned.
+/// Sends requests and checks the answers until the channel is poisoned.
 fn send_requests<P: Place>(
     process: &Process<'_, P>,
     client: u32,
@@ -400,8 +401,7 @@ fn send_requests<P: Place>(
             break;
         }
         sent += 1;
-        // If the server ends without an answer to this request, it has lost it. Then the counts
-        // differ.
+        // If the server ends without this answer, the request is lost, and the counts differ.
         let Ok(found) = answers.read(process) else {
             break;
         };

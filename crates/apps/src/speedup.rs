@@ -1,11 +1,11 @@
-//! How many times as fast programs are with more SPEs and threads.
+//! Speed-ups of programs with more SPEs and threads.
 
 use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, against};
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// The speed-up of each run over the same program with one SPE and one thread, if that has run too.
-/// `base_of` returns that program, and `time` is the quantity that is compared.
+/// The speed-up of each run over the same program with one SPE and one thread. A run without such a
+/// program has no speed-up. `base_of` returns the program, and `time` is the compared quantity.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -19,8 +19,7 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// The curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is drawn beside
-/// them.
+/// The curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -57,7 +56,7 @@ fn speedups<P: Program>(
         let base = base_of(&one.program);
         let base = done.iter().find(|other| other.program == base)?;
         let (base, this) = (base.value(time.name)?, one.value(time.name)?);
-        // A run that took no time has no speed-up.
+        // If a run took no time, it has no speed-up.
         (this > 0.0).then(|| (one, SPEEDUP.measured(base / this)))
     })
 }

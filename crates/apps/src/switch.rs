@@ -15,8 +15,8 @@ use crate::{
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///
-/// Threads of one SPE compute and yield. A switch is what they take longer for each yield than one
-/// thread that only computes as much.
+/// Threads of one SPE compute and yield. One thread does the same computation without yields. The
+/// difference of the two times, divided by the number of yields, is the time of a switch.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
@@ -24,8 +24,8 @@ pub struct Switch {
     #[arg(long, default_value = "1-16")]
     pub threads: usize,
 
-    /// How often all threads yield together, at least once each. Starting and ending a thread costs
-    /// a switch or two, so it should be a thousand times as often.
+    /// How many yields all threads make together, at least one each. Starting and ending a thread
+    /// costs a switch or two, so there should be a thousand times as many yields as threads.
     #[arg(long)]
     pub yields: u64,
 }
@@ -33,7 +33,7 @@ pub struct Switch {
 const SWITCH: Metric = Metric::new("switch", "ns");
 const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
-/// The computation of the paper's loop between two yields.
+/// The computation between two yields in the paper's loop.
 const WORK: Cycles = Cycles(4);
 
 /// Each stack takes two mappings, and Linux gives a process 65,530 of them.
@@ -45,9 +45,9 @@ impl Program for Switch {
     const METRICS: &'static [Metric] = &[SWITCH, SWITCH_CYCLES];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "yields",
-        // This takes a millisecond or more on any computer.
+        // These yields take at least a millisecond on any computer.
         on_this_computer: "1m",
-        // Starting and ending 16 threads takes less than a hundredth of this.
+        // Starting and ending 16 threads takes less than a hundredth of the time of these yields.
         simulated: "16k",
     });
 
@@ -99,8 +99,8 @@ impl Program for Switch {
                     spe.yield_now();
                 }
             })?;
-            // On a computer that is busy with other programs, the threads may have been the faster
-            // ones.
+            // On a computer that is busy with other programs, the threads may be faster than the
+            // reference, and the difference negative.
             Ok(spe.now().since(begin).as_seconds_f64() - reference.as_seconds_f64())
         })?;
         let clock_hz = gang.clock_hz;

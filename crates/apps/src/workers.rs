@@ -1,4 +1,4 @@
-//! The pool of workers that the programs of Jack Rabbit run on, as flags.
+//! The flags of the pool of workers on which the programs of Jack Rabbit run.
 
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology, Wake};
 use cellworks_tasks::{Counters, DICING_THRESHOLD, Main, Pool, Staging, TaskError, WorkerCounters};
@@ -38,7 +38,7 @@ pub struct Workers {
     pub workers: usize,
 
     /// Whether the data of the next task is on its way while a task runs; on this computer data is
-    /// used where it is, and it makes no difference.
+    /// used where it is, and this makes no difference.
     #[arg(long, value_enum, default_value = "on")]
     pub buffering: OnOff,
 
@@ -51,12 +51,14 @@ pub struct Workers {
     pub scheduler: Scheduler,
 }
 
-/// How long a task waits for its transfers beyond the time that they take on the simulated machine,
-/// unless they are made while another task runs. It is fitted to the run times of one worker
-/// without double buffering in the paper's tables 5.1 and 5.2. Both have 12 to 14 us for each task,
-/// however large its data are. Section 5.1 mentions the latency of DMA, and that it is near the
-/// time of computing. The cause of this time is not known. It is assumed to be over when the task
-/// before has ended, if the transfers were begun that early.
+/// The time that a task on the simulated machine waits in addition to its transfers. If the
+/// transfers are made while the task before runs, the wait is assumed to be over when that task
+/// ends.
+///
+/// The time is fitted to the run times of one worker without double buffering in the paper's tables
+/// 5.1 and 5.2. Both tables have 12 to 14 us for each task, whatever the size of its data. The
+/// cause is not known. Section 5.1 mentions the latency of DMA, and that it is near the time of
+/// computing.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -65,7 +67,7 @@ pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
 pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
 
 impl Workers {
-    /// `2 workers, buffering on, dicing off`.
+    /// The title of the flags, such as `2 workers, buffering on, dicing off`.
     pub(crate) fn title(self) -> String {
         let of = |setting| match setting {
             OnOff::On => "on",
@@ -98,8 +100,7 @@ impl Workers {
         }
     }
 
-    /// Checks that the machine supports the scheduler, and that the scheduler supports the other
-    /// flags.
+    /// Checks that the machine supports the scheduler, and the scheduler all other flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {
@@ -126,7 +127,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if the run failed, or a task.
+    /// [`ProgramError`] if the run or a task failed.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,
@@ -148,27 +149,27 @@ impl Workers {
         Ok((result?, counters))
     }
 
-    /// Adds the wait of a task for its transfers, if these are made while no other task runs.
+    /// If the transfers of a task are made while no other task runs, adds the task's wait for them.
     pub(crate) fn wait_for_transfers<S: Spe>(self, spe: &S) {
         if self.buffering == OnOff::Off {
             spe.compute(WAIT_FOR_TRANSFERS);
         }
     }
 
-    /// One worker, which others are compared with.
+    /// The same settings with one worker. Runs with more workers are compared with this one.
     fn alone(self) -> Self {
         Self { workers: 1, ..self }
     }
 }
 
-/// How long something takes on the PPE, and its result.
+/// Runs `of` on the PPE. Returns the time that it took, and its result.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();
     (main.ppe().now().since(begin), result)
 }
 
-/// The counts of all workers of a pool.
+/// The sums of the counters of all workers of a pool.
 pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [
@@ -178,7 +179,7 @@ pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     ]
 }
 
-/// The speed-up of each run over the same program with one worker, if that has run too.
+/// The speed-up of each run over the same program with one worker, if that program has run.
 pub(crate) fn speedups<P: Program>(
     done: &[Done<P>],
     workers: fn(&mut P) -> &mut Workers,

@@ -1,4 +1,4 @@
-//! The parts of this computer, and the limits of its use, as users look at it.
+//! The parts of this computer and the limits of their use, described for users.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,13 +23,14 @@ pub struct Described {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A CPU, which is a hardware thread, and its place. Packages, cores and groups are counted over
+/// A CPU, which is a hardware thread, and its place. Packages, cores and groups are numbered among
 /// the CPUs that may be used.
 #[derive(Clone, Debug)]
 pub struct DescribedCpu {
     /// The number that the system gives the CPU.
     pub cpu: u32,
-    /// The SPE that the CPU runs. `None` if it runs none, because a quota does not allow for it.
+    /// The SPE on this CPU. `None` if the CPU has no SPE, for example because a quota allows fewer
+    /// SPEs than CPUs.
     pub spe: Option<SpeId>,
     /// Whether the main thread, which is the PPE, is on this CPU.
     pub has_ppe: bool,

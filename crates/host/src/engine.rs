@@ -1,11 +1,14 @@
 //! Engines, which perform MFC commands. A host has no DMA hardware, so the thread that issues a
 //! command performs it.
 //!
-//! That is one of the orders that the architecture allows, and it leaves the queue empty, with two
-//! exceptions. A list that stopped at an element with stall-and-notify stays in the queue until it
-//! is acknowledged. A put to an inbound mailbox that is full stays there until there is room and
-//! the owner of the queue tries again. The commands that are ordered after these two stay too. The
-//! PPE tries again for all proxy queues whenever it waits.
+//! Performing a command at once is an order that the architecture allows. It usually leaves the
+//! queue empty. Only these commands stay in the queue:
+//!
+//! - A list that stopped at an element with stall-and-notify stays until the program acknowledges
+//!   it.
+//! - A put to a full inbound mailbox stays until the mailbox has room and the owner of the queue
+//!   tries the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
+//! - A command that is ordered after one of these commands stays, too.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -31,13 +34,13 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
-    /// Whether there are unsent words. Every wait checks this.
+    /// Whether there are unsent words. Every wait checks this flag.
     has_unsent: Cell<bool>,
     /// The position that each list in the queue has reached.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
 
-/// Bytes to move, of a command or of an element of a list.
+/// The bytes that a command, or an element of a list, moves.
 #[derive(Clone, Copy)]
 struct Move {
     operation: Operation,
@@ -51,15 +54,15 @@ struct Move {
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The command puts a word into the inbound mailbox of this SPE, which is full. A list goes on
-    /// at the element with that put.
+    /// The command puts a word into the inbound mailbox of this SPE, and the mailbox is full. If
+    /// the command is a list, the cursor is at the element with that put.
     NoRoom(SpeId, Option<ListCursor>),
 }
 
 /// A started command that waits for room in an inbound mailbox.
 struct Unsent {
     entry: EntryId,
-    /// The SPE of the mailbox. It was told that a writer waits.
+    /// The SPE with the full mailbox. A waiting writer was announced to this SPE.
     to: SpeId,
     cursor: Option<ListCursor>,
 }
@@ -78,7 +81,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Enqueues a command that was checked, and performs what it can.
+    /// Enqueues a checked command, and performs all commands that can be performed now.
     #[inline]
     pub(crate) fn try_issue(&self, command: &Command) -> Result<(), TryIssueError> {
         if self.is_empty() {
@@ -103,7 +106,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.has_unsent.get()
     }
 
-    /// Performs the commands that waited for room in a mailbox, as far as there is room now.
+    /// Performs the commands that waited for room in a mailbox, if the mailbox has room now.
     #[track_caller]
     pub(crate) fn advance(&self) {
         if self.has_unsent() {
@@ -132,7 +135,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow_mut().take_stall_notifications()
     }
 
-    /// Lets the stalled lists of a tag group go on.
+    /// Lets the stalled lists of a tag group continue.
     pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let resumed: Vec<EntryId> = self.queue.borrow_mut().acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -152,7 +155,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store, even if a processor has it reserved.
+    /// Stores a line of the local store in main memory, even to a line that is reserved.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -166,7 +169,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         stored.ok_or(MfcFault::DataStorage { operation, ea })
     }
 
-    /// A line of the local store.
+    /// Reads a line of the local store.
     pub(crate) fn read_line(&self, lsa: LsAddr) -> [u8; LINE_BYTES] {
         let mut line = [0; LINE_BYTES];
         self.local_store.read(lsa, &mut line);
@@ -226,7 +229,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Moves the elements of a list up to its end or a stall.
+    /// Moves the elements of a list until the list ends, stalls, or meets a full mailbox.
     fn walk(&self, mut cursor: ListCursor) -> Result<Performed, MfcFault> {
         let read = |at: LsAddr| {
             let words = [
@@ -278,7 +281,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// A put of a word to another SPE's mailbox or signal register.
+    /// Puts a word into a mailbox or signal register of another SPE.
     #[cold]
     fn write_problem_state(&self, part: Move) -> Result<Performed, MfcFault> {
         let run = &self.run;
@@ -302,9 +305,9 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs commands of the queue that may start, until only stalled lists, puts to full
-    /// mailboxes, and commands that wait for them are left. Returns the first fault. The command
-    /// that caused the fault is removed.
+    /// Performs commands of the queue until only stalled lists, puts to full mailboxes, and
+    /// commands that wait for these are left. Returns the first fault. Removes commands that cause
+    /// faults.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -321,7 +324,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. A list goes on from `cursor`, if there is one.
+    /// Performs a started command. If there is a `cursor`, the list continues from there.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {
@@ -330,8 +333,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Records the result of a started command. `told` is the SPE that was told that this command
-    /// waits for its mailbox.
+    /// Records the result of a started command. If the command already waits for room in a mailbox,
+    /// `told` is the mailbox's SPE, which knows that a writer waits.
     fn settle(
         &self,
         entry: EntryId,
@@ -344,8 +347,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see the waiting writer, so the put is
-            // tried again.
+            // The SPE may have made room before it could see the announcement, so this tries again.
             self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
@@ -365,7 +367,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         performed.map(drop)
     }
 
-    /// Puts a command that is not finished into the empty queue.
+    /// Puts a started command that is not complete into the empty queue.
     #[cold]
     fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
         let pushed = self.queue.borrow_mut().push(command);
@@ -375,7 +377,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Drains the queue, and panics if there is a fault. The calling method cannot return the
-    /// fault, because it did not cause it. A thread that already unwinds does not panic again.
+    /// fault, because an earlier command caused it. An unwinding thread does not panic again.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

@@ -20,17 +20,16 @@ use crate::pin::Pinned;
 /// Several hosts may exist and run at the same time. They share the CPUs.
 ///
 /// During a run the calling thread is pinned to one CPU. A thread of `std` that it starts during
-/// the run is pinned to the same CPU. After the run the calling thread may use the same CPUs as
-/// before.
+/// the run is pinned to the same CPU. After the run the calling thread may use its CPUs again.
 ///
 /// # Other computers
 ///
-/// The environment variable `CELLWORKS_FSROOT` may name a folder that has the files of another
-/// computer in the folders `sys` and `proc`. Then the host has the CPUs, caches, memory modules and
-/// name of that computer, so that you can plan for it on this one. (hwloc's variable `HWLOC_FSROOT`
-/// does the same.) The host uses all CPUs of that computer that are online and that its cpuset
-/// allows. Programs still run on this computer. An SPE with a CPU that this computer does not have
-/// is not pinned, and the system places memory anywhere.
+/// The environment variable `CELLWORKS_FSROOT` may name a folder with the files of another
+/// computer, in the folders `sys` and `proc`. The host then has the CPUs, caches, memory modules
+/// and name of that computer, so that you can plan for that computer here. (hwloc's variable
+/// `HWLOC_FSROOT` does the same.) The host uses all CPUs of that computer that are online and that
+/// its cpuset allows. Programs still run on this computer. If this computer does not have the CPU
+/// of an SPE, the SPE is not pinned. The system places memory anywhere.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
@@ -39,8 +38,8 @@ pub struct Host {
     pub(crate) layout: Layout,
     /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
     pub(crate) nodes: Vec<u32>,
-    /// Whether regions can be placed on a node. This is not the case if there is only one node, or
-    /// if the system forbids it.
+    /// Whether regions can be placed on a node. If there is only one node, or if the system forbids
+    /// placing memory, this is false.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -161,13 +160,13 @@ impl HostBuilder {
     }
 
     /// Sets the CPUs that the host uses, by the numbers of the operating system, each once. SPE 0
-    /// is on the first CPU, SPE 1 on the second, and so on. By default there are as many SPEs as
-    /// CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again. The
-    /// PPE is on one of these CPUs, too.
+    /// is on the first CPU, SPE 1 on the second, and so on. By default there is one SPE for each of
+    /// these CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again.
+    /// The PPE is also on one of these CPUs.
     ///
-    /// If this method is not called, the host uses all CPUs that the process may use, Cell by Cell.
-    /// The CPUs of a Cell are in ascending order, and the second hardware threads of all cores come
-    /// after all first threads.
+    /// If this method is not called, the host uses all CPUs that the process may use. The first
+    /// hardware threads of all cores come before all second ones. CPUs of the same rank are ordered
+    /// by Cell. Within a Cell more capable CPUs come first, and equal CPUs are in ascending order.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -202,7 +201,7 @@ impl HostBuilder {
     }
 
     /// Sets the size of the stack of each program and cooperative thread, 16 KiB to 1 GiB. The
-    /// default is 256 KiB. Only pages that are touched take memory.
+    /// default is 256 KiB. Only pages that a program touches take memory.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
@@ -281,8 +280,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. It is executed here, so that the first message of a program does not take
-        // that time.
+        // milliseconds. It is executed here, so that no message of a program waits for it.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -352,9 +350,8 @@ impl Host {
         })
     }
 
-    /// The folder in `CELLWORKS_FSROOT`, if this host has the CPUs and memory modules that are
-    /// described there. Measurements on such a host are still those of the computer on which it
-    /// runs.
+    /// The folder in `CELLWORKS_FSROOT`, if this host has the CPUs and memory modules of another
+    /// computer. Measurements on such a host are still those of the computer on which it runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
@@ -365,7 +362,7 @@ impl Host {
     }
 }
 
-/// The chosen ones of all CPUs.
+/// Reads only the chosen CPUs. `all` are all CPUs that may be used.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -387,7 +384,7 @@ fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostErr
     Ok(cpus)
 }
 
-/// An error if there is no folder at this path.
+/// Returns an error if there is no folder at this path.
 fn check_folder(root: &Path) -> Result<(), HostError> {
     let lack = match std::fs::metadata(root) {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -401,8 +398,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Tries to place memory on each usable node with `place`, and marks the nodes on which it fails as
-/// not usable. If it fails on all nodes, nothing is changed, and the error is returned.
+/// Tries to place memory on each usable node with `place`. Marks each node on which `place` fails
+/// as not usable. If `place` fails on all nodes, changes nothing and returns the error.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,
@@ -483,7 +480,7 @@ mod tests {
         let mut some = nodes(&[true, true, true, false]);
         assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
         assert_eq!(usable(&some), [false, true, false, false]);
-        // If a sandbox forbids placing memory on any node, single nodes are not marked.
+        // If a sandbox forbids placing memory on all nodes, no node is marked.
         let mut none = nodes(&[true, true, true, false]);
         let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
         assert_eq!(why.raw_os_error(), Some(libc::EINVAL));

@@ -1,18 +1,18 @@
-//! The layout: which CPU each SPE gets, and which memory module is next to it.
+//! The layout: the CPU of each SPE, and the memory module that is nearest to the SPE.
 //!
-//! SPEs take the CPUs in the order in which the builder was given them, or else in that of
-//! [`Cpus::spe_order`]: Cell by Cell, in ascending order, with SMT siblings last. The PPE takes the
-//! last CPU among the first hardware threads of the first Cell, because a PPE that communicates
-//! with SPE 0 should not share a CPU with it. If there are more SPEs than CPUs, the order begins
-//! again, and SPEs on the same CPU share one OS thread.
+//! If the builder was given CPUs, SPEs take them in the given order. Otherwise they take the CPUs
+//! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
+//! the order begins again, and SPEs on the same CPU share one OS thread. A PPE that communicates
+//! with SPE 0 should not share a CPU with it. The PPE therefore takes the last CPU among the first
+//! hardware threads of the first Cell.
 //!
-//! The memory modules are the NUMA nodes of which the process can have memory. The module of an SPE
-//! is the node of its CPU, or else the nearest module. The CPUs of a Cell may belong to several
-//! nodes, because a last-level cache may span the nodes of sub-NUMA clustering, or nodes that a
-//! hypervisor has made up.
+//! The memory modules are the NUMA nodes on which the process can have memory. If the node of an
+//! SPE's CPU is a module, it is the module of the SPE. Otherwise the SPE has the nearest module.
+//! The CPUs of a Cell may belong to several nodes: with sub-NUMA clustering a last-level cache
+//! spans nodes, and a hypervisor may make up nodes.
 
-// Rejected: one OS thread for each SPE, always. Eight OS threads on two cores are slower than
-// cooperative threads. So SPEs on the same CPU share one OS thread.
+// Rejected: an OS thread for each SPE, even if SPEs share a CPU. Eight OS threads on two cores are
+// slower than cooperative threads.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
@@ -22,10 +22,10 @@ use crate::cpus::{Cpus, SPES_MAX};
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
-    /// The PPE's CPU, as the operating system numbers them.
+    /// The PPE's CPU, by its number in the operating system.
     pub(crate) ppe_cpu: u32,
     pub(crate) workers: Vec<WorkerLayout>,
-    /// The worker of each SPE.
+    /// For each SPE, the index of its worker.
     pub(crate) worker_of: Vec<usize>,
 }
 
@@ -34,19 +34,18 @@ pub(crate) struct Layout {
 pub(crate) struct WorkerLayout {
     pub(crate) cpu: u32,
     pub(crate) spes: Vec<SpeId>,
-    /// Whether the PPE is on the same CPU.
+    /// Whether the PPE is on the CPU of this worker.
     pub(crate) with_ppe: bool,
 }
 
 impl Layout {
-    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. With `None` there is an SPE for each CPU
-    /// that can run at the same time. If CPUs were chosen, `chosen` has them in the order in which
-    /// SPEs take them, by the numbers of the operating system, and `cpus` has only these CPUs.
+    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. If `spes` is `None`, there is an SPE for
+    /// each CPU that can run at the same time. If CPUs were chosen, `chosen` has their numbers in
+    /// the operating system, in the order in which SPEs take them, and `cpus` has only these CPUs.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // If there were more OS threads than the quota allows to run at the same time, they would
-        // only take turns.
+        // More OS threads than the quota allows at the same time would only take turns.
         let paid = cpus
             .quota
             .as_ref()
@@ -68,7 +67,7 @@ impl Layout {
         };
 
         let spes = spes.unwrap_or(order.len());
-        // Cells are numbered in the order in which SPEs meet them.
+        // Cells are numbered in the order in which SPEs first use them.
         let mut cells: Vec<usize> = Vec::new();
         let mut sites = Vec::with_capacity(spes);
         for spe in 0..spes {
@@ -135,8 +134,7 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// A computer with `cells` groups, each with a memory node and `cores` cores of two hardware
-    /// threads.
+    /// A computer with `cells` Cells, each with a memory node and `cores` cores of two threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {
@@ -191,7 +189,7 @@ mod tests {
         let computer = computer(2, 2);
         let layout = Layout::new(&computer, None, Some(&[5, 1]));
         assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
-        // Cells are numbered in the order in which SPEs meet them, and SPEs go round.
+        // SPEs number the Cells in the order of their first use. SPE 2 gets the first CPU again.
         let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));
@@ -219,7 +217,7 @@ mod tests {
     fn hardware_threads_of_a_core_are_nearer_than_cores() {
         let layout = Layout::new(&computer(2, 2), None, None);
         let from_cpu_0 = |to| layout.topology.distance(SpeId::new(0), SpeId::new(to));
-        // SPE 4 has the sibling of CPU 0, CPU 4.
+        // SPE 4 has CPU 4, which is the sibling of CPU 0.
         assert_eq!(from_cpu_0(4), Distance::SameCore);
         assert_eq!(from_cpu_0(1), Distance::SameCell);
         assert_eq!(from_cpu_0(6), Distance::AcrossModules);

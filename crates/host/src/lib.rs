@@ -5,39 +5,40 @@
 //!   PPE: the closure   spawn     one scheduler of cooperative threads
 //!   given to `run`   ─────────►    SPE 0: serves programs, one at a time
 //!     │                              └─ Spe::threads: more threads
-//!     │  words: mailboxes, signals   SPE n: as long as there are fewer CPUs than SPEs
+//!     │  words: mailboxes, signals   SPE n: if there are fewer CPUs than SPEs
 //!     └───────────────────────────► │
-//!   parking: sleeping, waking, and detecting that all sleep
+//!   parking: sleeping, waking, and detecting that all threads sleep
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node of
+//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node on
 //!   which the process can have memory.
-//! - While a thread waits, other cooperative threads of the core run. If none is ready, the OS
-//!   thread spins for some microseconds and then sleeps.
+//! - While a thread waits, other cooperative threads of the worker run. If none is ready, the
+//!   worker's OS thread spins for some microseconds and then sleeps.
 //! - Staging copies nothing: a view is the memory itself, which is prefetched. A *strict* host
-//!   ([`HostBuilder::strict`]) copies data to local stores of a limited size instead, to find
+//!   ([`HostBuilder::strict`]) instead copies data to local stores of a limited size, to find
 //!   programs that would not fit on a Cell.
 //! - When every program and the PPE wait, the run ends with
 //!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
 //!
 //! # What the host cannot see
 //!
-//! A program must not block its OS thread by other means than `Spe`: by a lock of `std` that
-//! another thread of the same core holds across a yield, by `recv` on a channel of `std`, or by a
-//! loop on an atomic that does not yield. It would keep all other threads of its core from running.
+//! A program must block its OS thread only with the methods of `Spe`. Other means keep all threads
+//! of the core from running: a lock of `std` that another thread of the core holds across a yield,
+//! `recv` on a channel of `std`, or a loop on an atomic that does not yield.
+//!
 //! If it is certain that no OS thread of the process can ever run again, a watchdog names the
-//! programs that have not ended and aborts the process. It cannot unwind a thread that is blocked
-//! in the kernel.
+//! programs that have not ended and aborts the process. The watchdog cannot unwind a thread that is
+//! blocked in the kernel.
 //!
-//! Every OS thread may wait without a time limit although it is not certain that none can go on:
-//! for example if the process has a handler of a signal, such as Ctrl-C, or shares memory with
-//! other processes. Then the watchdog names the programs once on standard error, with the reason
-//! why it is not certain, and the process goes on. If one thread waits with a time limit, or for
-//! something other than a thread, such as input, the watchdog writes nothing.
+//! If every OS thread waits without a time limit, an outside event may still wake one: a signal
+//! such as Ctrl-C, if the process has a handler for it, or another process that shares memory. In
+//! such a case the watchdog names the programs once on standard error, with the reason why a
+//! standstill is not certain, and the process continues. If a thread waits with a time limit, or
+//! for input or another event from outside, the watchdog writes nothing.
 //!
-//! Conversely, do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition
-//! that a clock or a plain OS thread makes true: when all other threads wait, the host reports a
-//! deadlock. Check such a condition in a loop that yields.
+//! Do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition that a
+//! clock or a plain OS thread makes true: when all other threads wait, the host reports a deadlock.
+//! Check such a condition in a loop that yields.
 //!
 //! ```
 //! use cellworks_host::Host;

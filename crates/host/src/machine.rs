@@ -24,7 +24,7 @@ use crate::worker::OWNER;
 const SMALL_PAGE_BYTES: usize = 4 << 10;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-// SAFETY: `run` returns or unwinds only after every worker, and with it every program, has ended.
+// SAFETY: `run` returns or unwinds only after every worker has ended, and therefore every program.
 unsafe impl Machine for Host {
     type Spe = HostSpe;
     type Core = HostPpe;
@@ -51,7 +51,7 @@ unsafe impl Machine for Host {
 impl Host {
     /// Allocates memory for `len` elements in a memory module, which is a NUMA node. All bytes are
     /// 0. From 4 MiB on, huge pages are requested, because random accesses then take less than half
-    /// of the time. The result is [staged](cellworks_machine::Spe::stage) like any slice.
+    /// as long. The result is [staged](cellworks_machine::Spe::stage) like any slice.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -85,7 +85,7 @@ impl Host {
         })
     }
 
-    /// Makes a region of the pages.
+    /// Makes a region of these pages.
     fn map(&self, pages: Pages, module: ModuleId) -> Region {
         let at = EffectiveAddress(pages.base().as_ptr() as u64);
         self.space.map(at, Box::new(pages), module)
@@ -160,7 +160,7 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // The host has the modules of another computer, but memory is on this computer.
+        // The modules are those of another computer, but the memory is on this computer.
         if !self.source.is_this_computer() {
             return None;
         }
@@ -172,8 +172,8 @@ impl CellMachine for Host {
 
 type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
 
-/// Runs `main` on `host`: see [`Machine::run`]. It is a separate function so that it is compiled
-/// once, and not once for each main program.
+/// Runs `main` on `host`: see [`Machine::run`]. This function is separate from the generic method,
+/// so that it is compiled only once, not for each main program.
 #[track_caller]
 fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();
@@ -189,7 +189,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     run.parking.admit();
     run.parking.take_seat(PPE_SEAT);
     watchdog::watch(&run);
-    // If pinning is not allowed, the host has reported that when it was built.
+    // If pinning is not allowed, the host reported this failure when it was built.
     let pinned = Pinned::to(host.layout.ppe_cpu).ok();
     let before_ns = cpu_time_of_this_thread();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
@@ -200,11 +200,11 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
             ppe.core().wait_for_programs(caller);
         })
     }));
-    // This is read before the cancellation below lets programs fail.
+    // The first panic is read before the cancellation below, which may make programs fail.
     let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
     if main.is_err() {
-        // Without this, programs that wait for the PPE would wait for ever.
+        // Without the cancellation, programs that wait for the PPE would wait forever.
         run.cancel();
     }
     run.end();
@@ -215,7 +215,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     }
 
     let mut waits = run.take_waits();
-    // Sorted by SPE number: "SPE 10" comes after "SPE 2", and the PPE comes last.
+    // The waits are sorted by SPE number: "SPE 10" comes after "SPE 2", and the PPE comes last.
     waits.sort_by_key(|wait| {
         let words = wait.who.split(|c: char| !c.is_ascii_digit());
         let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();

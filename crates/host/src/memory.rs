@@ -11,28 +11,27 @@ use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Sizes of regions are rounded up to a multiple of this, which is a multiple of pages and lines.
+/// The sizes of regions are multiples of this size, which holds whole pages and lines.
 const PAGE_BYTES: usize = 4096;
 
-/// From this size on, memory is allocated in huge pages. Otherwise TLB misses would take more than
-/// half of the time of random accesses to large memory.
+/// Memory of at least this size is allocated in huge pages. With small pages, TLB misses would take
+/// more than half of the time of random accesses to large memory.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
-/// Zeroed pages, unmapped when dropped.
+/// Zeroed pages, which are unmapped when this value is dropped.
 pub(crate) struct Pages {
     base: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: the pages belong to the process, not to a thread, and `Pages` only hands out their
-// address.
+// SAFETY: the pages belong to the process, not to a thread. `Pages` only hands out their address.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
-// SAFETY: `base` is the start of a private mapping of `bytes` bytes, readable and writable, zeroed
-// by the kernel, aligned to a page, which is unmapped only when the value is dropped. No other code
-// gets the address.
+// SAFETY: `base` is the start of a private mapping of `bytes` bytes, which is readable, writable,
+// zeroed by the kernel and aligned to a page. It is unmapped only when the value is dropped. No
+// other code gets the address.
 unsafe impl Backing for Pages {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -44,13 +43,13 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes, on NUMA node `node` if it is not `None`. They do not cross
-    /// a multiple of 4 GiB unless they are larger than that, because all elements of a DMA list
-    /// share the upper half of their address.
+    /// Allocates at least `bytes` bytes. If `node` is given, they are on this NUMA node. Memory of
+    /// less than 4 GiB does not cross a multiple of 4 GiB, because all elements of a DMA list share
+    /// the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
-            // A kernel without huge pages uses small ones, which is only slower.
+            // A kernel without huge pages uses small ones, which are only slower.
             let _ = pages.advise(Advice::LinuxHugepage);
         }
         if let Some(node) = node {
@@ -59,7 +58,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), with huge pages as far as the kernel has some, or with small pages.
+    /// Like [`new`](Self::new), but without `huge` the kernel uses small pages, and with `huge` it
+    /// uses huge pages while it has some.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
@@ -73,14 +73,14 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Tells the kernel which pages to use. It must be called before a page is touched.
+    /// Tells the kernel which pages to use. Call this before a page is touched.
     fn advise(&self, advice: Advice) -> io::Result<()> {
-        // SAFETY: the range is a mapping of ours; the advice changes no contents.
+        // SAFETY: the range is a mapping of this value, and the advice changes no contents.
         unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
         Ok(())
     }
 
-    /// Allocates pages of a size and at a place that the kernel chooses.
+    /// Allocates memory. The kernel chooses its address and the size of its pages.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -109,13 +109,12 @@ impl Pages {
         Ok(Self { base, bytes })
     }
 
-    /// The bytes from the first one to the next multiple of 4 GiB.
+    /// The number of bytes from the first byte to the next multiple of 4 GiB.
     fn to_multiple_of_4_gib(&self) -> usize {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Cuts a mapping of twice `bytes` bytes to `bytes` bytes that cross no multiple of 4 GiB.
-    /// Unmaps the rest.
+    /// Keeps `bytes` bytes, which cross no multiple of 4 GiB, of a mapping that is twice as long.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -132,15 +131,15 @@ impl Pages {
         part(skip, skip + bytes)
     }
 
-    /// Tells the kernel to place the pages on a node. It must be called before a page is touched.
+    /// Tells the kernel to place the pages on a node. Call this before a page is touched.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
             .get_mut(node as usize / 64)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         *word |= 1 << (node % 64);
-        // SAFETY: the range is a mapping of ours and the mask has the number of bits that is
-        // given, of which the kernel reads one less.
+        // SAFETY: the range is a mapping of this value. The mask has the given number of bits, and
+        // the kernel reads one bit less.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_mbind,
@@ -159,7 +158,7 @@ impl Pages {
         }
     }
 
-    /// The first byte.
+    /// The address of the first byte.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
@@ -174,13 +173,13 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// `len` elements whose bytes are all 0, on NUMA node `node` if it is not `None`.
+    /// Allocates `len` elements of zeroed bytes. If `node` is given, they are on this NUMA node.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());
         let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         Ok(Self {
-            // A mapping has at least one page.
+            // A mapping must have at least one byte.
             pages: Pages::new(bytes.max(1), node)?,
             len,
             elements: PhantomData,
@@ -193,15 +192,15 @@ impl<T: Pod> Deref for MemorySlice<T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: the pages have room for `len` elements, begin at a multiple of their alignment,
-        // and belong to this value alone, which is borrowed. Their bytes are initialised, and any
-        // bytes are a T, because T is Pod.
+        // and belong only to this value, which is borrowed. Their bytes are initialised. Any bytes
+        // are a valid T, because T is Pod.
         unsafe { slice::from_raw_parts(self.pages.base.cast().as_ptr(), self.len) }
     }
 }
 
 impl<T: Pod> DerefMut for MemorySlice<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and this value is borrowed exclusively.
+        // SAFETY: as in `deref`, and this value is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.pages.base.cast().as_ptr(), self.len) }
     }
 }
@@ -213,12 +212,12 @@ impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
 }
 
 /// The operating system's number of the NUMA node that holds the page of an address. The kernel
-/// does not tell it for a page that was never written, or in a sandbox that forbids the call.
+/// returns an error for a page that was never written, and a sandbox may forbid the call.
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
     // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
-    // address, whose memory it does not access, and writes one status.
+    // address, does not access the memory there, and writes one status.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -237,14 +236,15 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))
 }
 
-/// The share of the bytes from `address` on that lie in transparent huge pages, by the mapping of
-/// `/proc/self/smaps` that holds the address. `None` if the system does not tell.
+/// Finds the mapping in `/proc/self/smaps` that contains `address`. Returns the share of its
+/// touched bytes that lie in transparent huge pages, or `None` if the system does not tell.
 pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
 
-/// Like [`huge_page_share`], from the text of that file. A mapping begins with its addresses, such
-/// as `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as `AnonHugePages: 131072 kB`.
+/// Like [`huge_page_share`], from the text of `/proc/self/smaps`. A mapping begins with its
+/// addresses, such as `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as
+/// `AnonHugePages: 131072 kB`.
 fn share_in(smaps: &str, address: usize) -> Option<f64> {
     let addresses = |line: &str| {
         let (from, to) = line.split_whitespace().next()?.split_once('-')?;
@@ -268,7 +268,7 @@ fn share_in(smaps: &str, address: usize) -> Option<f64> {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and it is not used any more.
+        // SAFETY: the mapping belongs to this value, and is not used any more.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
     }
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn pages_cross_no_multiple_of_4_gib() {
-        // The mappings are so large that some of them would cross such a multiple, wherever they
-        // begin.
+        // The mappings are together so large that, laid side by side, some would cross a multiple
+        // of 4 GiB.
         let all: Vec<Pages> = (0..12)
             .map(|_| Pages::new(1 << 30, None).unwrap())
             .collect();
@@ -308,8 +308,8 @@ Rss:                1024 kB
 ";
         assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
         assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
-        // The first has no touched page, the second no line about huge pages, and the third is no
-        // mapping.
+        // The first address lies in a mapping without a touched page. The second mapping has no
+        // line about huge pages. The third address is in no mapping.
         assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);
@@ -319,7 +319,7 @@ Rss:                1024 kB
     fn small_pages_are_small_for_every_setting_of_the_system() {
         let pages = Pages::of_size(16 << 20, None, false).unwrap();
         for page in (0..pages.bytes).step_by(PAGE_BYTES) {
-            // SAFETY: a byte of a mapping of ours.
+            // SAFETY: the byte lies in the mapping of `pages`.
             unsafe { pages.base.as_ptr().add(page).write(1) };
         }
         match huge_page_share(pages.base.as_ptr() as usize) {
@@ -346,7 +346,7 @@ Rss:                1024 kB
     #[test]
     fn a_page_has_a_node_once_it_is_written() {
         let pages = Pages::new(2 * PAGE_BYTES, None).unwrap();
-        // SAFETY: the first byte of a mapping of ours.
+        // SAFETY: the byte is the first one of the mapping of `pages`.
         unsafe { pages.base.as_ptr().write(1) };
         let of_page = |page: usize| node_of(pages.base.as_ptr() as usize + page * PAGE_BYTES + 7);
         match of_page(0) {
@@ -368,7 +368,7 @@ Rss:                1024 kB
         let twice = Pages::map(8 << 30).unwrap();
         let cut = twice.cut(4 << 30);
         assert_eq!((cut.bytes, cut.to_multiple_of_4_gib()), (4 << 30, 1 << 32));
-        // SAFETY: the first byte of a mapping of ours.
+        // SAFETY: the byte is the first one of the mapping of `cut`.
         unsafe { cut.base.as_ptr().write(1) };
     }
 }

@@ -1,5 +1,4 @@
-//! The MFC of a host's SPE, as its program uses it. An [`Engine`] performs its commands, on the
-//! SPE's own thread.
+//! The MFC of a host's SPE, for programs. An [`Engine`] performs the commands on the SPE's thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,14 +40,14 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Whether commands wait for room in a mailbox. Then a thread that waits has to call
-    /// [`advance`](Self::advance).
+    /// Whether commands wait for room in a mailbox. If there are such commands, a waiting thread
+    /// has to call [`advance`](Self::advance).
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()
     }
 
-    /// Tries the commands again that wait for room. On a Cell they continue without this.
+    /// Tries the commands that wait for room in a mailbox. On a Cell they need no retry.
     #[track_caller]
     pub(crate) fn advance(&self) {
         self.engine.advance();
@@ -73,7 +72,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // The results are used in place, because moving them costs as much as everything else here.
+        // The result is used in place, because moving it costs as much as all other steps here.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

@@ -1,4 +1,4 @@
-//! Outside threads: OS threads that run no program of a run, but wake its threads.
+//! Outside threads: OS threads that run no program of a run, but wake threads of the run.
 
 use cellworks_machine::{Outside, Processor, Time};
 

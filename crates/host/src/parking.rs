@@ -1,29 +1,32 @@
 //! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
+//! Each OS thread of a run has a seat. A seat's state says whether its thread runs, waits or was
+//! notified.
+//!
 //! ```text
-//!   sleeper (one to a seat)                  the thread that gives it something to do
-//!   running                                  makes the condition true
+//!   sleeping thread (one for each seat)      notifying thread
+//!   state = running                          makes the condition true
 //!   prepare: state = waiting                 notify:
 //!   heavy barrier                              light barrier
-//!   checks its conditions once more            state is waiting?
-//!     something to do ─► resume                  active += 1
-//!     nothing ─► park: active -= 1                waiting ─► notified, unpark
-//!       was it 1? all sleep                       (if it was taken back: active -= 1)
-//!       else sleep until notified
+//!   checks its conditions once more            is the state waiting?
+//!     a condition is true ─► resume              active += 1
+//!     none is true ─► park: active -= 1          waiting ─► notified, unpark
+//!       was active 1? all threads sleep          (if the sleeper resumed: active -= 1)
+//!       otherwise sleep until notified
 //! ```
 //!
 //! Either the last check of the sleeping thread sees the condition, or `notify` sees that the
-//! thread waits.
+//! thread waits. So no wake-up is lost.
 //!
-//! `active` counts the threads that run, and those that were notified and have not woken yet. Only
-//! a running thread notifies, and it raises the count before it wakes another one. So the count
-//! falls to 0 only when all threads sleep and none is about to wake: then all of them wait for each
+//! `active` counts the running threads, and the notified threads that have not woken yet. Only a
+//! running thread notifies, and it raises the count before it wakes another thread. So the count
+//! falls to 0 only when all threads sleep and none is about to wake. Then all threads wait for each
 //! other.
 //!
-//! An outside thread, which has no seat, is counted too while it may notify (`outside.rs`). Before
-//! it waits for a thread with a seat it is [dismissed](Parking::dismiss_unless_last), and that
-//! thread admits it again.
+//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before this
+//! outside thread waits for a thread with a seat, it is [dismissed](Parking::dismiss_unless_last).
+//! When the thread with the seat ends that wait, it admits the outside thread again.
 
 use std::sync::OnceLock;
 
@@ -40,8 +43,8 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// The number of threads that were notified and have not continued yet. The system takes some
-    /// time to wake them.
+    /// The number of threads that were notified and have not continued yet. The operating system
+    /// takes some time to wake them.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -56,12 +59,12 @@ struct Seat {
 pub(crate) enum Woken {
     /// Another thread has notified this seat.
     Notified,
-    /// This was the last thread awake, so it did not go to sleep.
+    /// This was the last thread awake, so it did not sleep.
     AllSleep,
 }
 
 impl Parking {
-    /// `seats` seats that no thread has taken.
+    /// Makes this number of seats, which are free.
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
@@ -76,19 +79,18 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this before it starts another
-    /// thread.
+    /// Counts one more thread as running. A running thread calls this to start another one.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one thread less, because it was not started or has ended.
+    /// Subtracts one thread that was counted as running. It was not started, or it has ended.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Like [`dismiss`](Self::dismiss), for a thread that others may wait for. If all other threads
-    /// sleep, returns false, and the thread is still counted.
+    /// Like [`dismiss`](Self::dismiss), for a thread that another thread may be waiting for. If all
+    /// other threads sleep, returns false and does not subtract the thread.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -104,7 +106,7 @@ impl Parking {
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Whether the thread of a seat runs now, or is about to run. This is a hint.
+    /// Whether the thread of a seat runs or is about to run. The answer may be out of date.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -112,19 +114,19 @@ impl Parking {
         )
     }
 
-    /// Whether a thread is being woken. This is a hint.
+    /// Whether a thread is being woken. The answer may be out of date.
     pub(crate) fn is_waking(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
 
-    /// Announces that this thread is about to sleep. It must then check its conditions once more,
-    /// and call [`resume`](Self::resume) or [`park`](Self::park).
+    /// Announces that the calling thread is about to sleep. The thread must then check its
+    /// conditions once more, and call [`resume`](Self::resume) or [`park`](Self::park).
     pub(crate) fn prepare(&self, seat: usize) {
         self.seats[seat].state.store(WAITING, Ordering::SeqCst);
         barrier::heavy();
     }
 
-    /// Withdraws the announcement.
+    /// Withdraws the announcement of [`prepare`](Self::prepare).
     pub(crate) fn resume(&self, seat: usize) {
         if self.seats[seat].state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED {
             self.waking.fetch_sub(1, Ordering::Relaxed);
@@ -132,8 +134,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat. Returns at once if all other threads sleep
-    /// already.
+    /// Sleeps until another thread notifies this seat. Returns at once if all others sleep.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -148,8 +149,8 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until another thread notifies this seat, and at most for `time`. During this sleep
-    /// the thread counts as running, because it will continue without a notification.
+    /// Sleeps until another thread notifies this seat, or `time` has passed. During this sleep the
+    /// thread counts as running, because it will continue even without a notification.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
@@ -162,8 +163,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if it sleeps or is about to sleep. Before the call, the caller
-    /// has made the condition true for which that thread waits. The caller itself is awake.
+    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller is awake,
+    /// and has made the condition of that thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -205,8 +206,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag in the way of all code in this crate. Returns whether the thread was the
-    /// last one awake.
+    /// Waits for a flag by the same calls that all code of this crate makes to wait. Returns
+    /// whether the thread was the last one awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -292,8 +293,8 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both may notice the deadlock, but the second one only after the first has woken it
-            // without a reason.
+            // Both threads may notice the deadlock, but the second one only after the first one has
+            // woken it.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });
@@ -323,7 +324,8 @@ mod models {
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // All schedules of three threads take hours, and those with three preemptions take seconds.
+        // Checking all schedules of three threads takes hours. Checking those with at most three
+        // preemptions takes seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -1,14 +1,14 @@
 //! Keeps an OS thread on one CPU.
 
-// Rejected: pinning the caller's thread for good. The PPE is pinned during `run`, and then gets its
-// mask back.
+// Rejected: pinning the caller's thread for good. The caller's thread, which is the PPE, is pinned
+// only during `run`, and then gets its old CPU mask back.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one CPU until this value is dropped. After that the thread may use
-/// the same CPUs as before.
+/// Pins the calling thread to one CPU. When this value is dropped, the thread may use the same CPUs
+/// as before again.
 pub(crate) struct Pinned {
     before: CpuSet,
 }
@@ -25,7 +25,7 @@ impl Pinned {
         Ok(Self { before })
     }
 
-    /// Leaves the thread pinned for ever.
+    /// Leaves the thread pinned forever.
     pub(crate) fn for_good(self) {
         std::mem::forget(self);
     }
@@ -33,8 +33,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // An error is ignored. The thread had this mask before; if the system has taken those CPUs
-        // away since, it has moved the thread already.
+        // An error needs no handling, because the thread had this mask before. If the system has
+        // since taken the CPUs away, it has already moved the thread to other CPUs.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

@@ -1,8 +1,8 @@
 //! The PPE of a host: the thread that called `run`.
 
-// Rejected: spinning with `sched_yield` wherever the PPE shares a CPU. An exchange between two
-// other SPEs then takes 1.5 us instead of 0.13 us (measured). It does so only while the neighbour
-// runs.
+// Rejected: spinning with `sched_yield` whenever the PPE shares a CPU with a worker. An exchange
+// between two other SPEs then takes 1.5 us instead of 0.13 us (measured). The PPE calls
+// `sched_yield` only while that worker runs.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -36,16 +36,16 @@ pub struct HostPpe {
     programs: Arc<Programs>,
     workers: Vec<WorkerLayout>,
     worker_of: Vec<usize>,
-    /// The OS threads that were started. A worker is started with its first program.
+    /// For each worker, its OS thread if it was started. A worker starts with its first program.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
-    /// The proxy queues of the MFCs of SPEs. Each is made when it gets its first command.
+    /// The proxy queues of the SPEs' MFCs. Each queue is made when it gets its first command.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
-    /// The SPEs whose proxy queues were made.
+    /// The SPEs that have a proxy queue now.
     with_proxy: RefCell<Vec<SpeId>>,
-    /// Whether the PPE waits now. A condition of a wait must not wait itself.
+    /// Whether the PPE waits now. A condition for which the PPE waits must not wait itself.
     waiting: Cell<bool>,
-    /// Counts how long the run has waited for the end of the main program since it was cancelled.
+    /// Measures how long a cancelled run has waited for the end of the main program.
     patience: Patience,
     /// The seat of the worker on the same CPU, if there is one.
     neighbour: Option<usize>,
@@ -79,7 +79,7 @@ impl HostPpe {
         })
     }
 
-    /// Tries the commands in the proxy queues again. On a Cell they continue without this.
+    /// Tries the commands in the proxy queues again. On a Cell they need no retry.
     fn advance_proxies(&self) {
         for &spe in &*self.with_proxy.borrow() {
             self.proxy(spe).advance();
@@ -97,8 +97,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the OS threads of the workers have ended. The workers were told that the run has
-    /// ended.
+    /// Waits until the OS threads of the workers have ended. Before this call, the workers must
+    /// have been told that the run has ended.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -126,8 +126,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // This check comes before `ready` is called: cancelled programs may make the condition
-            // true by what they drop, and the main program must not go on then.
+            // This check comes before the call of `ready`. When a cancelled program drops its
+            // values, it may make the condition true, and the main program must not continue then.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {
@@ -155,8 +155,8 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may take what it finds, so it must not be called again once it has returned
-            // true.
+            // `ready` may consume the value that it waits for. Once `ready` has returned true, it
+            // must not be called again.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
@@ -193,8 +193,8 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The announcement that the PPE is about to sleep. It is withdrawn when this value is dropped,
-/// because the last check may panic.
+/// The announcement that the PPE is about to sleep. Dropping this value withdraws the announcement,
+/// also when the last check of the condition panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {
@@ -241,7 +241,7 @@ impl Wake for HostPpe {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: the PPE is no cooperative thread, and is identified by its processor alone.
+        // SAFETY: the PPE is no cooperative thread. Only its processor identifies it.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
     }
 

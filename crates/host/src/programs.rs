@@ -1,5 +1,5 @@
-//! The queues of programs that were spawned and have not begun. The PPE adds programs, and the
-//! workers take and run them.
+//! The queues of programs that were spawned and have not begun. The PPE adds programs to a queue.
+//! The workers take programs from the queues and run them.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,11 +17,11 @@ pub(crate) struct Programs {
     queues: Vec<Queue>,
 }
 
-/// The programs of an SPE.
+/// The programs of an SPE that have not begun.
 #[derive(Default)]
 struct Queue {
     programs: Mutex<VecDeque<Program<HostSpe>>>,
-    /// The number of programs, which can be read without the lock.
+    /// The number of programs. It can be read without taking the lock.
     length: AtomicUsize,
 }
 

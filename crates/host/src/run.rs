@@ -1,4 +1,7 @@
 //! One run: the state that the PPE and the workers share, from the first program to the last.
+//!
+//! A *seat* is the index of an OS thread in [`Parking`]: of the PPE, or of a worker. The *words* of
+//! an SPE are its mailboxes and signal registers.
 
 use std::io;
 use std::panic::Location;
@@ -34,8 +37,8 @@ pub(crate) struct Run {
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
-    /// The threads that were woken from outside of their worker, by the seat of the worker. The PPE
-    /// has one thread, which checks its condition whenever it is notified.
+    /// For each seat, the threads of its worker that were woken from outside the worker. The list
+    /// of the PPE stays empty, because the PPE checks its condition whenever it is notified.
     woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -43,7 +46,7 @@ pub(crate) struct Run {
     pub(crate) stack_bytes: usize,
     /// The CPU time that the threads of all runs of this host have used, by seat.
     pub(crate) cpu_time: Arc<CpuTime>,
-    /// Whether the run was cancelled, so that all threads unwind.
+    /// Whether the run was cancelled. In a cancelled run all threads unwind.
     cancelled: AtomicBool,
     /// Whether no more programs will be spawned.
     ended: AtomicBool,
@@ -51,17 +54,17 @@ pub(crate) struct Run {
     pub(crate) programs: AtomicUsize,
     /// The program that runs on each SPE now, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
-    /// The condition for which the PPE waits, while it sleeps.
+    /// The condition for which the PPE waits, while the PPE sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
-    /// The threads that waited when all slept, each with its condition.
+    /// The threads that waited when all threads slept, each with its condition.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
-    /// The first SPE whose worker got no thread, and the error of the system.
+    /// The first SPE with a worker for which the system gave no thread, and the system's error.
     without_thread: Mutex<Option<(SpeId, io::Error)>>,
     started: Instant,
 }
 
-/// A running program: its name, and the place where it was spawned.
+/// The name of a running program, and the place where it was spawned.
 pub(crate) type Running = (&'static str, &'static Location<'static>);
 
 /// A program that panicked.
@@ -123,20 +126,20 @@ impl Run {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Cancels the run: all threads unwind.
+    /// Cancels the run, so that all threads unwind.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.parking.notify_all();
     }
 
-    /// Cancels the run, because the system gives no thread for the worker of an SPE.
+    /// Cancels the run, because the system gave no thread for the worker of an SPE.
     pub(crate) fn end_without_thread(&self, spe: SpeId, source: io::Error) {
         lock(&self.without_thread).get_or_insert((spe, source));
         self.cancel();
     }
 
-    /// The reason why the machine has cancelled the run, if it has. `waits` has the condition of
-    /// each thread that waits.
+    /// The reason why the machine has cancelled the run, if it has. `waits` are the waiting
+    /// threads.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -145,12 +148,13 @@ impl Run {
         self.is_cancelled().then_some(RunError::Deadlock { waits })
     }
 
-    /// Records the condition of the PPE, before the PPE sleeps.
+    /// Records the condition for which the PPE is about to sleep, or `None` when the PPE has woken.
     pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Cancels the run. The last thread awake calls this when all threads wait for each other.
+    /// Cancels the run because of a deadlock. The last thread awake calls this method when all
+    /// threads wait for each other.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);
@@ -168,11 +172,11 @@ impl Run {
         self.parking.notify(self.seat_of(to));
     }
 
-    /// Wakes a thread from outside of its worker, or of the PPE.
+    /// Wakes a thread of another worker, or the PPE.
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // The sleeper is passed as words, in registers. If it were passed by address, the caller
-        // would keep a copy in its frame, and a wake-up on its own core would take 3 ns more.
+        // The sleeper is passed as words, in registers. Passed by address, it would need a copy in
+        // the caller's frame, and a wake-up on the caller's own core would take 3 ns longer.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }
@@ -186,7 +190,7 @@ impl Run {
         self.parking.notify(seat);
     }
 
-    /// The threads of the worker at a seat that were woken from outside.
+    /// The threads of the worker at this seat that were woken from outside the worker.
     #[inline]
     pub(crate) fn woken(&self, seat: usize) -> &WokenThreads {
         &self.woken[seat]
@@ -202,13 +206,13 @@ impl Run {
         }
     }
 
-    /// The words of an SPE.
+    /// The mailboxes and signal registers of an SPE.
     #[track_caller]
     pub(crate) fn words(&self, spe: SpeId) -> &Words {
         self.of_spe(&self.words, spe)
     }
 
-    /// The element of an SPE, which must exist.
+    /// The element of `all` that belongs to an SPE. Panics if there is no such SPE.
     #[track_caller]
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
@@ -227,8 +231,8 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A payload counts as a cancellation only if the run was cancelled, because a program may
-        // panic with any payload.
+        // A program may panic with any payload, even with that of a cancellation. The payload
+        // therefore counts as a cancellation only if the run was cancelled.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -247,8 +251,8 @@ impl Run {
         });
     }
 
-    /// Records that a worker has ended. Its OS thread calls this, with the payload of its panic if
-    /// it panicked. In that case the run has failed.
+    /// Records that a worker has ended. The worker's OS thread calls this method. If the worker
+    /// panicked, `panic` is the payload, and the run has failed.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
         if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
@@ -280,7 +284,7 @@ impl Run {
         self.parking.notify_all();
     }
 
-    /// Takes the waits that were recorded when all threads slept.
+    /// Takes the waiting threads that were recorded when all threads slept.
     pub(crate) fn take_waits(&self) -> Vec<Waiting> {
         std::mem::take(&mut *lock(&self.waits))
     }
@@ -302,8 +306,8 @@ pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }
 
-/// Announces that a writer waits for room in an inbound mailbox, while this value lives. If it is
-/// leaked, the SPE that reads only checks more often than necessary.
+/// While this value lives, an SPE knows that a writer waits for room in its inbound mailbox. If
+/// this value is leaked, the SPE only checks more often than necessary.
 struct WriterAnnounced<'a>(&'a Words);
 
 impl<'a> WriterAnnounced<'a> {
@@ -319,7 +323,7 @@ impl Drop for WriterAnnounced<'_> {
     }
 }
 
-/// Methods for the words that processors of the run send to each other.
+/// Methods that write to mailboxes and signal registers of the run's SPEs.
 impl Run {
     #[inline]
     pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {

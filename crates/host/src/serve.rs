@@ -1,7 +1,8 @@
 //! The main loop of a worker, which runs the programs that are spawned on its SPEs.
 
 // Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
-// leaked buffers of the last one. An SPE that was not left as new is made anew.
+// leaked buffers of the program before. If a program leaves its SPE in another state than that of a
+// new SPE, the worker makes a new one.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ use crate::worker::{NO_PROGRAM, OWNER, Worker};
 /// The main function of a worker's OS thread. It serves the SPEs until the run ends.
 pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
-    // If pinning is not allowed, the host has reported that when it was built.
+    // If pinning is not allowed, the host reported this failure when it was built.
     let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
     run.parking.take_seat(seat);
     let config = threads::Config {
@@ -37,7 +38,7 @@ pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLa
             }
         });
     });
-    // The run reports which thread was cancelled, and why.
+    // The error is dropped, because the run reports which thread was cancelled, and why.
     drop(served);
     if is_pinned {
         run.cpu_time.add(seat, 0);

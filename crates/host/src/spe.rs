@@ -1,10 +1,10 @@
 //! An SPE of a host, as programs use it.
 
-// Rejected: local-store views in memory that DMA can reach. A put of another SPE would race with a
-// plain reference. On a strict host typed views have addresses of the local store, but their bytes
-// lie in other memory.
-// Rejected: a hold that carries its buffer. Moving a view through `Result` copied it several times
-// in each look-up. A hold is one word.
+// Rejected: views in the part of a local store that DMA can reach. A put of another SPE would race
+// with a plain reference. On a strict host a typed view reserves addresses of the local store, but
+// its bytes lie in other memory.
+// Rejected: a hold that carries its buffer. Each look-up moved a view through `Result`, which
+// copied the buffer several times. A hold is therefore one word.
 
 use std::cell::Cell;
 use std::fmt;
@@ -31,14 +31,14 @@ use crate::worker::{OWNER, Worker};
 /// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// The bytes of a slice that are prefetched when it is staged. The hardware prefetches the rest.
+/// The number of bytes that staging prefetches of a slice. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
 /// The alignment of stacks in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The byte with which `stage_out` fills a strict local store. A program that reads bytes which it
-/// has not written then gets wrong results: as floats these bytes are not a number.
+/// The byte with which `stage_out` fills a strict local store. As floats these bytes are not a
+/// number, so a program that reads bytes before it writes them gets wrong results.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
@@ -66,20 +66,19 @@ pub struct HostSpe {
     local_store: LocalStore,
     mfc: HostMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views on a strict host. Views reserve addresses in the local store, but
+    /// The memory of typed views on a strict host. Views reserve addresses in the local store, but
     /// their bytes lie here, where DMA cannot reach them.
     views: Option<Pages>,
 }
 
-/// Keeps the room of a view in a strict local store. On other hosts it is empty.
+/// Keeps the bytes of a view reserved in a strict local store. On other hosts a hold is empty.
 #[derive(Debug)]
 pub struct HostHold(
-    /// It is boxed so that moving a view moves few bytes.
+    /// The buffer is boxed, so that moving a view moves few bytes.
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict there is nothing to free. A call to find that out would slow down
-// short look-ups.
+// Without `strict` there is nothing to free, and a call to find that out would slow down look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -93,7 +92,8 @@ impl Drop for HostHold {
     }
 }
 
-/// Executes one instruction, or a step under a lock if a processor has reserved the line.
+/// Changes a word atomically. Usually this takes one instruction. If a processor has reserved the
+/// line, it takes a step under a lock.
 #[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
@@ -129,8 +129,8 @@ impl HostSpe {
         }
     }
 
-    /// Whether the program that has ended has left nothing in the SPE: no reserved local store, no
-    /// command, and no reservation.
+    /// Whether the SPE is as new after a program: no part of its local store is reserved, and its
+    /// MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -139,8 +139,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// `hold` on a strict host. It is not inlined and gets the request in registers, so that short
-    /// look-ups on other hosts need not write the request to memory.
+    /// Does the work of [`SpeCore::hold`] on a strict host. It is not inlined and gets the request
+    /// in registers, so that short look-ups on other hosts need not write the request to memory.
     ///
     /// # Safety
     ///
@@ -162,8 +162,8 @@ impl HostSpe {
         // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
         // large as the local store.
         let local = unsafe { views.base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes by the caller's promise, and `local`
-        // for writes, see above. The buffer overlaps no other memory.
+        // SAFETY: `memory` is valid for reads of `bytes` bytes by the caller's promise. `local` is
+        // valid for writes of `bytes` bytes, see above. The buffer overlaps no other memory.
         unsafe {
             if fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -174,7 +174,7 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
-    /// [`SpeCore::hold_until_arrived`] for a thread that does not take turns.
+    /// Does the work of [`SpeCore::hold_until_arrived`] after `take_turn_after` has returned false.
     ///
     /// # Safety
     ///
@@ -204,15 +204,15 @@ impl HostSpe {
         Ok(held)
     }
 
-    /// [`SpeCore::arrived`] for a thread that does not take turns.
+    /// Does the work of [`SpeCore::arrived`] after `take_turn` has returned false.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way. Here cache lines are on their way, so other
-        // threads run.
+        // On a Cell the data would still be on its way. On this computer cache lines are on their
+        // way, so other threads run now.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This is a separate branch, so that the compiler knows that there is nothing to free
-            // after the switch above, and keeps no value for it.
+            // This branch is separate, so that the compiler knows that the branch above has nothing
+            // to free after its switch, and keeps no value across the switch.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -345,11 +345,12 @@ impl Wake for HostSpe {
     }
 }
 
-// SAFETY: `hold` returns the memory that it is given, which the caller's view has borrowed. On a
-// strict host it returns a part of `views` that the local store has reserved for this hold alone.
-// The pages of `views` live as long as the SPE, which views borrow. Both are initialised: the
-// memory by the caller's promise, and `views` by the kernel. Bytes are copied only during the
-// calls. `run_threads` runs a scope, which returns or unwinds only when all its threads have ended.
+// SAFETY: on a host that is not strict, `hold` returns the memory that it is given, which the
+// caller's view has borrowed. On a strict host `hold` returns a part of `views` that the local
+// store has reserved only for this hold. The pages of `views` live as long as the SPE, and each
+// view borrows the SPE. The memory is initialised by the caller's promise, and `views` by the
+// kernel. Bytes are copied only during the calls. `run_threads` runs a scope, which returns or
+// unwinds only when all its threads have ended.
 unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 
@@ -403,9 +404,9 @@ unsafe impl SpeCore for HostSpe {
             what,
             at,
         } = request;
-        // The threads of a strict host do not take turns. So this single check tells that the host
-        // is not strict, and whether there is another thread to which to switch. SAFETY: a prefetch
-        // calls no function of that crate.
+        // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
+        // strict. If this call returns true, the host is therefore not strict, and another thread
+        // has run. SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -422,7 +423,8 @@ unsafe impl SpeCore for HostSpe {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;
         }
-        // The main thread waits until the SPEs of its worker have ended.
+        // Two threads are alive if the SPE is alone: the SPE's own, and the main thread of the
+        // worker, which waits until all its SPEs have ended.
         let is_alone = threads::alive() == 2;
         Some(if is_alone { TURN_ALONE } else { TURN })
     }
@@ -569,8 +571,7 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The time that interleaved work may run without a look outside, if the SPE has other threads that
-/// wait.
+/// The longest time between two looks outside during interleaved work, if threads of the SPE wait.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

@@ -1,32 +1,33 @@
 //! The threads of a worker that were woken from outside.
 //!
-//! Another core has just made a condition true for the thread that it wakes, so the wake-up should
-//! be fast: it should move one cache line. The worker polls while it has nothing else to do, and
-//! should find everything in the line that it polls.
+//! Waking a thread should be fast, because another core has just made the condition of that thread
+//! true. A wake-up therefore moves only one cache line, from that core to the worker. While the
+//! worker has nothing else to do, it polls this line, and finds the names of the woken threads in
+//! the same line.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Backoff, Ordering};
 
-/// A thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) returns it.
+/// Identifies a thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) does.
 pub(crate) type Name = (usize, u64);
 
-/// The number of names that fit into the line.
+/// The number of names that fit into the cache line.
 const IN_LINE: usize = 3;
 
-/// A bit of the state: the line is being changed.
+/// A bit of the state: an OS thread has locked the line to change it.
 const LOCKED: u32 = 1 << 8;
-/// A bit of the state: there are more names than fit into the line.
+/// A bit of the state: `more` has the names that did not fit into the line.
 const MORE: u32 = 1 << 9;
 
 /// The threads of one worker that were woken from outside, in order. Any OS thread may add threads,
-/// and the worker takes them.
+/// and only the worker takes them.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// The number of names in the line, with [`LOCKED`] and [`MORE`]. It is 0 if there is no
-    /// thread.
+    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]. If no thread was
+    /// woken, the state is 0.
     state: AtomicU32,
     /// The names in the line. Only the OS thread that has locked the line changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],
@@ -34,14 +35,13 @@ pub(crate) struct WokenThreads {
 }
 
 impl WokenThreads {
-    /// Whether a thread was woken, or is being woken. This costs almost nothing while no thread
-    /// was.
+    /// Whether a thread was woken or is being woken. If none was, this check costs almost nothing.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         self.state.load(Ordering::Acquire) != 0
     }
 
-    /// Adds a thread.
+    /// Adds a woken thread.
     pub(crate) fn add(&self, (block, serial): Name) {
         let state = self.lock();
         let Some(place) = self.in_line.get(state as usize) else {
@@ -53,7 +53,7 @@ impl WokenThreads {
         self.unlock(state + 1);
     }
 
-    /// Takes all threads out.
+    /// Removes all woken threads, and calls `each` with each one.
     pub(crate) fn take(&self, mut each: impl FnMut(Name)) {
         if !self.has_some() {
             return;
@@ -76,7 +76,7 @@ impl WokenThreads {
             .for_each(&mut each);
     }
 
-    /// Locks the line. Returns its state.
+    /// Locks the line. Returns the state that the line had.
     fn lock(&self) -> u32 {
         let backoff = Backoff::new();
         loop {
@@ -130,7 +130,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // All schedules take hours, and those with three preemptions take seconds.
+        // All schedules take hours to check. Those with at most three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -1,25 +1,24 @@
 //! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
-//! The cost of a message between two cores is the cost of the cache lines that it touches. So each
-//! line has words of one direction: an exchange moves one line to the SPE and one line back.
+//! A message between two cores costs as much as moving the cache lines that it touches. Each line
+//! therefore has words of only one direction: an exchange moves one line to and one from the SPE.
 //!
 //! ```text
-//!   inward:   4 inbound slots, words read from each outbound mailbox    others write, the SPE reads
-//!   outward:  2 outbound slots, words read from the inbound mailbox     the SPE writes, others read
-//!   writers:  the next inbound slot                                     among writers only
-//!   signal 1, signal 2                                                  a line each
+//!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
+//!   outward:  2 outbound slots, read count of the inbound mailbox      the SPE writes, others read
+//!   writers:  the next inbound slot                                    only writers read and write
+//!   signal 1, signal 2                                                 one line each
 //! ```
 //!
-//! A slot holds a word together with its number, counted from 1. So one load tells the reader
-//! whether the word is new. Numbers wrap after 2^32 words, but a slot never lags behind by that
-//! many.
+//! A slot holds a word together with its number, counted from 1, so that one load tells the reader
+//! whether the word is new. Numbers wrap after 2^32 words. No slot ever lags behind by 2^32 words.
 
 // Rejected: waking the thread that waits for a word, instead of its processor. Writers would have
-// to know the readers' threads, as channels do (docs/csp.md). With a processor as the target, the
-// writer of a word reads one cache line that is written only when a thread sleeps.
-// Rejected: a reader that wakes all writers when its mailbox was full. The reader cannot see
-// exactly whether it was: a writer may have seen it full between two looks of the reader. Writers
-// that are going to sleep announce themselves instead.
+// to know the readers' threads, as channels do (docs/csp.md). If the target is a processor, the
+// writer of a word only reads one cache line, which is written only when a thread sleeps.
+// Rejected: a reader that wakes all writers whenever its mailbox was full. The reader cannot see
+// exactly whether the mailbox was full: a writer may have found it full between two checks of the
+// reader. Instead, each writer announces itself before it sleeps.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -48,15 +47,15 @@ struct Outward {
 }
 
 struct Writers {
-    /// The number of words that have got a slot.
+    /// The number of words to which a slot was assigned.
     written: AtomicU32,
-    /// An old value of `in_read`. A writer that uses it need not load the line that the SPE writes
-    /// at each read.
+    /// An earlier value of `in_read`. With this value a writer need not load the cache line of
+    /// `in_read`, which the SPE changes at each read.
     in_read_seen: AtomicU32,
 }
 
 struct Signal {
-    /// The word in the lower half. A flag in the upper half tells whether there is one.
+    /// The lower half is the word. A flag in the upper half tells whether there is a word.
     word: AtomicU64,
     /// 1 in OR mode, otherwise 0.
     or_mode: AtomicU32,
@@ -98,8 +97,8 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox. Returns false if it is full. Every processor may call
-    /// this.
+    /// Puts a word into the inbound mailbox, or returns false if it is full. Every processor may
+    /// call this.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -108,11 +107,11 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // If an older value overwrites a newer one, a writer only has to load `in_read`
-                // again.
+                // An older value may overwrite a newer one here. A writer then has to load
+                // `in_read` again, and nothing else happens.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
-                    // The mailbox is full, unless `written` has changed since it was loaded.
+                    // If `written` has not changed since it was loaded, the mailbox is full.
                     if writers.written.load(Ordering::Acquire) == written {
                         return false;
                     }
@@ -134,8 +133,9 @@ impl Words {
         }
     }
 
-    /// Announces that the caller is going to sleep until there is room in the inbound mailbox. The
-    /// SPE checks this count after each word that it reads. It does not check which threads sleep.
+    /// Announces that the caller is about to sleep until there is room in the inbound mailbox.
+    /// After each word that it reads, the SPE checks only the number of announced writers, not
+    /// which threads sleep.
     pub(crate) fn announce_writer(&self) {
         self.outward.waiting_writers.fetch_add(1, Ordering::SeqCst);
     }
@@ -145,14 +145,14 @@ impl Words {
         self.outward.waiting_writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether a writer waits for the room of the word that was just read.
+    /// Whether a writer waits for the room that the last read has made.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
         barrier::light();
         self.outward.waiting_writers.load(Ordering::Relaxed) != 0
     }
 
-    /// Takes the oldest word of the inbound mailbox. Only the SPE itself may call this.
+    /// Takes the oldest word of the inbound mailbox. Only the SPE itself may call this method.
     #[inline]
     pub(crate) fn read_in(&self) -> Option<u32> {
         let read = self.outward.in_read.load(Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// The number of words that the SPE could read now.
+    /// The number of words in the inbound mailbox that the SPE could read now.
     pub(crate) fn in_count(&self) -> usize {
         let read = self.outward.in_read.load(Ordering::Relaxed);
         let arrived = |i: &u32| {
@@ -176,8 +176,8 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox. Returns false if it is full. Only the SPE itself may
-    /// call this.
+    /// Puts a word into an outbound mailbox. If the mailbox is full, returns false. Only the SPE
+    /// itself may call this method.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -189,7 +189,7 @@ impl Words {
         true
     }
 
-    /// Takes the word of an outbound mailbox. Only the PPE may call this.
+    /// Takes the word of an outbound mailbox. Only the PPE may call this method.
     #[inline]
     pub(crate) fn read_out(&self, mailbox: Outbound) -> Option<u32> {
         let found = self.outward.slots[mailbox.index()].load(Ordering::Acquire);
@@ -201,7 +201,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal. Every processor may call this.
+    /// Sends a signal. Every processor may call this method.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
@@ -213,11 +213,11 @@ impl Words {
         }
     }
 
-    /// Takes the word of a signal register. Only the SPE itself may call this.
+    /// Takes the word of a signal register. Only the SPE itself may call this method.
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // The load before the exchange leaves the line shared while there is no signal.
+        // Without a signal, this load leaves the cache line shared, which the exchange would not.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }
@@ -290,7 +290,7 @@ mod models {
             for word in 0..INBOUND_WORDS as u32 {
                 assert!(words.write_in(word));
             }
-            // The reader takes no seat, because it never sleeps. So it counts as awake.
+            // The reader never sleeps, so it counts as awake and takes no seat.
             parking.admit();
             parking.admit();
             let writer = {

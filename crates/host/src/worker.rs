@@ -1,21 +1,24 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for a condition outside of the worker parks. When no thread of the worker is
-//! ready, [`Idle::idle`] lets the parked threads that poll check their conditions again, in three
-//! stages:
+//! When a thread waits for a condition that other OS threads make true, it parks. When no thread of
+//! the worker is ready, [`Idle::idle`] lets those parked threads that poll check their conditions
+//! again. An idle worker goes through three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
 //!     ▲                    │                                │                          │
-//!     └──── a waiter found what it waited for ◄─────────────┴──────────────────────────┘
+//!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! So another processor need not know which thread waits: it changes a word and notifies the
-//! worker. While other threads of the worker run, the polling threads check only from time to time.
+//! Another processor that makes such a condition true need not know the waiting thread: it changes
+//! a word and notifies the worker. While other threads of the worker run, the polling threads check
+//! their conditions only from time to time.
 //!
-//! If the thread that makes the condition true knows which thread waits, it wakes only that thread:
-//! directly on the same worker, and through a queue on another worker. Threads that wait in this
-//! way do not poll.
+//! If the processor that makes a condition true knows which thread waits, this thread does not
+//! poll. The processor wakes only this thread: directly on its own worker, and through a queue on
+//! another worker.
+//!
+//! "Outside" means: on other OS threads than the one of this worker.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -30,45 +33,46 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use it, on cores that they have begun with it. Programs cannot reach it.
+// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot do so.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up, so that no
-/// wait costs more than twice as much as the better of the two choices.
+/// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up. So no wait
+/// costs more than twice as much as the cheaper of spinning and sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// The most time to spin while other threads are being woken. It is several times the cost of a
-/// wake-up, because a third thread may have their CPU.
+/// The longest time to spin while other threads are being woken. It is several times the cost of a
+/// wake-up, because a third thread may occupy the CPU of the woken thread.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls that a waiting thread makes before it parks. They take half a microsecond.
-/// The thread polls only as long as no other thread of its core is ready, polls too, or was woken.
+/// The number of polls that a waiting thread makes before it parks. The polls take half a
+/// microsecond. Polling stops when another thread of its core is ready, polls too, or was woken.
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// After this number of waits, threads that were woken from outside may continue. Until then the
-/// threads of this worker run, which may wait for and wake each other many times.
+/// threads of this worker run. These threads may wait for each other and wake each other many
+/// times.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The most threads that poll often. A poll of a thread takes a switch of about 10 ns. Waking a
-/// thread by its queue takes half as long again as a message between two cores.
+/// The largest number of threads that poll often. A poll of a thread takes a switch of about 10 ns.
+/// Waking a thread through its worker's queue takes 1.5 times as long as a message between cores.
 const POLLERS: usize = 6;
 
 /// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE and has no program. Reports leave it out.
+/// The condition of a thread that serves an SPE while no program runs there. Reports leave it out.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
-/// Spinning for a limited time.
+/// A loop that spins for a limited time.
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
-    /// The time to spin, from the beginning.
+    /// The time to spin, measured from `since`.
     limit: Cell<Duration>,
     polls: Cell<u32>,
-    /// The seat of another thread on the same CPU.
+    /// The seat of the other OS thread on the same CPU, if there is one.
     neighbour: Option<usize>,
 }
 
@@ -82,12 +86,12 @@ impl Spin {
         }
     }
 
-    /// Whether the other thread on the same CPU is ready now. This thread may wait for that one.
+    /// Whether the other OS thread on the same CPU is ready now. The caller may be waiting for it.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
 
-    /// Waits a moment and returns true, or returns false if the time for spinning is over.
+    /// If the time for spinning is over, returns false. Otherwise waits a moment and returns true.
     pub(crate) fn again(&self, parking: &Parking) -> bool {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
@@ -105,9 +109,9 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // This thread may wait for one that is being woken, which cannot answer yet. So the time
-        // for spinning begins when that thread continues. If this thread slept before, it would
-        // have to be woken, too.
+        // The spinning thread may wait for a thread that is being woken and cannot answer yet. Its
+        // time for spinning therefore begins when the woken thread continues. If the spinning
+        // thread slept before, it would have to be woken, too.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
@@ -121,9 +125,9 @@ impl Spin {
 }
 
 /// A pause between two polls of a cache line that another core is about to change: 15 ns on a Zen
-/// 5. Without a pause the polls take the line from the core that is changing it, and a rendezvous
-/// between two cores takes 20 ns more. With the CPU's own pause instruction, of 26 ns, it takes 5
-/// ns more (docs/performance.md).
+/// 5. Without a pause the polls take the line away from the core that is changing it, and a
+/// rendezvous between two cores takes 20 ns longer. With the CPU's own pause instruction, which
+/// takes 26 ns, a rendezvous takes 5 ns longer (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -141,23 +145,23 @@ pub(crate) struct Worker {
     seat: usize,
     /// The earliest deadline of a waiting thread.
     deadline: Cell<Option<Time>>,
-    /// Whether no thread was ready at the last check, and no thread has found its condition true
-    /// since.
+    /// Whether the worker is idle: no thread was ready at the last check, and since then no thread
+    /// has found its condition true.
     is_idle: Cell<bool>,
-    /// Whether the worker is prepared to sleep. Then it is also idle.
+    /// Whether the worker is prepared to sleep. A prepared worker is also idle.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// The number of waits, modulo 256. Whenever it is 0, all polling threads check their
-    /// conditions, because threads that wait for each other may keep a worker busy for ever. A
-    /// check of many threads takes time, which is spread over 256 waits.
+    /// The number of waits, modulo 256. When it becomes 0, all polling threads check their
+    /// conditions, because threads that wait for each other may keep a worker busy forever. A check
+    /// of many threads takes time, which is spread over 256 waits.
     waits: Cell<u8>,
-    /// The threads that poll. Some of them may have continued since.
+    /// The threads that poll. A thread in this list may have continued already.
     pollers: RefCell<Vec<Thread>>,
 }
 
 impl Worker {
-    /// The worker at a seat of a run, on the calling OS thread.
+    /// Makes the worker at a seat of a run. The calling OS thread is the worker.
     pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
         Rc::new(Self {
             run,
@@ -187,8 +191,7 @@ impl Worker {
         self.pollers.borrow_mut().push(OWNER.current());
     }
 
-    /// Lets the polling threads check their conditions, and lets threads continue that were woken
-    /// from outside.
+    /// Lets the threads that poll, or were woken from outside, continue.
     fn unpark(&self) {
         for thread in self.pollers.borrow_mut().drain(..) {
             OWNER.unpark_parked(thread);
@@ -196,7 +199,7 @@ impl Worker {
         self.unpark_woken();
     }
 
-    /// Lets the threads continue that were woken from outside.
+    /// Lets the threads that were woken from outside continue.
     #[inline]
     fn unpark_woken(&self) {
         self.run.woken(self.seat).take(|thread| {
@@ -205,7 +208,7 @@ impl Worker {
         });
     }
 
-    /// Counts a wait. At some of the waits, other threads may continue or check their conditions.
+    /// Counts a wait. Some waits let other threads continue or check their conditions.
     #[inline(always)]
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
@@ -225,13 +228,13 @@ impl Worker {
         }
     }
 
-    /// Whether only few threads poll, so that checking them takes little time.
+    /// Whether few threads poll. Checking the conditions of few threads takes little time.
     fn has_few_pollers(&self) -> bool {
         self.pollers.borrow().len() <= POLLERS
     }
 
-    /// Lets threads continue whose conditions outside may be true, and cancels the threads of this
-    /// worker if the run was cancelled.
+    /// Lets the threads that were woken from outside continue, and lets the polling threads check
+    /// their conditions. If the run was cancelled, cancels the threads of this worker.
     #[cold]
     #[inline(never)]
     pub(crate) fn look_outside(&self) {
@@ -241,7 +244,7 @@ impl Worker {
         }
     }
 
-    /// The calling thread, a cooperative thread of this worker.
+    /// Identifies the calling thread, which is a cooperative thread of this worker.
     #[inline(always)]
     pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
         // SAFETY: the numbers come from `into_raw`.
@@ -276,7 +279,7 @@ impl Worker {
             self.deadline.set(Some(earliest));
             self.sleep(why, true);
             if threads::is_cancelled() {
-                // Only a thread that unwinds gets here. Its destructor must not wait.
+                // Only a thread that unwinds reaches this line. Its destructor must not wait.
                 return ready();
             }
         }
@@ -299,7 +302,7 @@ impl Worker {
         }
     }
 
-    /// Yields, and at some of the yields polls outside.
+    /// Yields. Before each [`YIELDS_PER_POLL`]th yield, looks outside.
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
@@ -332,7 +335,7 @@ impl Worker {
 }
 
 /// A check of a thread's condition. If the condition panics, the destructor records progress: the
-/// thread continues by unwinding, so the worker must check the other threads again.
+/// thread continues by unwinding, which may make other conditions true.
 struct Check<'a>(&'a Worker);
 
 impl Drop for Check<'_> {
@@ -355,7 +358,7 @@ impl Worker {
     }
 
     /// Continues to wait until `ready` returns true or the run is cancelled. It is called when no
-    /// other thread of the worker is ready, or when this one was woken too early.
+    /// other thread of the worker is ready, or when the calling thread was woken too early.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(
@@ -370,16 +373,16 @@ impl Worker {
         loop {
             self.sleep(why, polls);
             let is_ready = self.check(ready);
-            // In a cancelled run only a thread that unwinds gets here. Its destructor must not
-            // wait.
+            // If the run was cancelled, only a thread that unwinds reaches this line. Its
+            // destructor must not wait.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }
         }
     }
 
-    /// Waits until `ready` returns true. A thread that does not poll calls `ready` again only when
-    /// it is woken.
+    /// Waits until `ready` returns true. If the thread does not poll, `ready` is called again only
+    /// when the thread is woken.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -413,7 +416,7 @@ impl Worker {
         !threads::others_ready() && self.has_few_pollers()
     }
 
-    /// Polls for a moment, as long as no other thread of the worker is ready.
+    /// Polls for a moment. Stops when another thread of the worker is ready.
     fn poll_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         for _ in 1..POLLS_BEFORE_PARK {
             if !self.wait_briefly() {
@@ -468,8 +471,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // The cancellation comes before any thread checks its condition again, because what
-            // other threads do while they unwind must not end a wait.
+            // The threads are cancelled before any of them checks its condition again. Otherwise a
+            // change that other threads make while they unwind could end a wait.
             self.cancel();
         }
         self.unpark();

@@ -1,4 +1,4 @@
-//! Properties of the host alone: staging without copies, strict local stores, OS threads, and CPUs.
+//! Properties of only the host: staging without copies, strict local stores, OS threads, and CPUs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -289,7 +289,7 @@ fn a_thread_outside_keeps_a_run_from_deadlock_until_it_waits_or_ends() {
             });
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    // This is usually long enough for the other threads to fall asleep.
+                    // After this time all other threads usually sleep.
                     std::thread::sleep(std::time::Duration::from_millis(20));
                     if changes_something {
                         is_done.store(1, Ordering::Release);

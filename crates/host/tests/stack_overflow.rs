@@ -33,8 +33,8 @@ fn main() {
     println!("1 passed, 0 failed");
 }
 
-/// Recurses so deep that the chosen stack overflows in every profile. The report has the size,
-/// which is not the default.
+/// Recurses so deeply that the chosen stack overflows in every build profile. The report has the
+/// size of this stack, which is not the default.
 fn overflow() {
     let host = Host::builder()
         .spes(1)

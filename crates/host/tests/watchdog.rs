@@ -1,6 +1,6 @@
-//! If a program blocks its OS thread for ever by means of `std`, a report names the program, and
-//! the process ends. If it is not certain that the thread is blocked for ever, a warning names the
-//! program once, and the process goes on.
+//! If a program blocks its OS thread forever by means of `std`, a report names the program, and the
+//! process ends. If it is not certain that the thread is blocked forever, a warning names the
+//! program once, and the process continues.
 //!
 //! Each case runs in a child process. The test has no harness, because the threads of a harness
 //! wait with time limits, so the watchdog would never see that all threads wait.
@@ -25,11 +25,11 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::thread::futex;
 use skipped::skipped;
 
-/// A child that prints nothing during this time has failed.
+/// The longest time without output after which a child counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time of several checks of the watchdog. If it warned again or aborted, it would do so within
-/// this time.
+/// The time of several checks of the watchdog, within which a second warning or an abort would
+/// come.
 const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
@@ -88,7 +88,7 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// The reason why the watchdog cannot see on this computer that every thread waits.
+/// The reason, if any, why the watchdog cannot see on this computer that every thread waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(
@@ -96,8 +96,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// The reason why the watchdog can never be certain on this computer, if there is one. Then it only
-/// warns.
+/// The reason why the watchdog can never be certain on this computer, if there is one. In that case
+/// the watchdog only warns.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {
@@ -155,7 +155,7 @@ impl Started {
         }
     }
 
-    /// The next line. `None` after the child has closed its standard error.
+    /// The next line. After the child has closed its standard error, returns `None`.
     fn line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => {
@@ -178,7 +178,7 @@ impl Started {
         panic!("the child ended after: {}", self.said);
     }
 
-    /// Reads to the end. Returns how the child ended, and all lines.
+    /// Reads all further lines. Returns the exit status of the child, and all its lines.
     fn end(mut self) -> (ExitStatus, String) {
         while self.line().is_some() {}
         let status = self.child.wait().expect("the child has ended");
@@ -186,7 +186,7 @@ impl Started {
     }
 }
 
-/// Kills the child, so that a test that fails leaves no child behind that waits for ever.
+/// Kills the child, so that a failed test leaves no child behind that waits forever.
 impl Drop for Started {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -231,7 +231,7 @@ fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
     thread::sleep(SEVERAL_CHECKS);
     let id = child.child.id() as libc::pid_t;
     // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
-    // it.
+    // the child.
     let sent = unsafe { libc::kill(id, libc::SIGINT) };
     assert_eq!(sent, 0);
     let why = "signal 2 has a handler, which can wake a thread";
@@ -241,7 +241,7 @@ fn a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on() {
 fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     let file = tempfile::NamedTempFile::new().expect("there is room for a small file");
     file.as_file().set_len(4096).expect("the file can grow");
-    // The path as the kernel shows it for the mapping.
+    // The kernel shows the mapping with this canonical path.
     let path = file.path().canonicalize().expect("the file is there");
     let path = path.to_str().expect("the path is text");
     let mut child = Started::new(&["shared", path]);
@@ -255,7 +255,7 @@ fn a_program_that_another_process_wakes_is_named_once_and_goes_on() {
     assert_went_on_with_one_warning(child, "wait_for_another_process", &why);
 }
 
-/// The first word of a file, in memory that is shared with all processes that call this.
+/// Maps the first word of a file into memory that all processes share that call this function.
 fn shared_word(path: &Path) -> &'static AtomicU32 {
     let file: File = OpenOptions::new()
         .read(true)
@@ -276,7 +276,7 @@ fn shared_word(path: &Path) -> &'static AtomicU32 {
     };
     let page = page.expect("the file can be mapped");
     // SAFETY: the page is aligned, has room for a word, and stays mapped until the process ends.
-    // The file is as long as the page. Both processes access the word by atomic operations only.
+    // The file is as long as the page. Both processes access the word only by atomic operations.
     unsafe { AtomicU32::from_ptr(page.cast()) }
 }
 
@@ -344,7 +344,7 @@ fn wait_for_another_process(path: &Path) {
     let word = shared_word(path);
     run(|_| {
         while word.load(Ordering::Acquire) == 0 {
-            // The call may also return because the word has changed already.
+            // The call may also return because the word was changed before the call.
             let _ = futex::wait(word, futex::Flags::empty(), 0, None);
         }
     });

@@ -1,4 +1,4 @@
-//! The program: sets of bodies, rotated against sections of the tree.
+//! The program: in each phase, each set of bodies meets another section of the tree.
 
 use std::iter;
 
@@ -22,11 +22,11 @@ use crate::{
 ///
 /// Where programs reach only their local stores, the tree is cut into sections, and the forces are
 /// computed in several phases. Each phase has a task for each set of 512 bodies. The task
-/// accelerates its set by one section of the tree. In each phase, a set meets another section than
-/// in the phase before. Elsewhere one phase computes the forces, and each task has the whole tree.
-/// The first forces on some bodies are compared with the forces by direct summation. If the program
-/// also runs with one worker, the results contain the speed-ups over one worker. The paper has 10k
-/// bodies for 100 steps, 100k for 10, and a million for one.
+/// accelerates its set by one section of the tree. In each phase, each set meets another section.
+/// On other machines one phase computes the forces, and each task has the whole tree. The first
+/// forces on some bodies are compared with the forces by direct summation. If the program also runs
+/// with one worker, the results contain the speed-ups over one worker. The paper has 10k bodies for
+/// 100 steps, 100k for 10, and a million for one.
 ///
 /// If there are more than 50,000 bodies, a simulated machine does not run all phases. The machine
 /// runs a sample of the phases of one step. The run time of all phases and steps is extrapolated
@@ -53,13 +53,13 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The bodies of a task, which take 16 KB. Section 5.2 of the paper gives this size for the tasks
-/// that move bodies. With a million bodies the paper has about 2,000 of the other tasks.
+/// The number of bodies of a task. These bodies take 16 KB. Section 5.2 of the paper gives this
+/// size for the tasks that move bodies. With a million bodies the paper has about 2,000 tasks that
+/// accelerate bodies.
 const SET: usize = 512;
 
 /// The number of bodies in the smallest part that a set is split into. Each part needs the section
-/// of the tree again. To bring the section takes as long as some bodies take to go through the
-/// section.
+/// of the tree again. Moving the section takes as long as taking some bodies through it.
 const PART: usize = 64;
 
 /// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
@@ -69,65 +69,65 @@ const STEP: f32 = 0.01;
 const THETA: f32 = 0.5;
 
 /// The cycles that an SPU takes when a body meets a node. The node is loaded (6). The difference to
-/// the node's centre of mass is taken, squared, added and compared (6 each, but 2 for the
-/// comparison). The branch is mispredicted every other time (18). The numbers of cycles come from
-/// the Cell BE Programming Tutorial, table of pipeline latencies.
+/// the node's centre of mass is computed, squared and added (6 each), and compared (2). The branch
+/// is mispredicted every other time (18). The numbers of cycles come from the Cell BE Programming
+/// Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body. The inverse of the distance takes an
-/// approximate root that is improved once (4 + 7 + 3 * 6). The cube of the inverse and the mass
-/// follow (3 * 6), and then the sums of acceleration and potential (6). The numbers of cycles come
-/// from the Cell BE Programming Tutorial, table of pipeline latencies.
+/// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
+/// improved once (4 + 7 + 3 * 6). It is then cubed and multiplied by the mass (3 * 6), and the
+/// products are added to acceleration and potential (6). The numbers of cycles come from the Cell
+/// BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// The fitted factors, each with its number of bodies. The acceleration of a set takes this factor
-/// times as long as the two constants above add up to. The factors are fitted to the run times of
-/// one worker without double buffering in the paper's table 5.2. No single cost of a step of the
-/// walk gives all three times. The paper's times are 14 us for each task, and 1.4 ns more for each
-/// body of the whole simulation. With a million bodies, the time for the bodies of the simulation
-/// is as long as 18 cycles for each body of the set and each of 512 nodes. With 10,000 bodies, this
-/// time is nearly nothing. In this program, as usual with Barnes-Hut, a body passes over a larger
-/// share of a larger tree. The paper does not state when its program passes over a node.
+/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies.
+/// The two constants above give the cycles. The factors are fitted to the run times of one worker
+/// without double buffering in the paper's table 5.2. No constant cost of a node fits all three
+/// times of this table. By these times each task takes 14 us, and 1.4 ns more for each body of the
+/// whole simulation. For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of a
+/// body of the set and one of 512 nodes. For 10,000 bodies, they are nearly nothing. In this
+/// program, as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does
+/// not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
-/// The cycles that an SPU takes to move a body. Speed and place are loaded (6), changed one after
-/// the other (3 * 6) and stored (6). The numbers of cycles come from the Cell BE Programming
+/// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one
+/// after the other (3 * 6) and stored (6). The numbers of cycles come from the Cell BE Programming
 /// Tutorial, table of pipeline latencies.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// The cycles that the PPE takes to build a node of the tree. The number is an estimate of one or
 /// two accesses to memory beyond the caches. Neither the time of building the tree nor its share of
-/// the run time is published. If a node took 1,000 cycles, then building the tree of 10,000 bodies
-/// and the waits of tasks would take longer than the whole step.
+/// the run time is published. If a node took 1,000 cycles, building the tree of 10,000 bodies and
+/// waiting for tasks would take longer than the paper's whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The most bodies for which a simulated machine runs all phases. With this number of bodies each
-/// step has 98 phases of 98 tasks each. A computer simulates all of these phases in some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases. These bodies take 98
+/// phases of 98 tasks in each step, which are simulated in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The most steps. With 10k bodies, this number of steps takes half a day on this computer.
+/// The largest number of steps. With 10k bodies, these steps take half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies whose forces are compared with the forces by direct summation.
+/// The number of bodies for which the forces are compared with those by direct summation.
 const COMPARED: usize = 100;
 
-/// The largest error of the forces that is not taken as wrong. For an evenly filled square at the
-/// least distance, the error of using a single mass is an eighth of the square of `THETA`, relative
-/// to the pull of the square. Some pulls cancel each other, and so do errors of different squares.
+/// The largest accepted error of the forces. A square acts as a single mass from a certain distance
+/// on. For an evenly filled square at this distance, the error is an eighth of `THETA`², relative
+/// to the square's pull. Some pulls cancel each other, and so do errors of different squares.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
 /// The side of the square that is drawn. In its first state the whole disc lies in this square.
 const DRAWN_SIDE: f32 = 20.0;
 
-/// The pixels of a side of the picture.
+/// The number of pixels of a side of the picture.
 const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
-/// A section of a tree by itself. The ancestors of the section's first node come first, and then
-/// the nodes of the section.
+/// A section of a tree, with its own copy of nodes: first the ancestors of the section's first
+/// node, and then the nodes of the section.
 struct Piece {
     /// The index in the tree of the section's first node.
     first: u32,
@@ -136,7 +136,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Cuts a tree into as many pieces as there are sets of bodies, or fewer.
+    /// Cuts a tree into pieces, at most as many as there are sets of bodies.
     fn all_of(tree: &Tree, sets: usize) -> Vec<Self> {
         let length = tree.nodes().len().div_ceil(sets);
         let piece = |(number, section): (usize, &[Node])| {
@@ -152,7 +152,7 @@ impl Piece {
     }
 }
 
-/// A phase in which sets meet the sections that are this number of places away.
+/// A phase in which each set meets the section that is `places` places away from its own.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
@@ -386,8 +386,8 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The memory holds the bodies and fewer than twice as many nodes, and all of them once more
-        // while they are sorted and sent.
+        // The bodies, and fewer than twice as many nodes. While bodies are sorted and nodes are
+        // sent, there is a second copy.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 
@@ -402,11 +402,10 @@ impl Program for BarnesHut {
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // A machine whose times repeat is a simulated one.
+        // Only simulated machines have times that repeat.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // If only some sections have acted upon the bodies, the places of the bodies after the step
-        // are not right. So a further step would be useless. A further step would also take about
-        // as long as the first one.
+        // If only some sections have acted upon the bodies, their positions after the step are
+        // wrong, and a further step would be useless.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);
@@ -441,7 +440,7 @@ impl Program for BarnesHut {
                 by: "by the opening angle",
             });
         }
-        // The last step has not ended yet.
+        // This ends the last step.
         let tree = Tree::new(&mut bodies);
         accelerate(&mut bodies, tree.whole(), THETA);
         kick(&mut bodies, STEP);

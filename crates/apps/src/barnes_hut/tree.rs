@@ -1,4 +1,4 @@
-//! The quad-tree in an array, and how a part of it accelerates bodies.
+//! The quad-tree in an array, and the acceleration of bodies by a part of the tree.
 
 use std::{array, iter};
 
@@ -9,58 +9,58 @@ use super::{Body, SOFTENING};
 
 /// A square of the plane with bodies in it: 24 bytes.
 ///
-/// Nodes are stored in depth-first order: the first child of a node comes next after it.
+/// Nodes are stored in depth-first order: the first child of a node comes directly after the node.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Node {
-    /// The centre of mass of the bodies in it.
+    /// The centre of mass of the bodies in the square.
     pub centre: [f32; 2],
-    /// Their mass.
+    /// The mass of these bodies.
     pub mass: f32,
-    /// The side of the square. A leaf has 0: it is one body, or several at the same place, or
-    /// nearer to each other than the 2^-32th part of the square of all bodies.
+    /// The side of the square, or 0 for a leaf. A leaf is one body, or several bodies that are
+    /// closer together than 2^-32 times the side of the root's square.
     pub size: f32,
-    /// The index after all nodes that are inside this one. It is that of the node's next sibling if
-    /// there is one, or else that of its parent's next sibling, and so on.
+    /// The index after all nodes that are inside this node. It is the index of the next sibling or,
+    /// for a last child, the `next` of its parent.
     pub next: u32,
-    /// How many bodies are in it.
+    /// The number of bodies in the square.
     pub bodies: u32,
 }
 
-/// A node has at most this number of ancestors, because squares are halved 32 times.
+/// The largest number of ancestors of a node. It is limited because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
 /// A quad-tree of bodies.
 ///
-/// The tree has a leaf for each place that has a body, and a node for each square whose bodies are
-/// in several of its quarters. A square with all its bodies in one quarter is left out. So a tree
-/// has fewer than twice as many nodes as bodies, wherever the bodies are.
+/// The tree has a leaf for each place with a body, and an inner node for each square with bodies in
+/// several of its quarters. If all bodies of a square are in one quarter, the square is left out. A
+/// tree therefore always has fewer than twice as many nodes as bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
-/// A contiguous part of the nodes of a tree, which can act upon bodies alone.
+/// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
 ///
 /// For each body, some squares are far enough away to act as one mass. The nodes inside such a
-/// square are left out, and a section may begin among them. So a section comes with the ancestors
-/// of its first node: if one of them is far from a body, the body skips all nodes of the section
-/// that are inside that ancestor. A section needs no result of another one, and a body may meet
-/// sections in any order.
+/// square are skipped, and a section may begin among these nodes. A section therefore has the
+/// ancestors of its first node. If an ancestor is far from a body, the body skips all nodes of the
+/// section that are inside that ancestor. A section needs no result of other sections, and a body
+/// may meet sections in any order.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// The index of its first node in the tree.
+    /// The index of the section's first node in the tree.
     pub first: u32,
-    /// The ancestors of its first node, from the root down, as [`Tree::ancestors`] finds them.
+    /// The ancestors of the first node, from the root down, as [`Tree::ancestors`] finds them.
     pub ancestors: &'a [Node],
-    /// Its nodes.
+    /// The nodes of the section.
     pub nodes: &'a [Node],
 }
 
 impl Tree {
-    /// Makes the tree, and puts the bodies in the order of its leaves: bodies that are near each
-    /// other in the plane are mostly near each other in the slice. Equal bodies in an equal order
-    /// give an equal tree.
+    /// Makes the tree, and sorts the bodies into the order of its leaves. Bodies that are near each
+    /// other in the plane are then usually near each other in the slice. Equal bodies in an equal
+    /// order give an equal tree.
     ///
     /// # Panics
     ///
@@ -84,13 +84,12 @@ impl Tree {
         tree
     }
 
-    /// Adds the node of these bodies, and what is inside it.
+    /// Adds the node of these bodies, and all nodes inside it.
     fn add(&mut self, bodies: &[Body], keys: &[(u64, u32)], size: f64) {
         let place = self.nodes.len();
         self.nodes.push(Node::zeroed());
         let [first, last] = [keys[0].0, keys[keys.len() - 1].0];
-        // The square of all these bodies is the result of one halving for each pair of bits that
-        // their keys have in common.
+        // For each pair of bits that all keys have in common, the square is halved once more.
         let halved = (first ^ last).leading_zeros() / 2;
         let node = if first == last {
             Node::of(bodies.iter().map(|body| (body.position, body.mass)), 0.0)
@@ -113,12 +112,12 @@ impl Tree {
         };
     }
 
-    /// All nodes, depth first.
+    /// All nodes, in depth-first order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// A node and its next siblings, up to an index.
+    /// A node and its next siblings, before the index `end`.
     fn siblings(&self, first: usize, end: usize) -> impl Iterator<Item = &Node> {
         let mut at = first;
         iter::from_fn(move || {
@@ -137,7 +136,7 @@ impl Tree {
         }
     }
 
-    /// The ancestors of a node, from the root down: at most [`ANCESTORS_MAX`].
+    /// The ancestors of a node, from the root down. There are at most [`ANCESTORS_MAX`].
     pub fn ancestors(&self, node: usize) -> Vec<Node> {
         let mut ancestors = Vec::new();
         let mut at = 0;
@@ -155,7 +154,7 @@ impl Tree {
 }
 
 impl Node {
-    /// The node of the things inside it, which are given by places and masses.
+    /// Makes a node from the places and masses of its children or bodies.
     fn of(inside: impl Iterator<Item = ([f32; 2], f32)>, size: f64) -> Self {
         let (mut mass, mut moment) = (0.0, [0.0; 2]);
         for (place, part) in inside {
@@ -173,7 +172,7 @@ impl Node {
     }
 }
 
-/// A square with all bodies in it.
+/// A square that contains all bodies.
 struct Square {
     corner: [f64; 2],
     size: f64,
@@ -195,8 +194,8 @@ impl Square {
         }
     }
 
-    /// The quarters that a body is in, from the largest down, two bits each (Morton order). A body
-    /// whose place is not a number gets a key, too.
+    /// The quarters that contain a body, from the largest down. Each quarter takes two bits of the
+    /// key (Morton order). If a coordinate of the body is not a number, the body still gets a key.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -219,29 +218,29 @@ fn spread(number: u32) -> u64 {
     masks.into_iter().fold(u64::from(number), spread)
 }
 
-/// The counts of an acceleration, over all its bodies.
+/// The counts of an acceleration, summed over all its bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often a body met a node, or an ancestor of a section, and compared its distance with the
+    /// How often a body met a node, or an ancestor of a section, and compared the distance with the
     /// node's size.
     pub met: u64,
-    /// How often the node acted upon the body, because it was far enough away or was a leaf.
+    /// How often a node acted upon a body, because the node was far enough away or was a leaf.
     pub interactions: u64,
 }
 
-/// Bodies that go through a section side by side: a vector of AVX-512.
+/// The number of bodies that go through a section together: a vector of AVX-512.
 const LANES: usize = 16;
 
 /// Adds the pull of a section of a tree to the accelerations and potentials of bodies. When all
-/// sections of a tree have acted upon a body, in any order, the whole tree has.
+/// sections of a tree have acted upon a body, in any order, the whole tree has acted.
 ///
-/// A node acts upon a body as one mass if the distance to its centre of mass is at least its size
-/// divided by `theta`, the opening angle. A leaf always acts, except upon a body at its own place.
-/// With a `theta` of 0 only leaves act.
+/// `theta` is the opening angle. If the distance to a node's centre of mass is at least the node's
+/// size divided by `theta`, the node acts upon a body as one mass. A leaf always acts, except upon
+/// a body at its own place. If `theta` is 0, only leaves act.
 ///
 /// # Panics
 ///
-/// If `theta` is not from 0 to 0.7. With a larger one a body could be inside a square that acts
+/// If `theta` is not from 0 to 0.7. If it were larger, a body could be inside a square that acts
 /// upon it.
 pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Counts {
     assert!(
@@ -254,7 +253,7 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
         let mut lanes = Lanes {
             x: of(|body| body.position[0]),
             y: of(|body| body.position[1]),
-            // No section reaches this index, so lanes without a body meet no node.
+            // No section reaches this index, so a lane without a body meets no node.
             at: array::from_fn(|lane| match lane < bodies.len() {
                 true => section.first,
                 false => u32::MAX,
@@ -273,12 +272,12 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
     counts
 }
 
-/// Bodies side by side, and their accelerations so far.
+/// Bodies that go through a section together, and their accelerations so far.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     x: [f32; LANES],
     y: [f32; LANES],
-    /// The index of the next node that the body meets, or its first one beyond the section.
+    /// The index of the next node that the body meets, or the first such index after the section.
     at: [u32; LANES],
     to_x: [f32; LANES],
     to_y: [f32; LANES],
@@ -287,14 +286,14 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section. All pass the same node at the same time. A body that meets the
-/// node goes on inside it if the node is near, or else behind it. The other bodies are inside a
-/// square that is far for them, so they go on behind the node at the earliest. So if any body goes
-/// on inside, all bodies look at the next node; otherwise they look at the one behind this node. No
-/// body has to go on at an index between these two.
+/// Takes bodies through a section. All of them visit a node at the same time. If a body meets the
+/// node and the node is near, the body continues inside it. If the node is far, the body continues
+/// behind it. All other bodies are inside a square that is far for them, and continue behind the
+/// node or later. If at least one body continues inside, all visit the next node. Otherwise all
+/// visit the node behind this one. No body has to visit the nodes between them.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
-    // A copy, so that it stays in registers.
+    // This copy stays in registers.
     let mut inner = *lanes;
     for ancestor in section.ancestors {
         let Node {
@@ -366,7 +365,7 @@ mod tests {
     use super::super::{accelerate_directly, disc};
     use super::*;
 
-    /// The nodes that act upon a body, by the definition.
+    /// The nodes that act upon a body, found by the definition.
     fn acting(tree: &Tree, body: &Body, theta: f32, at: usize, found: &mut Vec<usize>) {
         let node = &tree.nodes[at];
         let [x, y] = [0, 1].map(|axis| node.centre[axis] - body.position[axis]);
@@ -380,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Some of the bodies are on a grid, so that several are at the same place.
+    /// Some coordinates are whole numbers, so that several bodies are at the same place.
     fn some_bodies() -> impl Strategy<Value = Vec<Body>> {
         let part = prop_oneof![-1.0_f32..1.0, (-2_i8..3).prop_map(f32::from)];
         let body = ([part.clone(), part], 0.1_f32..1.0).prop_map(|(position, mass)| Body {
@@ -394,8 +393,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// However a tree is cut, each section has those of the acting nodes that are in it, and
-        /// the sum is that of the whole tree. Most cuts separate single nodes.
+        /// Whatever the cuts are, the nodes of a section that act are those that also act in the
+        /// whole tree. The sum over the sections is the result of the whole tree. Most cuts
+        /// separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -415,7 +415,7 @@ mod tests {
             let acting: Vec<_> = bodies.iter().map(of_body).collect();
             let mut whole = bodies.clone();
             accelerate(&mut whole, tree.whole(), theta);
-            // Bodies meet the last section first.
+            // Bodies meet the last section first, and the first section last.
             for cut in cuts.windows(2).rev() {
                 let ancestors = tree.ancestors(cut[0]);
                 prop_assert!(ancestors.len() <= ANCESTORS_MAX);
@@ -434,7 +434,7 @@ mod tests {
                 prop_assert_eq!(accelerate(&mut bodies, section, theta).interactions, expected);
             }
             for (body, whole) in bodies.iter().zip(&whole) {
-                // Forces may cancel each other, so the error is relative to their bound.
+                // Forces may cancel each other, so the error is relative to a bound of the forces.
                 let bound = 1e-4 * whole.potential.abs();
                 prop_assert!((body.potential - whole.potential).abs() <= bound);
                 for (part, of_whole) in body.acceleration.iter().zip(whole.acceleration) {
@@ -444,8 +444,7 @@ mod tests {
         }
     }
 
-    /// The bodies are reordered but not changed, and each node has the mass of the bodies inside
-    /// it.
+    /// The bodies are only reordered, and each node has the mass of the bodies inside it.
     #[test]
     fn a_tree_has_all_bodies_and_their_mass() {
         let before = disc(1000, 3);
@@ -514,7 +513,8 @@ mod tests {
         let tree = Tree::new(&mut bodies);
         let mut expected = bodies.clone();
         accelerate_directly(&mut expected, &bodies);
-        // The error relative to the acceleration, as the root of the mean square, and interactions.
+        // The first number is the root mean square error, relative to the acceleration. The second
+        // one is the number of interactions.
         let of = |theta: f32| {
             let mut found = bodies.clone();
             let counts = accelerate(&mut found, tree.whole(), theta);
@@ -531,8 +531,8 @@ mod tests {
         assert!(exact.0 < 1e-5, "{exact:?}");
         assert_eq!(exact.1, 2000 * 2000);
         assert!(fine.0 < usual.0 / 2.0, "{fine:?} {usual:?}");
-        // An evenly filled square has a quadrupole, which a single mass does not have. It is up to
-        // an eighth of the square of its size over its distance, relative to its pull.
+        // An evenly filled square has a quadrupole, and a single mass has none. Relative to the
+        // square's pull, the error is at most an eighth of (size / distance)².
         assert!(usual.0 < 0.5 * 0.5 / 8.0, "{usual:?}");
         assert!(usual.1 < exact.1 / 5, "{usual:?}");
     }

@@ -11,7 +11,7 @@ pub(super) const HEADER_BYTES: usize = 2 * 4;
 #[derive(Clone)]
 pub(super) struct Block {
     pub number: usize,
-    /// The number of its first point.
+    /// The number of the block's first point.
     pub first: u32,
     pub coordinates: Box<[f32]>,
 }
@@ -22,7 +22,7 @@ impl Item for Block {
     }
 }
 
-/// A point near another.
+/// A neighbour of a point.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Neighbour {
     /// The square of the distance.
@@ -54,25 +54,26 @@ impl Item for Found {
     }
 }
 
-/// The data that all processes have.
+/// The plan of the computation, which all processes have.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub processes: usize,
     pub blocks: usize,
-    /// The points of a block; the last block may have fewer.
+    /// The number of points in a block. The last block may have fewer points.
     pub block_points: usize,
     pub dimensions: usize,
     pub neighbours: usize,
 }
 
 impl Plan {
-    /// The block that is a process's `turn`-th home, if there are that many blocks, and the step at
-    /// which it comes to the process for the first time. Steps are counted from 0 over all rounds.
+    /// The block that is the `turn`-th home of a process, and the step in which the process first
+    /// receives this block. `None` if there are too few blocks. Steps are counted from 0 over all
+    /// rounds.
     ///
-    /// A block comes to each process a step later than to the process before. The last process
-    /// takes the first block home, and the first process the last, so all take theirs in the same
-    /// step. So they begin and end each turn together, and no process that has nothing to compute
-    /// waits for one that computes.
+    /// Each process receives a block a step later than the process before. The last process takes
+    /// the first block as its home, and the first process the last block. All processes therefore
+    /// take and finish their homes in the same steps, and no idle process waits for one that
+    /// computes.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -80,7 +81,7 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// The number of blocks that come by until the last home has met all blocks.
+    /// The number of blocks that come to a process until the last home has met all blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

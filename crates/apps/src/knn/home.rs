@@ -1,18 +1,18 @@
-//! A block that is compared with others: the computation of [`Knn`](super::Knn).
+//! A block that is compared with other blocks: the computation of [`Knn`](super::Knn).
 //!
 //! ```text
 //!   home, 8 points side by side           other block, 4 points at a time
 //!
 //!   coordinate 0:  a0 b0 c0 ... h0        w0 w1 w2 ...
-//!   coordinate 1:  a1 b1 c1 ... h1        x0 x1 x2 ...     32 sums of squares grow side by side,
+//!   coordinate 1:  a1 b1 c1 ... h1        x0 x1 x2 ...     32 sums of squares in parallel,
 //!   coordinate 2:  a2 b2 c2 ... h2        y0 y1 y2 ...     one for each pair
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! Each vector holds sums of different pairs, so no sum has to be added up across a vector. Each
-//! coordinate that is loaded is used for several pairs. So a pair in 72 dimensions takes 3 ns on a
-//! core of an EPYC with AVX2, which is 70 GFLOP/s. With the coordinates of one pair side by side it
-//! took 9 ns.
+//! Each vector has the sums of several pairs, so a sum is never split across the elements of a
+//! vector. Each loaded coordinate is used for several pairs. A pair in 72 dimensions takes 3 ns on
+//! a core of an EPYC with AVX2, which is 70 GFLOP/s. With several coordinates of one pair in a
+//! vector instead, a pair took 9 ns.
 
 use std::array;
 
@@ -21,23 +21,24 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// The cycles that a coordinate of a pair of points takes on an SPU. As in the paper, which leaves
-/// SIMD out, one is computed after the other, and its multiply-add waits 6 cycles for the one
-/// before (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
+/// The cycles that a coordinate of a pair of points takes on an SPU. Like the paper, this leaves
+/// SIMD out: coordinates are computed one after the other. The multiply-add of a coordinate waits 6
+/// cycles for the multiply-add before (Cell BE Programming Tutorial, table of pipeline latencies,
+/// class SP).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair: its distance is compared with the farthest neighbour so far, which
-/// takes a load (6), a compare (2) and a branch that is mostly hinted right.
+/// The further cycles of a pair. Its distance is compared with the farthest neighbour so far. This
+/// takes a load (6), a comparison (2) and a branch that is usually hinted right.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
-/// The cycles of a new neighbour: the branch was hinted wrong.
+/// The further cycles of a new neighbour, because the branch was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// The cycles of each neighbour that a new one moves in the list: a load and a store, one after the
-/// other.
+/// The cycles for each neighbour in the list that a new neighbour moves: a load, and then a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
-/// Points of the home that are side by side: a vector of AVX2, or two of others.
+/// The number of points of a group of the home. They fill one vector of AVX2, or two smaller ones.
 const LANES: usize = 8;
-/// The number of points of the other block that are compared with those at once. Their sums take 8
-/// registers of 16 bytes, half of what x86-64 has, and do not wait for each other.
+/// The number of points of the other block that are compared with a group of the home at once.
+/// Their sums take 8 registers of 16 bytes, half of the registers of x86-64, and do not wait for
+/// each other.
 const AT_ONCE: usize = 4;
 
 /// A block with its neighbours so far.
@@ -51,24 +52,24 @@ pub(super) struct Home {
     wanted: usize,
 }
 
-/// Points of the home that are side by side.
+/// Points of the home that are compared together, one in each lane of a vector.
 struct Group {
     /// For each dimension, the coordinates of all points.
     coordinates: Vec<[f32; LANES]>,
-    /// The square of the distance that a new neighbour may have: that of the last neighbour in a
-    /// full list. A lane without a point accepts none.
+    /// For each point, the square of the distance that a new neighbour may have: the distance of
+    /// the last neighbour in a full list. A lane without a point accepts no neighbour.
     farthest: [f32; LANES],
 }
 
 impl Home {
-    /// The bytes that a home takes of a local store.
+    /// The number of bytes that a home takes of a local store.
     pub fn bytes(plan: &Plan) -> usize {
         let points = plan.block_points.next_multiple_of(LANES);
         let of_neighbours = plan.block_points * plan.neighbours * size_of::<Neighbour>();
         HEADER_BYTES + points * plan.dimensions * size_of::<f32>() + of_neighbours
     }
 
-    /// A block that has been compared with no block, not even itself.
+    /// Makes a home from a block. It has been compared with no block, not even with itself.
     pub fn new(block: &Block, plan: &Plan) -> Self {
         let points = block.coordinates.chunks_exact(plan.dimensions);
         let list = || Vec::with_capacity(plan.neighbours + 1);
@@ -85,8 +86,8 @@ impl Home {
         }
     }
 
-    /// Compares all points with all points of another block. Returns the cycles that an SPU takes
-    /// for that.
+    /// Compares all points of the home with all points of another block. Returns the cycles that an
+    /// SPU takes for this comparison.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -155,7 +156,7 @@ impl Group {
     }
 
     /// The squares of the distances of up to [`AT_ONCE`] points to all points of the group. The
-    /// results for points that do not exist are undefined.
+    /// results of missing points, and of lanes without a point, mean nothing.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -170,8 +171,8 @@ impl Group {
         sums
     }
 
-    /// Whether any point of the group may have a neighbour at these distances. This takes a few
-    /// instructions for all points together.
+    /// Whether any point of the group may have a new neighbour at these distances. The check takes
+    /// a few instructions for all points together.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -180,7 +181,7 @@ impl Group {
     }
 }
 
-/// Adds the squares of the distances of points to those of a group, coordinate by coordinate.
+/// For each pair, adds the square of its distance to its sum, coordinate by coordinate.
 #[multiversion(targets("x86_64+avx2"))]
 fn add_squares(
     group: &[[f32; LANES]],
@@ -189,7 +190,7 @@ fn add_squares(
 ) {
     let mut inner = *sums;
     let [a, b, c, d] = points;
-    // One count for all slices, so that no access needs a check.
+    // The zipped slices share one length, so no access needs a bounds check.
     for ((((group, a), b), c), d) in group.iter().zip(a).zip(b).zip(c).zip(d) {
         for (sums, coordinate) in inner.iter_mut().zip([a, b, c, d]) {
             for (sum, of_group) in sums.iter_mut().zip(group) {
@@ -201,8 +202,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// Puts a neighbour into its place in a list of the nearest ones, if it belongs there. Returns the
-/// number of neighbours that it moved.
+/// If a neighbour belongs in a list of the nearest ones, inserts it. Returns the number of
+/// neighbours that it moved.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(moved, [Some(0), Some(1), Some(0), Some(2), None, Some(2)]);
     }
 
-    /// Blocks that fill no group, and no batch of points that are compared at once.
+    /// The blocks are smaller than a group, and than the points that are compared at once.
     #[test]
     fn a_comparison_takes_what_its_pairs_and_new_neighbours_take() {
         let plan = Plan {
@@ -251,11 +252,11 @@ mod tests {
         let here = block(0, 0, &[0.0, 0.0, 10.0, 0.0, 0.0, 20.0]);
         let mut home = Home::new(&here, &plan);
         let of_pair = CYCLES_PER_PAIR + 2 * CYCLES_PER_COORDINATE;
-        // Point 0 has 1 as a neighbour, but not 2, which is farther. Points 1 and 2 have 0 as a
-        // neighbour and keep it.
+        // Point 0 gets point 1 as its neighbour, but not point 2, which is farther. Points 1 and 2
+        // get point 0 and keep it.
         let itself = 6 * of_pair + 3 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&here), Cycles(itself));
-        // Point 4 is nearer to 0 and to 2. Point 5 is as far from 1 as 0 is.
+        // Point 4 is nearer to points 0 and 2. Point 5 is as far from point 1 as point 0 is.
         let there = block(1, 3, &[90.0, 90.0, 0.0, 5.0, 20.0, 0.0]);
         let other = 9 * of_pair + 2 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&there), Cycles(other));

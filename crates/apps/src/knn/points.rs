@@ -1,5 +1,4 @@
-//! The points of [`Knn`](super::Knn), and their neighbours by brute force, which are the reference
-//! for results.
+//! The points of [`Knn`](super::Knn), and a search by brute force as the reference for results.
 
 use std::collections::BinaryHeap;
 
@@ -9,21 +8,21 @@ use super::data::{Block, Found, Neighbour};
 use crate::ProgramError;
 use crate::error::agree;
 
-/// Points on a grid, without order.
+/// Points with whole coordinates, in a random order.
 pub(super) struct Points {
-    /// Each coordinate is from 0 to 255, so differences are `i16`, too. Processors multiply many of
-    /// those at a time.
+    /// Each coordinate is from 0 to 255, so differences also fit into `i16`. Processors multiply
+    /// many numbers of 16 bits at a time.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
 
-/// The number of points that every other point is compared with before the next ones are, so that
-/// these points stay in the first-level cache.
+/// The number of points in a group that is compared with every other point. The points of a group
+/// stay in the first-level cache.
 const TILE: usize = 32;
 
 impl Points {
     pub fn new(count: usize, dimensions: usize) -> Self {
-        // The order follows neither the numbers of the points nor their coordinates.
+        // The order of the points does not follow from their coordinates.
         let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
         Self {
@@ -42,7 +41,7 @@ impl Points {
         parts.enumerate().map(block).collect()
     }
 
-    /// Compares all neighbours with those by brute force.
+    /// Compares all neighbours that were found with those by brute force.
     pub fn verify(&self, mut found: Vec<Found>, wanted: usize) -> Result<(), ProgramError> {
         const BY: &str = "by brute force";
         found.sort_by_key(|found| found.first);
@@ -99,7 +98,7 @@ impl Points {
     }
 }
 
-/// The squares of the distances of points to another point.
+/// The squares of the distances of some points to another point.
 #[multiversion(targets("x86_64+avx2"))]
 fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     for (point, squared) in points.chunks_exact(other.len()).zip(squared) {
@@ -111,12 +110,12 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     }
 }
 
-/// The nearest of the points that were offered to it.
+/// The nearest points of those that were offered.
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// Each entry has the square of a distance in its upper bits and the number of the point below,
-    /// so that one comparison is enough. The farthest is on top.
+    /// An entry is the square of a distance in the upper bits and the number of the point in the
+    /// lower ones, so that one comparison is enough. The farthest point is on top.
     heap: BinaryHeap<u64>,
 }
 
@@ -180,7 +179,7 @@ mod tests {
         );
     }
 
-    /// There are more points than a tile has. The reference sorts all others of each point.
+    /// There are more points than a tile has. For each point, the reference sorts all other points.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;

@@ -1,5 +1,4 @@
-//! The program: the tasks of a pool are columns on one kind of machine, and columns of tiles on the
-//! other.
+//! The program. A task is a column on machines with local stores, and a column of tiles elsewhere.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -19,14 +18,15 @@ use crate::{
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
-/// in the paper. Elsewhere it updates a column of tiles of 64 x 64 in double precision, and gives
-/// some of the tiles to a worker that has nothing to do. --dicing makes no difference. The product
-/// of the factors is compared with the matrix. If the program also runs with one worker, the
-/// results contain the speed-ups over one worker. The paper has matrices of 1k to 4k.
+/// in the paper. On other machines a task updates a column of tiles of 64 x 64, in double
+/// precision. It gives some of its tiles to a worker that has nothing to do. --dicing makes no
+/// difference. The product of the factors is compared with the matrix. If the program also runs
+/// with one worker, the results contain the speed-ups over one worker. The paper has matrices of 1k
+/// to 4k.
 ///
-/// On a simulated machine a matrix of more than 512 is not factored: 24 of its steps run, spread
-/// evenly, and the run time of all follows from theirs. Then the results have `steps_simulated`,
-/// but no residual.
+/// If a matrix has more than 512 rows, a simulated machine does not factor it. It runs 24 steps,
+/// spread evenly, and the run time of all steps is extrapolated from these. Then the results have
+/// `steps_simulated`, but no residual.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lu {
@@ -35,7 +35,7 @@ pub struct Lu {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// Rows of the matrix, and columns: k is 1,024.
+    /// Rows of the matrix, and columns; k is 1,024.
     #[arg(long, default_value = "1k")]
     pub size: usize,
 }
@@ -43,28 +43,28 @@ pub struct Lu {
 const RESIDUAL: Metric = Metric::new("residual", "of the norm");
 const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 
-/// The cycles that an SPU takes to update an element: fitted to the run times of one worker without
-/// double buffering in the paper's table 5.1, together with the waits of a task for its transfers.
-/// There are n³/3 updates, in n²/2 tasks.
+/// The cycles that an SPU takes to update an element. Together with the waits of a task for its
+/// transfers, this number is fitted to the run times of one worker without double buffering in the
+/// paper's table 5.1. There are n³/3 updates, in n²/2 tasks.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles that an SPU takes to divide an element by the pivot: an estimate of the functions of
-/// IBM's SDK, which take an approximate inverse and improve it. There are n²/2 multipliers in all,
-/// beside n³/3 updates.
+/// The cycles that an SPU takes to divide an element by the pivot. This is an estimate of the
+/// functions of IBM's SDK, which take an approximate inverse and improve it. There are n²/2
+/// multipliers in all, beside n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
-/// The largest column is 16 KB, the largest DMA transfer.
+/// The largest number of rows. Such a column is 16 KB, the largest DMA transfer.
 const SIZE_MAX: usize = 4_096;
 
-/// The largest matrix of which all steps are simulated; they take a second or two. For a larger
-/// one, [`SAMPLED_STEPS`] of its steps are.
+/// The largest matrix for which all steps are simulated. These steps take a second or two. For a
+/// larger matrix [`SAMPLED_STEPS`] of its steps are simulated.
 const WHOLE_SIZE_MAX: usize = 512;
 
 /// The number of steps that are simulated of a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// Tasks for each worker. The paper has a few more tasks than workers, and does not give their
-/// number.
+/// The number of tasks for each worker. The paper has a few more tasks than workers, without giving
+/// their number.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -75,12 +75,12 @@ struct Found {
     end: End,
 }
 
-/// How a run has ended.
+/// The end of a run.
 enum End {
     Factored {
-        /// The distance of the product of the factors from the matrix.
+        /// The distance between the product of the factors and the matrix.
         residual: f64,
-        /// The largest residual of right factors, for the precision of their elements.
+        /// The largest residual of right factors. It depends on the precision of the elements.
         at_most: f64,
     },
     /// The matrix was not factored; only this number of steps have run.
@@ -95,7 +95,7 @@ struct Step {
 }
 
 impl Lu {
-    /// All steps of the factorization, or a sample of them. The last step has nothing to do.
+    /// All steps of the factorization, or a sample of them. The last row needs no step.
     fn steps(&self, is_sampled: bool) -> Vec<Step> {
         let steps = self.size - 1;
         let count = match is_sampled {
@@ -110,19 +110,19 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// By columns of single precision.
+    /// Factors by columns, in single precision.
     ///
-    /// Steps are separated by barriers. The time of a step depends only on the number of columns
-    /// that are left and on their length. Both are one less from step to step. So the time of a
-    /// step is nearly that of its neighbours, and the sum over all steps follows from a sample, in
-    /// which each step stands for those around it.
+    /// Steps are separated by barriers. The time of a step depends only on the number of remaining
+    /// columns and on their length. Both decrease by one with each step. The time of a step is
+    /// therefore nearly that of its neighbours, and each step of a sample can stand for the steps
+    /// around it.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
         is_sampled: bool,
     ) -> Result<Found, TaskError> {
         let matrix = match is_sampled {
-            // The numbers do not matter, as long as no pivot is 0.
+            // The numbers do not matter if no pivot is 0.
             true => Matrix::from_fn(self.size, |_, _| f32::ONE),
             false => Matrix::random(self.size, SEED),
         };
@@ -146,7 +146,7 @@ impl Lu {
         Ok(Found { span_s, end })
     }
 
-    /// One step: a phase of tasks that make multipliers, and one of tasks that update columns.
+    /// Makes one step: a phase of tasks for multipliers, and a phase of tasks for columns.
     fn step_by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -192,7 +192,7 @@ impl Lu {
         })
     }
 
-    /// By columns of tiles, in double precision.
+    /// Factors by columns of tiles, in double precision.
     fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Found, TaskError> {
         let matrix = Matrix::<f64>::random(self.size, SEED);
         let mut tiles = Tiles::of(&matrix);
@@ -208,9 +208,9 @@ impl Lu {
     }
 }
 
-/// Replaces a matrix by its factors, by the tasks of a phase, each of which changes one column of
-/// tiles. A column is factored as soon as it is up to date, before other columns are updated. A
-/// worker that has nothing to do gets some tiles of a column from the worker that has the column.
+/// Replaces a matrix by its factors, with the tasks of one phase. Each task changes one column of
+/// tiles. As soon as a column has all its updates, it is factored before other columns are updated.
+/// If a worker has nothing to do, it gets some tiles of the column of another worker.
 ///
 /// # Errors
 ///
@@ -222,7 +222,7 @@ pub fn factor_tiles<M: Machine>(
     let count = tiles.count();
     main.phase(|phase: &Phase<'_, '_, M::Spe>| {
         let columns = phase.blocks(&mut tiles.tiles, count);
-        // The last task that has changed each column.
+        // For each column, the last task that has changed it.
         let mut changed_by = vec![None; count];
         for step in 0..count {
             let mut factor = phase
@@ -254,8 +254,7 @@ pub fn factor_tiles<M: Machine>(
     })
 }
 
-/// Factors a column of tiles from the one on the diagonal on. The number of the column is that of
-/// the step.
+/// Factors a column of tiles from the diagonal down. The column has the number of the step.
 fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step: usize) {
     let (diagonal, below) = column[step..]
         .split_first_mut()
@@ -266,7 +265,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles to the right of the one that was factored in the step.
+/// Updates a column of tiles that is to the right of the column that was factored in the step.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],
@@ -319,14 +318,14 @@ impl Program for Lu {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The matrix, its factors, and these in tiles.
+        // The matrix, its factors, and the factors in tiles.
         3 * self.size * self.size * size_of::<f64>()
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // A machine whose times repeat is a simulated one.
+        // Only simulated machines have times that repeat.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
         let (found, counters) = self.workers.run(machine, |main| {
             match main.ppe().are_spes_confined_to_local_store() {

@@ -1,4 +1,4 @@
-//! The blocked form: a matrix in square tiles, each of which is one piece of memory.
+//! The form with tiles: a matrix in square tiles. Each tile is contiguous in memory.
 
 use std::array;
 use std::slice::ChunksExactMut;
@@ -7,26 +7,26 @@ use multiversion::multiversion;
 
 use super::{Element, Matrix, factor};
 
-/// Rows of a tile, and columns. A tile of `f32` is 16 KB, one DMA transfer.
+/// The number of rows of a tile, and of columns. A tile of `f32` is 16 KB, one DMA transfer.
 pub const TILE: usize = 64;
 
-/// A tile, column by column.
+/// A tile, which is stored column by column.
 pub type Tile<T> = [[T; TILE]; TILE];
 
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// Rows of the matrix, and columns, without those that only fill the last tiles.
+    /// The number of rows of the matrix, and of columns. Filling of the last tiles does not count.
     order: usize,
-    /// Tiles in a row of tiles, and in a column of them.
+    /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
     count: usize,
-    /// The tiles of the first column of tiles from the top down, then those of the next column.
+    /// The tiles of the first column of tiles from the top down, then those of the next columns.
     pub(super) tiles: Vec<Tile<T>>,
 }
 
 impl<T: Element> Tiles<T> {
-    /// The tiles of a matrix. Beyond its last row and column the tiles hold the identity matrix,
-    /// and so do the factors.
+    /// Makes the tiles of a matrix. Beyond its last row and column the tiles hold the identity
+    /// matrix. The factors also have the identity matrix there.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -54,12 +54,12 @@ impl<T: Element> Tiles<T> {
         })
     }
 
-    /// Tiles in a row of tiles, and in a column of them.
+    /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The columns of tiles, each with all its tiles from the top down.
+    /// The columns of tiles. Each one has all its tiles from the top down.
     pub fn columns_mut(&mut self) -> ChunksExactMut<'_, Tile<T>> {
         self.tiles.chunks_exact_mut(self.count)
     }
@@ -69,7 +69,7 @@ impl<T: Element> Tiles<T> {
     ///
     /// # Panics
     ///
-    /// Never: each column of tiles has one on the diagonal.
+    /// Never: each column of tiles has a tile on the diagonal.
     pub fn factor(&mut self) -> u64 {
         let mut operations = 0;
         for step in 0..self.count {
@@ -102,8 +102,8 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
     factor(diagonal.as_flattened_mut(), TILE)
 }
 
-/// Makes a tile of the upper factor, right of the diagonal: divides a tile by the lower factor of
-/// the tile on the diagonal of its row. Returns the number of floating-point operations.
+/// Makes a tile of the upper factor, right of the diagonal. Divides the tile by the lower factor of
+/// the tile on the diagonal in the same row. Returns the number of floating-point operations.
 ///
 /// This is the function TRSM of BLAS, from the left, with the lower factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -126,8 +126,8 @@ pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     EDGE * EDGE * (EDGE - 1)
 }
 
-/// Makes a tile of the lower factor, below the diagonal: divides a tile by the upper factor of the
-/// tile on the diagonal of its column. Returns the number of floating-point operations.
+/// Makes a tile of the lower factor, below the diagonal. Divides the tile by the upper factor of
+/// the tile on the diagonal in the same column. Returns the number of floating-point operations.
 ///
 /// This is the function TRSM of BLAS, from the right, with the upper factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -152,9 +152,9 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
     EDGE * EDGE * EDGE
 }
 
-/// Updates a tile to the right of and below the diagonal: subtracts the product of the tile of the
-/// lower factor in its row, and the tile of the upper factor in its column. Returns the number of
-/// floating-point operations.
+/// Updates a tile to the right of and below the diagonal. Subtracts the product of two tiles: the
+/// tile of the lower factor in the same row, and the tile of the upper factor in the same column.
+/// Returns the number of floating-point operations.
 ///
 /// This is the function GEMM of BLAS.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -169,11 +169,11 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
     2 * EDGE * EDGE * EDGE
 }
 
-/// A part of a tile, column by column. It stays in registers while products are subtracted from it:
-/// in double precision it takes 8 of the 32 registers of AVX-512.
+/// A part of a tile, column by column. It stays in registers while products are subtracted from it.
+/// In double precision it takes 8 of the 32 registers of AVX-512.
 ///
-/// Loops over a block are plain. A call that the compiler does not inline, such as one that zips
-/// two slices, keeps the block in memory, and halves the speed.
+/// Loops over a block are plain loops. A call that the compiler does not inline, such as a zip of
+/// two slices, would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;
@@ -197,15 +197,15 @@ fn put<T: Element>(tile: &mut Tile<T>, row: usize, column: usize, block: &Block<
     }
 }
 
-/// A part of a column, with a constant length.
+/// A part of a column, with a length that the compiler knows.
 #[inline(always)]
 fn part<T, const LENGTH: usize>(column: &[T], first: usize) -> &[T; LENGTH] {
     let part = column[first..].first_chunk();
     part.expect("blocks divide a tile")
 }
 
-/// Subtracts a product from a block of a tile: that of the rows of the lower factor that the block
-/// has, and the columns of the upper factor that the block has.
+/// Subtracts a product from a block of a tile. The factors are the block's rows of the lower tile,
+/// and its columns of the upper tile.
 #[inline(always)]
 fn subtract<T: Element>(
     block: &mut Block<T>,
@@ -233,7 +233,7 @@ mod tests {
     use super::super::residual;
     use super::*;
 
-    /// Orders that fill tiles, and that do not.
+    /// Some of these orders are multiples of a tile, and others are not.
     #[test]
     fn factors_in_tiles_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

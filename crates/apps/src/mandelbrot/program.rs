@@ -1,4 +1,4 @@
-//! The program: rows of the picture as tasks of a pool.
+//! The program draws rows of the picture by the tasks of a pool.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,9 +18,9 @@ use crate::{
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
-/// The counts of all pixels are compared with those that are found row by row, without tasks.
-/// If the program also runs with one worker, the results contain the speed-ups over one worker. The
-/// paper has 1,000 frames.
+/// The counts of all pixels are compared with those of a run without tasks. If the program also
+/// runs with one worker, the results contain the speed-ups over one worker. The paper has 1,000
+/// frames.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mandelbrot {
@@ -29,9 +29,8 @@ pub struct Mandelbrot {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// How many tasks a frame is submitted as, at most 480: each has the rows of the picture
-    /// divided by this number, rounded to a whole number of rows, so there may be a few more or
-    /// less.
+    /// How many tasks draw a frame, at most 480. The picture's rows are divided by this number and
+    /// rounded to whole rows for each task, so there may be a few more or fewer tasks.
     #[arg(long, default_value = "128")]
     pub tasks: usize,
 
@@ -44,13 +43,13 @@ pub struct Mandelbrot {
     pub iterations: u16,
 }
 
-/// The cycles that an SPU takes for an iteration of a point: three operations, each of which needs
-/// the one before (a square, the other square less that, and the point added), of 6 each. Cell BE
-/// Programming Tutorial, table of pipeline latencies. The other operations of an iteration run at
-/// the same time.
+/// The cycles that an SPU takes for an iteration of a point. Three operations wait for each other:
+/// a square, its difference from the other square, and the sum with the point. Each takes 6 cycles
+/// (Cell BE Programming Tutorial, table of pipeline latencies). The other operations of an
+/// iteration run at the same time.
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// Half a day on an SPE.
+/// This number of frames takes half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {
@@ -61,12 +60,12 @@ impl Mandelbrot {
         }
     }
 
-    /// The rows of each task; the last task may have fewer.
+    /// The number of rows of each task. The last task may have fewer rows.
     fn rows_of_task(&self, rows: usize) -> usize {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
 
-    /// Draws a frame, and returns how long it took.
+    /// Draws a frame, and returns the time that it took.
     fn draw<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -92,8 +91,8 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. The whole picture does not fit there, so the pool cannot
-    /// stage it as the data of the task.
+    /// Draws a row in the local store. The pool cannot stage the rows as the data of a task,
+    /// because the whole picture does not fit into the store.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)
@@ -108,7 +107,7 @@ impl Mandelbrot {
     }
 }
 
-/// The picture of the rows.
+/// Makes a picture of the rows.
 fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
     let mut counts = Vec::with_capacity(view.width * view.height);
     for row in rows {

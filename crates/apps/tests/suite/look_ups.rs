@@ -1,4 +1,4 @@
-//! Look-ups on each kind of machine. Each result is compared with that of plain code.
+//! Look-ups on each kind of machine. The programs compare each result with that of plain code.
 
 use cellworks_apps::{Done, Lookup, Method, Program, Structure};
 use cellworks_host::Host;
@@ -32,7 +32,7 @@ fn done(program: Lookup, machine: &impl Machine) -> Done<Lookup> {
     }
 }
 
-/// Every method finds what the structure holds, and nothing else, in structures of several sizes.
+/// Checks that every method finds the right values, in structures of several sizes.
 fn every_method_finds_it<M: Machine>(machine: &M) {
     for structure in STRUCTURES {
         for method in METHODS {
@@ -74,9 +74,9 @@ fn every_method_finds_it_on_a_machine_that_is_no_cell() {
     every_method_finds_it(&PlainMachine::new(1));
 }
 
-/// A get takes several hundred cycles of an SPE of the QS20 and a step takes 16, so most of the
-/// time of a plain loop can be hidden. The first thousand look-ups are used to find the number of
-/// threads that is fastest.
+/// On an SPE of the QS20 a get takes several hundred cycles, and a step takes 16. Most of the time
+/// of a plain loop can therefore be hidden. The first thousand look-ups find the best number of
+/// threads.
 #[test]
 fn transfers_of_several_look_ups_hide_behind_each_other() {
     let qs20 = qs20();
@@ -98,7 +98,7 @@ fn transfers_of_several_look_ups_hide_behind_each_other() {
             "{structure:?}: {gains:?}"
         );
         assert_eq!(conclusions[1].parameters, all[2].program.parameters());
-        // Without the plain loop there is nothing to compare with.
+        // Without a run of the plain loop there is no comparison.
         assert!(Lookup::conclusions(&all[1..]).is_empty());
     }
 }

@@ -1,6 +1,6 @@
-//! The programs of papers, on machines.
+//! Tests of the programs on real and simulated machines.
 //!
-//! One program holds all these tests, because each program of tests takes time to link.
+//! All these tests are one executable, because each executable takes time to link.
 
 mod look_ups;
 mod networks;

@@ -35,7 +35,7 @@ fn done<P: Program>(program: P, machine: &impl Machine) -> Done<P> {
     }
 }
 
-/// Programs check their results in each run.
+/// Runs programs on several machines. The programs check their results.
 fn runs_everywhere<P: Program + Clone>(programs: impl IntoIterator<Item = P>) {
     let plain = PlainMachine::new(4);
     for program in programs {
@@ -60,7 +60,7 @@ fn runs_on_cells<P: Program + Clone>(programs: impl IntoIterator<Item = P>) {
     }
 }
 
-/// SPEs and threads of each: alone, several threads of one SPE, one of each of several, and both.
+/// The number of SPEs, and the number of threads on each SPE.
 const PLACEMENTS: [(usize, usize); 5] = [(1, 1), (1, 3), (2, 1), (3, 2), (4, 4)];
 
 const BOTH: [Transport; 2] = [Transport::Direct, Transport::Coordinator];
@@ -95,7 +95,7 @@ fn prototein(beads: &'static str) -> Prototein {
 fn knn(spes: usize, threads: usize) -> Knn {
     Knn {
         placement: at(spes, threads),
-        // The last block is smaller.
+        // The last block has fewer points than the others.
         points: 50,
         dimensions: 11,
         neighbours: 3,
@@ -135,7 +135,7 @@ fn every_folding_is_found_once() {
         placement: at(spes, threads),
         ..prototein("HPHPPHHPH")
     }));
-    // From one task in all to one task for each folding.
+    // With 2 beads there is only one task, and with 6 there is a task for each folding.
     for placed in [2, 6] {
         runs_everywhere([Prototein {
             placed: Some(placed),
@@ -164,7 +164,7 @@ fn best_foldings_have_the_contacts_that_are_known() {
 #[test]
 fn neighbours_are_those_of_brute_force() {
     runs_everywhere(PLACEMENTS.map(|(spes, threads)| knn(spes, threads)));
-    // One block; as many neighbours as possible; more processes than blocks.
+    // The cases are: one block, as many neighbours as possible, and more processes than blocks.
     runs_everywhere([
         Knn {
             block_points: 100,
@@ -185,8 +185,8 @@ fn neighbours_are_those_of_brute_force() {
 
 #[test]
 fn data_go_round_and_are_computed_upon_in_each_step() {
-    // No operations, an odd and an even number of pairs, and a number that the processes cannot
-    // share evenly.
+    // The cases are: no operations, an odd number of pairs, an even number of pairs, and a number
+    // that the processes cannot share evenly.
     for operations in [0, 2 * 12, 2 * 2 * 12, 101] {
         runs_everywhere(PLACEMENTS.map(|(spes, threads)| ratio(spes, threads, operations)));
     }
@@ -241,8 +241,8 @@ fn computation_is_charged_by_its_stated_cycles() {
         };
         done(knn, &qs22()).value("time").unwrap()
     };
-    // Each of 50 points meets 49 others, with 100 coordinates more, which take 6 cycles each. The
-    // neighbours differ, and so does the time of moving them in the lists.
+    // Each of 50 points meets 49 others. 100 more coordinates take 6 cycles each. The difference is
+    // not exact, because the neighbours differ, and so does the time of moving them in the lists.
     let cycles = (time(200) - time(100)) * 3.2;
     assert!(
         (cycles / (50.0 * 49.0 * 600.0) - 1.0).abs() < 0.05,
@@ -262,11 +262,10 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
         done(knn, &qs22()).value("time").unwrap()
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
-    // The processes of the ring begin together with every block that they take home. If they began
-    // one after the other, as the first block came by, 4 SPEs would be at most 3.4 times as fast
-    // with 4 processes, and 3 times with 8.
+    // The processes of the ring take their homes at the same time. If each began when the first
+    // block came, 4 SPEs would be at most 3.4 times as fast with 4 processes, and 3 times with 8.
     assert!(alone / one > 3.5, "{alone} {one}");
-    // This holds only if each process lets the other one pass its block on before it computes.
+    // This holds only if each process lets the other one send its block before it computes.
     assert!(two < one, "{two} {one}");
 }
 
@@ -280,8 +279,8 @@ fn what_times_the_steps_of_a_ring_is_no_part_of_them() {
         };
         done(ratio, &qs22()).value("time_per_step").unwrap()
     };
-    // The PPE takes as long for one message to its own process as for 40 between two SPEs. A
-    // message through the coordinator takes about 33 times as long as a direct one.
+    // A message to the PPE's own process takes as long as 40 messages between two SPEs. A message
+    // through the coordinator takes about 33 times as long as a direct one.
     let (direct, coordinator) = (time(Transport::Direct), time(Transport::Coordinator));
     assert!(coordinator < 40.0 * direct, "{coordinator} {direct}");
 }
@@ -315,7 +314,7 @@ fn speedups_are_over_one_spe_with_one_thread() {
         [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]
     );
 
-    // Without that run there is nothing to compare with.
+    // Without that run there is no comparison.
     assert!(Ratio::conclusions(&all[1..]).is_empty());
     assert!(Knn::conclusions(&[done(knn(2, 1), &machine)]).is_empty());
     assert_eq!(
@@ -520,7 +519,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
         assert!(error.contains("SPE 0 cannot run its "), "{error}");
         assert!(error.contains("room for the stacks of "), "{error}");
     }
-    // Of two processes on one SPE, each with a block of 200 points.
+    // Two processes on one SPE have a block of 200 points each.
     let blocks = Knn {
         points: 400,
         dimensions: 4,
@@ -540,7 +539,7 @@ fn what_does_not_fit_into_a_local_store_is_an_error() {
             && error.ends_with("; use smaller blocks or fewer threads"),
         "{error}"
     );
-    // On machines without local stores the blocks stay in main memory.
+    // On machines without local stores the blocks are in main memory and fit.
     done(blocks, &host());
 
     crowded(commstime(1, 100));

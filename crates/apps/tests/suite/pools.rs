@@ -23,7 +23,7 @@ fn done<P: Program>(program: P, machine: &impl Machine) -> Done<P> {
     }
 }
 
-/// Programs check their results in each run.
+/// Runs programs on every machine. The programs check their results, and `check` checks more.
 fn on_every_machine<P: Program>(programs: &[P], check: impl Fn(&Done<P>)) {
     let (plain, ps3) = (PlainMachine::new(4), ps3());
     let host = Host::builder().spes(4).build().unwrap();
@@ -45,7 +45,7 @@ fn workers(workers: usize, buffering: OnOff, dicing: OnOff) -> Workers {
     }
 }
 
-/// One worker and several, with and without buffering and dicing.
+/// Pools of one worker and of several, with and without buffering and dicing.
 fn pools() -> Vec<Workers> {
     let settings = [
         (OnOff::On, OnOff::On),
@@ -81,7 +81,7 @@ fn mandelbrot(tasks: usize) -> Mandelbrot {
     }
 }
 
-/// A number of bodies of which not all phases are simulated.
+/// A number of bodies for which only a sample of the phases is simulated.
 const SAMPLED: usize = 51_200;
 
 fn seconds<P: Program>(done: &Done<P>) -> f64 {
@@ -95,7 +95,7 @@ fn a_matrix_is_factored_by_every_pool() {
         assert!(residual < 1e-5, "{done:?}");
         assert!(done.value("tasks_run").unwrap() > 0.0 || done.program.size == 1);
     };
-    // The columns are not multiples of a line, and there is more than one tile.
+    // The columns are not multiples of a cache line, and there are several tiles.
     let with = |workers| Lu { workers, ..lu(70) };
     on_every_machine(&pools().into_iter().map(with).collect::<Vec<_>>(), factored);
     on_every_machine(&[lu(1), lu(2), lu(3), lu(130)], factored);
@@ -137,7 +137,7 @@ fn tasks_have_the_rows_of_the_picture_divided_by_their_number_and_rounded() {
         };
         done(mandelbrot, &ps3()).value("tasks_run").unwrap()
     };
-    // 480, 240, 4, 2 and 1 rows.
+    // These tasks have 480, 240, 4, 2 and 1 rows.
     assert_eq!(
         [1, 2, 128, 200, 480].map(run),
         [1.0, 2.0, 120.0, 240.0, 480.0]
@@ -205,13 +205,13 @@ fn bodies_are_shared_by_all_workers() {
     let conclusions = BarnesHut::conclusions(&all);
     let speedups: Vec<_> = conclusions.iter().map(|one| one.quantity.value).collect();
     assert_eq!(speedups[0], 1.0);
-    // The PPE alone builds the tree.
+    // The speed-up is lower, because only the PPE builds the tree.
     assert!((1.8..2.0).contains(&speedups[1]), "{speedups:?}");
     assert!((4.0..6.0).contains(&speedups[2]), "{speedups:?}");
     let figure = &BarnesHut::figures(&all)[0];
     assert_eq!(figure.x.label, "number of workers");
     assert_eq!(figure.curves[0].points.len(), 3);
-    // Without one worker there is nothing to compare with.
+    // Without a run with one worker there is no comparison.
     assert!(BarnesHut::conclusions(&all[1..]).is_empty());
 }
 
@@ -246,7 +246,7 @@ fn curves_of_settings_are_named_by_what_is_set() {
     assert_eq!(names, ["buffering on", "buffering off"]);
 }
 
-/// Each program compares its result with the right one.
+/// The programs compare their results with the expected ones.
 #[test]
 fn programs_run_with_the_schedulers_of_the_paper() {
     let schedulers = [

@@ -44,7 +44,7 @@ fn aes(staging: Staging) -> Aes {
     Aes {
         staging,
         spes: 2,
-        // The last block is shorter.
+        // The last block is shorter than the others.
         bytes: 20_000,
         block_bytes: 1_024,
         cycles_per_byte: 11.7,
@@ -69,7 +69,7 @@ fn done<P: Program>(program: P, machine: &impl Machine) -> Done<P> {
     }
 }
 
-/// Each run compares its result with that of the cipher at once.
+/// Checks that every way encrypts. Each run compares its result with that of the whole cipher.
 fn every_way_encrypts<M: Machine>(machine: &M) {
     for way in WAYS {
         let aes = done(aes(way), machine);
@@ -130,7 +130,7 @@ fn what_overlaps_takes_the_time_of_the_model() {
         found.unwrap().quantity.value
     };
     for one in &all[WAYS.len()..] {
-        // A single thread has no other thread to hide its transfers behind.
+        // With a single thread no other thread can hide the transfers.
         if one.program.staging != threads(1) {
             let (taken, model) = (one.value("taken").unwrap(), value(&one.program, "model"));
             assert!((taken / model - 1.0).abs() < 0.08, "{one:?}: {model}");
@@ -271,7 +271,7 @@ fn only_programs_with_threads_have_a_number_of_them() {
         completed(&[(single, Some(2)), (in_threads, Some(2))]),
         [SINGLE, threads(2)]
     );
-    // A number of threads is wrong then. It stays, so that the check refuses it.
+    // Without the buffering `threads`, a number of threads stays, so that the check refuses it.
     let wrong = Staging {
         threads: Some(2),
         ..SINGLE

@@ -20,7 +20,7 @@ fn qs22() -> Sim {
     Sim::new(Description::built_in("qs22").unwrap())
 }
 
-/// Runs a server, and returns the number of answered requests and the time of one.
+/// Runs a server. Returns the number of answered requests, and the time of a request.
 fn answered(server: Server, machine: &impl Machine) -> (f64, f64) {
     let quantities = match server.run(machine) {
         Ok(quantities) => quantities,
@@ -33,8 +33,8 @@ fn answered(server: Server, machine: &impl Machine) -> (f64, f64) {
     (value("answered"), value("time_per_request"))
 }
 
-/// The client that stops the server has all of its answers; the others send requests until it
-/// stops.
+/// Checks that no request is lost. The client that stops the server has all of its answers. All
+/// other clients send requests until the server stops.
 fn nothing_is_lost<M: Machine>(machine: &M) {
     for (spes, clients, workers) in [(1, 1, 1), (1, 4, 2), (2, 3, 2), (2, 8, 1), (2, 1, 5)] {
         let server = Server {

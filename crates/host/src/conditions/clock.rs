@@ -4,22 +4,22 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, so the step of the clock does
-/// not matter.
+/// The number of readings in a batch. A batch is timed as a whole, so the clock's step does not
+/// matter.
 const READINGS: u32 = 1_000;
 
-/// The number of batches. The fastest one counts, because disturbances only make a batch slower.
+/// The number of batches. Only the fastest batch counts: disturbances make batches slower.
 const BATCHES: u32 = 10;
 
-/// If this number of successive readings show the same time, the clock stands still. Even a clock
-/// that counts ticks of 10 ms advances before: the readings take at least 20 ms.
+/// If this number of successive readings show the same time, the clock stands still. These readings
+/// take at least 20 ms, so even a clock with ticks of 10 ms advances during them.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The smallest step that the clock was seen to take. If a reading takes longer than the step
-    /// of the clock, it is the time of a reading. `None` if the clock stood still.
+    /// The smallest step that the clock was seen to take. If the clock's own step is shorter than a
+    /// reading takes, this is the time of a reading. If the clock stood still, this is `None`.
     pub step: Option<Span>,
     /// The time of a reading.
     pub reading: Span,
@@ -54,7 +54,7 @@ impl Clock {
 /// The next step of a clock that did not move during thousands of readings.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
-    // The time is taken from one step to the next, because `start` lies between two steps.
+    // The time of the first step is not used, because `start` lies between two steps.
     let next = |from: Instant| {
         (0..READINGS_OF_ONE_TIME_MAX)
             .map(|_| Instant::now())

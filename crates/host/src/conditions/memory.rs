@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::cpus::groups::{Version, folders};
 use crate::cpus::{CpusError, Source, files};
 
-/// The chosen word of `always [madvise] never`.
+/// The word in brackets of a setting such as `always [madvise] never`.
 pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, CpusError> {
     let path = source.path("sys/kernel/mm/transparent_hugepage/enabled");
     let Some(text) = files::text(&path)? else {
@@ -27,8 +27,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// The reason why the system gives no transparent huge pages, and what to do. `None` if it gives
-/// them, or if the setting cannot be read.
+/// The reason why the system gives no transparent huge pages, with advice. If the system gives
+/// them, or if the setting cannot be read, returns `None`.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {
@@ -38,7 +38,7 @@ pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     })
 }
 
-/// The memory that programs can have, and what limits it.
+/// The memory that programs can have, and the limit on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {
     /// The bytes that programs can have before the system swaps.
@@ -48,18 +48,17 @@ pub struct MemoryLeft {
 }
 
 impl MemoryLeft {
-    /// The memory that the limit on the address space of this process leaves. `None` without a
-    /// limit.
+    /// The memory that the limit on this process's address space leaves, or `None` without a limit.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if `/proc/self/status` has a content that makes no sense.
+    /// [`CpusError`] if `/proc/self/status` has content that makes no sense.
     pub fn by_address_space() -> Result<Option<Self>, CpusError> {
         left_by_address_space(&Source::this_computer())
     }
 }
 
-/// What limits the memory of programs.
+/// A limit on the memory of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryBound {
     /// The memory of the computer, by the estimate of the kernel.
@@ -68,15 +67,15 @@ pub enum MemoryBound {
     Group {
         /// The limit in bytes.
         limit_bytes: u64,
-        /// The file that sets it: `memory.max`, or `memory.limit_in_bytes` in version 1.
+        /// The file that sets the limit: `memory.max`, or `memory.limit_in_bytes` in version 1.
         set_in: PathBuf,
     },
     /// The limit on the address space of this process (`RLIMIT_AS`), in bytes.
     AddressSpace(u64),
 }
 
-/// "95.3 MB, by the limit on the address space of this process, 100 MB (RLIMIT_AS); raise it, such
-/// as by `ulimit -v unlimited`"
+/// For example "95.3 MB, by the limit on the address space of this process, 100 MB (RLIMIT_AS);
+/// raise it, such as by `ulimit -v unlimited`".
 impl fmt::Display for MemoryLeft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -107,7 +106,7 @@ impl fmt::Display for MemoryLeft {
     }
 }
 
-/// The estimate of the kernel, or the memory that the control groups leave if that is less.
+/// The smaller one of the kernel's estimate and the memory that the control groups leave.
 pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let path = source.path("proc/meminfo");
     let text = files::text(&path)?.unwrap_or_default();
@@ -123,7 +122,7 @@ pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     Ok(least(all))
 }
 
-/// Like [`left`], for this process. The limit on its address space may leave less.
+/// Like [`left`], but also takes the limit on the address space of this process into account.
 pub(super) fn left_to_this_process() -> Result<Option<MemoryLeft>, CpusError> {
     let source = Source::this_computer();
     Ok(least(
@@ -137,7 +136,7 @@ fn least(all: impl IntoIterator<Item = MemoryLeft>) -> Option<MemoryLeft> {
     all.into_iter().min_by_key(|left| left.bytes)
 }
 
-/// The limit on the address space of this process less what it has mapped.
+/// The limit on the address space of this process, less the address space that is mapped.
 fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let Some(limit) = getrlimit(Resource::As).current else {
         return Ok(None);
@@ -151,8 +150,9 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
     }))
 }
 
-/// The limit of a group less the memory that it uses. Files in memory that were not read lately are
-/// counted as used, but the kernel drops them before the group reaches its limit.
+/// The limit of a group, less the memory that the group uses. The kernel counts cached files as
+/// used. Before the group reaches its limit, the kernel drops files that were not read lately, so
+/// the memory of these files is not subtracted.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // If there is no limit, this file has a number near 2^63.

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   before   Host::conditions   load, governors, quota, clock ──► warnings
-//!   during   Host::watch        time that others took         ──► disturbances
-//!   between  Host::check_cpus   CPUs that went away           ──► an error
+//!   during   Host::watch        CPU time that others took     ──► disturbances
+//!   between  Host::check_cpus   CPUs that are gone            ──► an error
 //! ```
 //!
-//! A value that a computer does not show is `None`. Files are read below the root of the host's
-//! [`Source`]. The clock and the memory are those of the computer on which this process runs.
+//! If a computer does not show a value, the value is `None`. Files are read below the root of the
+//! host's [`Source`]. The clock and the memory are always those of this computer.
 
 mod clock;
 mod memory;
@@ -29,61 +29,61 @@ pub(crate) use memory::no_huge_pages;
 pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
-/// The time for which other programs are watched before a run. It is 20 of the steps in which Linux
-/// counts the time of CPUs.
+/// The time for which other programs are watched before a run. Linux counts the time of CPUs in
+/// steps, and this time has 20 of them.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with at least this step is coarse, because an exchange of words between two cores takes
-/// about this time.
+/// A clock with at least this step is coarse: an exchange of words between cores is as short.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A reading of the clock that takes at least this time is slow. Linux reads a good clock source
-/// without a system call, in 20 to 60 ns.
+/// A clock that takes at least this time to read is slow. Linux reads a good clock source without a
+/// system call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// The CPUs that the host uses, as the operating system numbers them.
+    /// The CPUs that the host uses, by their numbers in the operating system.
     pub cpus: BTreeSet<u32>,
     /// The number of CPUs of the computer that are online.
     pub cpus_online: usize,
     /// The CPUs that the host does not use although the computer has them, in ascending order.
     pub left_out: Vec<LeftOut>,
-    /// The limit on CPU time that a control group sets, if one does.
+    /// The limit on CPU time that a control group sets, if there is one.
     pub quota: Option<Quota>,
-    /// The number of threads that wanted to run, as an average over the last minute and all CPUs of
-    /// the computer.
+    /// The number of threads that wanted to run. It is an average over the last minute, for all
+    /// CPUs of the computer together.
     pub load_average: Option<f64>,
-    /// The usage of the CPUs of the host before the measurements, or the reason why it is not
-    /// known.
+    /// The usage of the host's CPUs before the measurements, or the reason why it is unknown.
     pub usage: Result<Usage, UsageUnknown>,
-    /// The frequency governors, each with its CPUs among those of the host. Empty if Linux does not
-    /// choose the clock frequency, as in most virtual machines.
+    /// The frequency governors. Each one has those CPUs of the host that it governs. If Linux does
+    /// not choose the clock frequency, as in most virtual machines, there are none.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
     /// A clock frequency in hertz that no CPU of the host exceeds. A result that would need a
-    /// faster clock cannot be true. It is twice the highest frequency that the system reports,
-    /// because drivers round, and some of them leave out the boost.
+    /// faster clock cannot be true. This bound is twice the highest frequency that the system
+    /// reports, because drivers round, and some drivers leave out the boost.
     ///
-    /// `None` in three cases. The system does not report a frequency for each CPU. The driver is
-    /// `acpi-cpufreq`, whose frequency may be the one without turbo: processors for notebooks reach
-    /// four times that frequency (1.1 GHz and 4.7 GHz of a Core i7-10710U). `CELLWORKS_FSROOT` is
-    /// set, because programs run on this computer and not on the described one.
+    /// The bound is `None` in three cases:
+    ///
+    /// - The system does not report a frequency for each CPU.
+    /// - The driver is `acpi-cpufreq`, which may report the frequency without turbo. Processors for
+    ///   notebooks reach four times that frequency (1.1 GHz and 4.7 GHz of a Core i7-10710U).
+    /// - `CELLWORKS_FSROOT` is set. Programs run on this computer, not on the described one.
     pub clock_bound_hz: Option<u64>,
     /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// When Linux gives memory in huge pages: `always`, `madvise` (for programs that request it, as
-    /// regions of at least 4 MB do) or `never`. The setting changes the times of ordinary memory,
-    /// such as vectors of a program: a step of a chase through 128 MB took 206 ns without huge
-    /// pages and 162 ns with them.
+    /// When Linux gives memory in huge pages: `always`, `madvise` or `never`. With `madvise` only
+    /// programs that request huge pages get them, as regions of at least 4 MB do. The setting
+    /// changes the times of ordinary memory, such as vectors of a program. For example, a step of a
+    /// chase through 128 MB took 206 ns without huge pages and 162 ns with them.
     pub transparent_huge_pages: Option<String>,
-    /// The memory that programs could have before the system swaps. This is the estimate of Linux
-    /// (`MemAvailable`), or the memory that the limits of control groups or the limit on the
-    /// address space of this process leave, if that is less.
+    /// The memory that programs can have before the system swaps. This is the estimate of Linux
+    /// (`MemAvailable`). If a control group or the limit on the address space of this process
+    /// leaves less memory, this is the smaller amount.
     pub memory_left: Option<MemoryLeft>,
 }
 
@@ -106,7 +106,7 @@ impl Conditions {
             let khz: Option<u64> =
                 files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
             clocks_hz.push(NamedClock {
-                // The file has 0 if the driver does not know the frequency.
+                // If the driver does not know the frequency, this file has 0.
                 hz: khz
                     .filter(|&khz| khz > 0)
                     .map(|khz| khz.saturating_mul(1_000)),
@@ -133,8 +133,8 @@ impl Conditions {
         })
     }
 
-    /// Conditions that are likely to spoil measurements, in sentences with advice. Empty if there
-    /// are none.
+    /// Conditions that are likely to spoil measurements, in sentences with advice. If there are no
+    /// such conditions, there are no sentences.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -182,8 +182,8 @@ impl Conditions {
         warnings
     }
 
-    /// Disturbances that exist before a run, in sentences. They are for runs that are too short to
-    /// show disturbances during the run.
+    /// Disturbances that were seen before a run, in sentences. They matter for runs that are too
+    /// short to show disturbances during the run.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -217,12 +217,12 @@ impl Conditions {
 }
 
 impl Host {
-    /// Reads the state of the computer. Call it before a run. It takes about a quarter of a second,
-    /// in which it mostly watches other programs.
+    /// Reads the state of the computer. Call this method before a run. It takes about a quarter of
+    /// a second, and spends most of this time watching other programs.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    /// [`CpusError`] if a file of the system has content that makes no sense.
     ///
     /// ```
     /// let conditions = cellworks_host::Host::new()?.conditions()?;
@@ -239,7 +239,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    /// [`CpusError`] if a file of the system has content that makes no sense.
     ///
     /// ```
     /// use cellworks_host::{Host, UsageUnknown};
@@ -259,23 +259,23 @@ impl Host {
         Watch::new(self)
     }
 
-    /// Checks that the CPUs of this host are still there. It asks the system for two masks, which
-    /// takes microseconds.
+    /// Checks that the CPUs of this host still exist and may still be used. The check asks the
+    /// system for two masks, which takes microseconds.
     ///
-    /// Call this between runs, from a thread that may use the same CPUs as the thread that built
-    /// the host. (During a run, the caller of the run is pinned to one CPU.) If CPUs of the host
-    /// are gone, a run still ends normally, on other CPUs.
+    /// Call this method between runs, from a thread that may use the same CPUs as the thread that
+    /// built the host. (During a run, the caller of the run is pinned to one CPU.) If CPUs of the
+    /// host are gone, a run still ends normally, on other CPUs.
     ///
     /// # Errors
     ///
     /// [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
-    /// [`CpusError`]s if the system does not say what it has.
+    /// [`CpusError`]s if the system does not tell its CPUs.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
         cpus::check(&self.source, &self.used_cpus())
     }
 
-    /// The reasons why this host has fewer CPUs than the computer, in sentences. Empty if it has
-    /// all CPUs, or those that its builder was given.
+    /// The reasons why this host has fewer CPUs than the computer, in sentences. If it has all
+    /// CPUs, or all that its builder was given, there are no sentences.
     pub fn reasons_for_fewer_cpus(&self) -> Vec<String> {
         let mut by_reason: Vec<(WhyLeftOut, BTreeSet<u32>)> = Vec::new();
         for LeftOut { os_index, why } in left_out(self) {
@@ -309,8 +309,8 @@ impl Host {
     }
 }
 
-/// The CPUs that are not used: those that were left out when the CPUs were read, those that the
-/// quota does not allow for, and those above the largest number of SPEs.
+/// The CPUs that the host does not use: those that were left out when the CPUs were read, those for
+/// which the quota is too small, and those above the largest number of SPEs.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
@@ -332,7 +332,7 @@ pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// The content of a file without white space around it. `None` if nothing is left.
+/// The content of a file without white space at its ends. `None` if nothing is left.
 fn word(path: &Path) -> Result<Option<String>, CpusError> {
     let word = files::text(path)?.map(|text| text.trim().to_owned());
     Ok(word.filter(|word| !word.is_empty()))
@@ -354,8 +354,8 @@ fn bound(clocks: &[NamedClock]) -> Option<u64> {
     Some(each?.into_iter().max()?.saturating_mul(2))
 }
 
-/// The first number of `proc/loadavg`, such as `0.32 0.22 0.36 4/98 4553`. The numbers are the
-/// averages of the last 1, 5 and 15 minutes, the threads, and the last process.
+/// Reads the first number of `proc/loadavg`, such as `0.32 0.22 0.36 4/98 4553`. The numbers are
+/// the averages of the last 1, 5 and 15 minutes, the numbers of threads, and the last process.
 fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     let path = source.path("proc/loadavg");
     let Some(text) = files::text(&path)? else {

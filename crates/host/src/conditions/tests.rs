@@ -1,4 +1,4 @@
-//! Computers in all states, given as trees of files or as figures.
+//! Conditions of computers in many states, given as trees of files or as figures.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +19,15 @@ fn host(tree: &Tree) -> Host {
     Host::of(HostBuilder::default(), tree.source()).unwrap()
 }
 
-/// The message of an error, with the folder of the tree left out.
+/// The message of an error, without the folder of the tree.
 fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     let error = result.map(drop).unwrap_err();
     error.to_string().replace(tree.root(), "")
 }
 
-// -------------------------------------------------------------------------------------- before
-// runs
+// ------------------------------------------------------------------------------------- before runs
 
-/// A computer of 8 CPUs in a container that may use 2.5 of them. It has every file that is read
-/// here.
+/// A computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is read.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -166,7 +164,7 @@ fn a_driver_that_does_not_answer_gives_no_value() {
     for file in ["scaling_governor", "cpuinfo_max_freq"] {
         let file = format!("{folder}/{file}");
         tree.remove(&file);
-        // Linux maps nothing at address 0, and returns `EIO` to a program that reads there.
+        // Linux maps nothing at address 0, so reading this file fails with `EIO`.
         tree.link(&file, "/proc/self/mem");
     }
     let conditions = host(&tree).conditions().unwrap();
@@ -232,7 +230,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     tree.write("v2/pod/memory.max", "4000000\n");
     tree.write("v2/pod/memory.current", "3000000\n");
     assert_eq!(available(), Some(1_000_000));
-    // Memory that holds the content of old files is counted as free.
+    // Inactive files count as free memory.
     tree.write(
         "v2/pod/memory.stat",
         "anon 7\nfile 2100000\ninactive_file 2000000\n",
@@ -249,7 +247,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
         "inactive_file 9\ntotal_inactive_file 100000\n",
     );
     assert_eq!(available(), Some(600_000));
-    // The message has the tightest limit.
+    // The message has only the tightest limit.
     assert_eq!(
         left().unwrap().to_string().replace(tree.root(), ""),
         "585.9 KB, by the limit of a control group, 3500000 bytes (set in \
@@ -428,10 +426,10 @@ fn a_clock_that_is_no_good_is_warned_of() {
     );
 }
 
-// --------------------------------------------------------------------------------------- during
-// runs
+// ------------------------------------------------------------------------------------- during runs
 
-/// One second in which each CPU spent these milliseconds: (busy, interrupts, stolen).
+/// Two readings that are one second apart. `cpus` has for each CPU its number, and the milliseconds
+/// of that second in which it was busy, handled interrupts, or was stolen.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     let before = Reading {
         at_ns: 7_000 * MS,
@@ -458,7 +456,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     [before, after]
 }
 
-/// The shares of each CPU that other programs and the hypervisor took.
+/// The number of each CPU, and the shares that other programs and the hypervisor took.
 fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
     let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
     usage.cpus.iter().map(of).collect()
@@ -487,7 +485,7 @@ fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
 #[test]
 fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
     let [before, mut after] = second(&[(0, 1_000, 0, 0), (1, 900, 20, 0)]);
-    // SPEs ran on both CPUs. The one on CPU 0 had to share it.
+    // SPEs ran on both CPUs. The SPE on CPU 0 had to share its CPU.
     after.own_ns = [(0, 500 * MS), (1, 900 * MS)].into();
     after.process_ns = 1_400 * MS;
     let usage = before.usage_until(&after).unwrap();
@@ -506,7 +504,7 @@ fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
 fn time_of_the_process_on_unknown_cpus_is_subtracted_from_every_cpu() {
     let [before, mut after] = second(&[(0, 600, 0, 0), (1, 450, 0, 0)]);
     after.own_ns = [(0, 300 * MS), (1, 350 * MS)].into();
-    // The process used 150 ms more than its threads on the CPUs.
+    // The process used 150 ms more than its threads that are pinned to CPUs.
     after.process_ns = 800 * MS;
     let usage = before.usage_until(&after).unwrap();
     assert_eq!(shares(&usage), [(0, 0.15, 0.0), (1, 0.0, 0.0)]);
@@ -586,8 +584,8 @@ fn others_may_use_the_cpus_that_are_not_measured() {
 fn a_busy_sibling_of_a_measured_cpu_is_seen() {
     let busy = [(0, 900), (1, 900), (2, 50), (4, 800), (5, 300), (6, 1_000)];
     let [mut before, mut after] = second(&busy.map(|(cpu, busy)| (cpu, busy, 0, 0)));
-    // CPU 4 is not one of the host. CPU 5 is, and was idle. Nothing ran on the core of CPUs 2 and
-    // 6.
+    // The host uses CPUs 0, 1, 2, 5 and 6, but not CPU 4. CPU 5 was idle. Nothing ran on the core
+    // of CPUs 2 and 6.
     before.cores = [(0, "0,4"), (1, "1,5"), (2, "2,6"), (5, "1,5"), (6, "2,6")]
         .map(|(cpu, core)| (cpu, set(core)))
         .into();
@@ -614,7 +612,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // The process used more time without a known CPU, and may have used it on these CPUs.
+    // The process used this time on unknown CPUs, which may be these CPUs.
     after.process_ns += 250 * MS;
     assert_eq!(
         before.usage_until(&after).unwrap().disturbances(),
@@ -624,8 +622,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // A sibling that is measured, too, does not count as used by others. A sibling that is offline
-    // is idle.
+    // CPU 5 is measured now, so its time is not that of others. CPU 4 is offline, so it is idle.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -655,7 +652,7 @@ fn a_short_time_takes_more_to_be_sure() {
         before.usage_until(&after)
     };
     assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
-    // 40 ms of 200 are 20 %, but only four steps of the system's count.
+    // 40 ms of 200 ms are 20 %, but only four steps of the system's count.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
 }
@@ -690,8 +687,7 @@ fn cpus_that_the_system_does_not_show_are_unknown() {
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, this is reported even after a short time, because no time is
-    // long enough.
+    // If the system shows no figures, a longer time would not help, so this is reported at once.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
@@ -729,7 +725,7 @@ fn times_of_cpus_are_read_from_their_columns() {
 
 #[test]
 fn times_that_lxcfs_shows_are_those_of_other_cpus() {
-    // A container that may use CPUs 2 and 5 of 8 sees two CPUs with other numbers.
+    // A container that may use CPUs 2 and 5 of 8 sees two CPUs, with the numbers 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
     let lacks = |allowed: &str| {
@@ -741,11 +737,11 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         }
     };
     assert_eq!(lacks("2,5"), "2-7");
-    // The file `online` may be made up as well, and the host may use only the first of its CPUs.
+    // The file `online` may be made up as well. The host may use CPUs that are not in it.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");
-    // If the container has all CPUs, or the first ones, the numbers are right.
+    // If the container has the first CPUs, or all, the numbers are right.
     assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 
@@ -776,8 +772,7 @@ fn the_time_of_pinned_threads_is_known_by_cpu() {
     assert!(by_ppe_ns >= 20 * MS, "{by_ppe_ns}");
 }
 
-// ---------------------------------------------------------------------------------- between the
-// runs
+// ------------------------------------------------------------------------------------ between runs
 
 #[test]
 fn cpus_that_went_away_are_named() {
@@ -867,8 +862,7 @@ fn programs_run_on_though_their_cpus_went_away() {
     host.check_cpus().unwrap_err();
 }
 
-// --------------------------------------------------------------------------------------------
-// errors
+// ------------------------------------------------------------------------------------------ errors
 
 const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
                       otherwise report it with the output of `uname -a`";
@@ -942,8 +936,7 @@ fn the_periods_of_a_quota_are_beside_it() {
     assert_eq!(periods(), Some(expected));
 }
 
-// ----------------------------------------------------------------------------------- other
-// computers
+// --------------------------------------------------------------------------------- other computers
 
 #[test]
 fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
@@ -972,7 +965,7 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
         ppe.spawn(SpeId::new(0), |_| 2).join().unwrap() + far.join().unwrap()
     });
     assert_eq!(answer.unwrap(), 42);
-    // Modules that this computer does not have can be named, too.
+    // A program can also name modules that this computer does not have.
     for module in topology.modules() {
         host.allocate(module, 4096).unwrap();
     }
@@ -996,11 +989,11 @@ fn each_spe_of_a_cell_over_two_memory_nodes_has_the_memory_of_its_cpu() {
     ];
     let expected = expected.map(|(place, module)| (place.to_owned(), module));
     assert_eq!(places.zip(modules).collect::<Vec<_>>(), expected);
-    // The nearest module is that of the first CPU of each Cell.
+    // Each Cell has the module of its first CPU.
     let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
     let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
     assert_eq!(nearest, [0, 1]);
-    // The user sees mistakes of the firmware.
+    // Mistakes of the firmware are shown to the user.
     let tree = machines::sub_numa_clustering();
     tree.node(3, "3,7", 1, "10");
     let warnings = self::host(&tree).warnings().to_vec();

@@ -1,30 +1,29 @@
-//! Usage of the CPUs of a host by its own threads, by other programs, and by other virtual
-//! machines.
+//! Usage of a host's CPUs by its own threads, by other programs, and by other virtual machines.
 //!
 //! ```text
-//!   a CPU of the host, from one look to the next
+//!   a CPU of the host, from one reading to the next
 //!   ├── own threads ──┬── other programs ──┬─ interrupts ─┬─ stolen ─┬──────── idle ────────┤
-//!     counted here      what is left over    /proc/stat     /proc/stat  /proc/stat
+//!     counted here      the remaining time   /proc/stat     /proc/stat  /proc/stat
 //! ```
 //!
-//! The time of other programs is computed as the rest of the time that has passed. It is not the
-//! sum of the times that Linux reports for programs: most kernels sample these 100 to 1000 times a
-//! second, but count idle time exactly.
+//! The time of other programs is computed as the rest of the time that has passed. The times that
+//! Linux reports for programs are not used: most kernels sample them 100 to 1000 times a second,
+//! but count idle time exactly.
 //!
-//! Own threads are pinned, so the time of each thread belongs to a known CPU. It is counted when a
-//! run ends. The process also uses time on unknown CPUs: in the thread that shows progress, and for
-//! work between two runs. That time is subtracted from every CPU.
+//! Own threads are pinned, so the time of each thread belongs to a known CPU. This time is counted
+//! when a run ends. The process also uses time on unknown CPUs, for example in the thread that
+//! shows progress, and between two runs. Time on unknown CPUs is subtracted from every CPU.
 //!
-//! Only CPUs on which own threads ran count: on a large computer, other programs may use CPUs that
-//! were not measured. Before a run, all CPUs count. The SMT siblings of these CPUs are watched too,
-//! including those that the process may not use: a busy sibling takes about half of the core's
-//! performance, although it takes no time of the CPU.
+//! Only CPUs on which own threads ran count, because on a large computer other programs may use
+//! CPUs that were not measured. Before a run, all CPUs count. The SMT siblings of these CPUs are
+//! watched too, including those that the process may not use. A busy sibling takes no time of the
+//! CPU, but about half of the core's performance.
 //!
 //! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
-//! numbered from 0. A file that lacks an existing CPU is taken for such a file, and is not used.
+//! numbered from 0. If a file lacks an existing CPU, it is taken for such a file and is not used.
 
-// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Linux counts a
-// `sched_yield` as one, and SPEs that share a CPU call that all the time.
+// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Linux counts
+// each `sched_yield` as such a switch, and SPEs that share a CPU call it all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,27 +35,28 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// If other programs use at least this share of a CPU, they disturb measurements.
+/// If other programs use more than this share of a CPU, they disturb measurements.
 ///
 /// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
 /// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
 /// (Linux gives each of two busy threads half of a core.)
 const BY_OTHERS_MAX: f64 = 0.10;
 
-/// If the hypervisor takes at least this share of a CPU, it disturbs measurements.
+/// If the hypervisor takes more than this share of a CPU, it disturbs measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// If a quota stops the process in at least this share of its periods, it disturbs measurements.
+/// If a quota stops the process in more than this share of its periods, it disturbs measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// Times below this, in nanoseconds on one CPU, may be errors of `/proc/stat`, whose times have
-/// steps of 10 ms.
+/// Times below this, in nanoseconds on one CPU, may be errors of `/proc/stat`. The times in that
+/// file have steps of 10 ms.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
-/// The shortest time in nanoseconds over which shares have a meaning, for the same reason.
+/// The shortest time in nanoseconds for which shares are computed. Over a shorter time the steps of
+/// `/proc/stat` would be too coarse.
 const SHORTEST_NS: u64 = 100_000_000;
 
-/// How the CPUs of a host were used during some time.
+/// The use of a host's CPUs during some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// The time that passed.
@@ -69,64 +69,62 @@ pub struct Usage {
     /// quota was used up, 0 to 1. `None` without a quota.
     pub throttled: Option<f64>,
     /// The CPUs on which the host ran the PPE or SPEs during this time, in ascending order. If the
-    /// host ran none, all of its CPUs. CPUs that the system does not show are left out.
+    /// host ran no threads, all of its CPUs. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
-    /// The other hardware threads of the cores of these CPUs, in ascending order. Those that are in
-    /// `cpus` are left out.
+    /// The hardware threads that share cores with `cpus` but are not in it, in ascending order.
     pub siblings: Vec<SiblingUsage>,
 }
 
-/// How one CPU was used.
+/// The use of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuUsage {
     /// The operating system's number of the CPU.
     pub cpu: u32,
-    /// The share of its time that other programs used, 0 to 1. It may have been more.
+    /// The share of the CPU's time that other programs used, 0 to 1. The real share may be higher.
     pub by_others: f64,
-    /// The share of its time that the hypervisor gave to others, 0 to 1.
+    /// The share of the CPU's time that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
 }
 
-/// How a CPU was used that was not measured, and that shares a core with a measured CPU.
+/// The use of a CPU that was not measured but shares a core with a measured CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SiblingUsage {
     /// The operating system's number of the CPU.
     pub cpu: u32,
-    /// The measured CPU that shares the core. If there are several, the first one.
+    /// The measured CPU that shares the core. If there are several, this is the first one.
     pub shares_core_with: u32,
-    /// The share of its time that other programs used, 0 to 1. It may have been more.
+    /// The share of the CPU's time that other programs used, 0 to 1. The real share may be higher.
     pub by_others: f64,
 }
 
 /// The reason why the usage of the CPUs is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
-    /// The times of CPUs have steps of 10 ms, so less than 100 ms are too short.
+    /// Less than 100 ms were watched, which is too short for times with steps of 10 ms.
     #[error("less than 100 ms were watched")]
     TooShort,
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// The system does not show the times of these CPUs, although they exist. So the numbers in its
-    /// file may mean other CPUs.
+    /// `/proc/stat` lacks these existing CPUs. Its numbers may therefore mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
         name_cpus(.0)
     )]
     Lacks(BTreeSet<u32>),
-    /// The times of CPUs never change.
+    /// The times of CPUs did not change.
     #[error("the times in /proc/stat stand still, as in some sandboxes")]
     StandsStill,
 }
 
 impl Usage {
-    /// The reasons why measurements during this time are not reliable, in sentences with advice.
-    /// Empty if the measurements are reliable.
+    /// The reasons why measurements during this time are not reliable, in sentences with advice. If
+    /// the measurements are reliable, there are no sentences.
     ///
-    /// The limits are 10 % of the time of one CPU for other programs, 5 % of it for the hypervisor,
-    /// and 5 % of its periods for a quota. Less than 50 ms, which is the resolution of these
-    /// figures, never counts.
+    /// Other programs may use 10 % of the time of a CPU, the hypervisor 5 %. A quota may stop the
+    /// process in 5 % of its periods. Times below 50 ms never count, because the figures are not
+    /// more exact than that.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -163,8 +161,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, with the share. If only the sum of all
-    /// CPUs is more than that, all of them.
+    /// The CPUs that lost more than `most` of their time, with the share. If no CPU lost so much,
+    /// but the sum over all CPUs is more than `most`, names all CPUs.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -177,7 +175,7 @@ impl Usage {
         Some(highest_of(taken().map(&of), &cpus))
     }
 
-    /// The siblings that others used, with the share.
+    /// The siblings that other programs used, with the share.
     fn taken_from_siblings(&self) -> Option<String> {
         let most = self.noticeable(BY_OTHERS_MAX);
         let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
@@ -195,8 +193,7 @@ impl Usage {
         ))
     }
 
-    /// The larger one of `share` and the smallest share that can be noticed in the time that has
-    /// passed.
+    /// The smallest share that is noticeable in the elapsed time, or `share` if that is larger.
     fn noticeable(&self, share: f64) -> f64 {
         share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
     }
@@ -213,7 +210,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Watches the usage of the CPUs of a host, from the call of [`Host::watch`] on.
+/// Watches the usage of the CPUs of a host. The watch begins with the call of [`Host::watch`].
 pub struct Watch<'h> {
     host: &'h Host,
     pub(super) start: Reading,
@@ -227,20 +224,21 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// The usage of the CPUs since the watch began. The inner error is the reason why it is not
-    /// known: less than 100 ms have passed, or the system does not show it. The watch continues.
+    /// The usage of the CPUs since the watch began. If the usage is not known, the inner error has
+    /// the reason: less than 100 ms have passed, or the system does not show the usage. The watch
+    /// continues.
     ///
-    /// Call this between runs, because the times of threads are counted when a run ends.
+    /// Call this method between runs, because the times of threads are counted when a run ends.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has a content that makes no sense.
+    /// [`CpusError`] if a file of the system has content that makes no sense.
     pub fn read(&self) -> Result<Result<Usage, UsageUnknown>, CpusError> {
         Ok(self.start.usage_until(&Reading::at(self.host)?))
     }
 }
 
-/// The counters at some time. Only the difference of two such values has a meaning.
+/// The counters at some time. Only the difference of two readings has a meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) at_ns: u64,
@@ -248,7 +246,7 @@ pub(super) struct Reading {
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// For each CPU that the host uses, the hardware threads of its core.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
-    /// The time that threads pinned to each CPU used, in nanoseconds.
+    /// For each CPU, the time that threads pinned to it used, in nanoseconds.
     pub(super) own_ns: BTreeMap<u32, u64>,
     /// The time that all threads of the process used, in nanoseconds.
     pub(super) process_ns: u64,
@@ -258,17 +256,17 @@ pub(super) struct Reading {
 /// The times that a CPU has spent in each state, in nanoseconds since the computer started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// The time in which the CPU was idle, even if a program waited for a disk.
+    /// The time in which the CPU was idle, including waits of programs for a disk.
     pub(super) idle_ns: u64,
-    /// The time of interrupts and of the work that they caused.
+    /// The time of interrupts and of the work that interrupts caused.
     pub(super) interrupts_ns: u64,
     /// The time in which another virtual machine had the CPU.
     pub(super) stolen_ns: u64,
-    /// The sum of these times and of the time of programs.
+    /// The sum of the times above and of the time of programs.
     pub(super) all_ns: u64,
 }
 
-/// The periods of a quota.
+/// The periods of a quota: their number, and the number in which threads were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Periods {
     pub(super) all: u64,
@@ -320,7 +318,7 @@ impl Reading {
 
         let did = |cpu: u32| {
             let did = after.get(&cpu)?.since(before.get(&cpu)?);
-            // A sandbox shows a file that never changes.
+            // If the times hardly change, a sandbox shows a file that never changes.
             (did.all_ns >= elapsed_ns / 2).then_some(did)
         };
         let programs_ns = |did: &Spent| {
@@ -382,7 +380,8 @@ impl Reading {
 }
 
 impl Spent {
-    /// A time in `proc/stat` may decrease by a little (`proc_stat(5)`).
+    /// The times since an earlier reading. A time in `proc/stat` may decrease a little
+    /// (`proc_stat(5)`).
     fn since(&self, before: &Self) -> Self {
         Self {
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
@@ -394,8 +393,8 @@ impl Spent {
 }
 
 /// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
-/// guest_nice`, with times in ticks. The times of guests are part of user and nice, and old kernels
-/// leave out the last columns. The CPUs `there` have to be in the file.
+/// guest_nice`, with times in ticks. The times of guests are part of user and nice. Old kernels
+/// leave out the last columns. The file must have all CPUs of `there`.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -422,7 +421,7 @@ pub(super) fn read_stat(
                 "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
             ));
         };
-        // The limit of a column keeps the sum of eight columns from overflowing.
+        // Each column is limited, so that the sum of eight columns does not overflow.
         let ns = |column: usize| {
             let ticks = ticks.get(column).copied().unwrap_or(0);
             ticks.saturating_mul(ns_per_tick).min(u64::MAX / 8)
@@ -446,8 +445,8 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, which has a line for each figure, such as `nr_periods 20`. It lies beside the
-/// file that sets the quota.
+/// Reads `cpu.stat`, which has one figure on each line, such as `nr_periods 20`. This file lies
+/// beside the file that sets the quota.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {
@@ -460,7 +459,7 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
         .map(|(all, throttled)| Periods { all, throttled }))
 }
 
-/// The CPU time of all threads of the process, also of those that have ended.
+/// The CPU time of all threads of the process, including threads that have ended.
 fn cpu_time_of_this_process() -> u64 {
     read_clock(ClockId::ProcessCPUTime)
 }

@@ -1,5 +1,6 @@
-//! The CPUs and memory nodes that control groups leave to a process, from their files. They are
-//! used for the tree of another computer. On this computer the system itself tells them.
+//! Reads from files which CPUs and memory nodes the control groups leave to a process. These files
+//! are read for the tree of another computer. On this computer the affinity mask and
+//! `proc/self/status` have the same facts.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +10,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// The list `what`, which is `cpus` or `mems`, of the group of the process. `None` if the files do
-/// not show it. The kernel ensures that a group has no more than its parent. So the list of the
-/// parent counts only if the group itself has none.
+/// The list `what`, which is `cpus` or `mems`, of the control group of the process. `None` if the
+/// files do not show the list. The kernel ensures that the list of a group is a part of its
+/// parent's list. The list of the parent is therefore read only if the group itself has none.
 pub fn read(
     source: &Source,
     what: &str,

@@ -10,7 +10,7 @@ use super::list::write_list;
 /// The reason why the CPUs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CpusError {
-    /// A file exists and could not be read, for another reason than missing permission.
+    /// A file exists and could not be read. The reason is not a missing permission.
     #[error(
         "cannot read {}: {cause}; \
          try again, and if it stays, look for messages of the kernel (`dmesg`)",
@@ -23,7 +23,7 @@ pub enum CpusError {
         #[source]
         cause: io::Error,
     },
-    /// A file has a content that Linux would not write.
+    /// A file has content that Linux would not write.
     #[error(
         "{} reads {text:?}, but {expected} was expected; \
          if a container or emulator provides this file, correct it there, \
@@ -35,28 +35,28 @@ pub enum CpusError {
         path: PathBuf,
         /// The malformed part of the content, shortened if it is long.
         text: String,
-        /// What Linux writes there.
+        /// The content that Linux writes there.
         expected: String,
     },
-    /// The mask has no CPU.
+    /// The mask of allowed CPUs has no CPU.
     #[error(
         "the mask of allowed CPUs is empty; allow at least one, for example with `taskset -c 0`"
     )]
     NoneAllowed,
-    /// There is neither a mask nor the list of CPUs that are online.
+    /// The source has neither a mask of allowed CPUs nor a list of online CPUs.
     #[error(
         "{} cannot be read and no mask of allowed CPUs was given, so the CPUs are unknown; \
          mount /sys or give a mask",
         path.display()
     )]
     Unknown {
-        /// The list that is missing.
+        /// The path of the missing list.
         path: PathBuf,
     },
     /// CPUs that existed when the host was made do not exist any more.
     #[error("{}", gone_sentence(.0))]
     Gone(Vec<LeftOut>),
-    /// The system did not tell the mask.
+    /// The system did not tell the mask of allowed CPUs.
     #[error(
         "cannot ask the system which CPUs this thread may use: {0}; \
          this fails on computers with more than {most} CPUs \
@@ -66,7 +66,7 @@ pub enum CpusError {
     Mask(rustix::io::Errno),
 }
 
-/// A sentence with the CPUs that are gone, the reason, and advice.
+/// A sentence that names the CPUs that are gone, and gives the reason and advice.
 fn gone_sentence(gone: &[LeftOut]) -> String {
     let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
         let of_reason = gone.iter().filter(|gone| gone.why == wanted);

@@ -1,5 +1,8 @@
-//! Small files of `sys` and `proc`. A missing file is a normal answer. A malformed file is an
-//! error. If the file is not necessary, [`Notes::skip`] turns the error into a note.
+//! Small files of `sys` and `proc`.
+//!
+//! A file counts as *hidden* if it is missing, forbidden or empty, or if its driver does not answer
+//! now ([`NO_ANSWER`]). Reading a hidden file is no error. A malformed file is an error. If the
+//! file is not necessary, [`Notes::skip`] turns this error into a note.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,8 +22,7 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// The place of the absolute path `absolute` in this source. The path may begin with a slash or
-    /// not.
+    /// The place of an absolute path in this source. The slash at its beginning may be left out.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -28,11 +30,10 @@ impl Source {
     }
 }
 
-/// The content. `None` if the file is missing, forbidden or empty, or if its driver does not answer
-/// now ([`NO_ANSWER`]).
+/// The content of a file, or `None` if the file is hidden.
 ///
-/// Runtimes of containers hide a file by mounting `/dev/null` over it, which then reads as empty.
-/// The kernel's own files end in a newline even if they hold an empty list.
+/// Container runtimes hide a file by mounting `/dev/null` over it, so that it is empty. The
+/// kernel's own files end in a newline even if they hold an empty list.
 pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -54,12 +55,13 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     list.ok_or_else(|| malformed(path, &text, LIST))
 }
 
-/// The names of a list of CPUs, and of the map with the same content.
+/// The name of a file with a list of CPUs, and of the file with the same set as a map.
 pub type ListAndMap = (&'static str, &'static str);
 
-/// The CPUs of the first list in `folder` that exists and is well-formed. If a list is missing or
-/// malformed, its map is read, because old kernels, and some drivers of new ones, only write maps.
-/// A group of the CPU `of` must contain that CPU.
+/// Reads the first of the lists `names` in `folder` that exists and is well-formed. If a list is
+/// missing or malformed, its map is used, because old kernels, and some drivers of new ones, only
+/// write maps. If `of` is a CPU, the list describes a group of this CPU, and counts as malformed if
+/// it lacks the CPU.
 pub fn cpus(
     folder: &Path,
     names: &[ListAndMap],
@@ -87,7 +89,7 @@ pub fn cpus(
     Ok(None)
 }
 
-/// One of the files of [`cpus`], if it can be used.
+/// Reads one list or map for [`cpus`]. `None` if the file is hidden or cannot be used.
 fn set_of(
     path: &Path,
     expected: &str,
@@ -120,7 +122,7 @@ fn set_of(
     Ok(set.filter(has_it))
 }
 
-/// One number, or `None` if the file is hidden. `expected` describes the number in an error.
+/// Reads one number, or `None` if the file is hidden. `expected` describes the number in an error.
 pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -131,7 +133,7 @@ pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, Cpus
         .map_err(|_| malformed(path, &text, expected))
 }
 
-/// The bytes of a size that is written as `32768K`, or `None` if the file is hidden.
+/// Reads a size such as `32768K`, in bytes, or `None` if the file is hidden.
 pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -143,8 +145,8 @@ pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
         .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
 }
 
-/// The number after `name` in a file that has a line for each figure. `None` if it lacks this
-/// figure.
+/// Reads the number after `name` in `text`, the content of a file with one figure on each line.
+/// `None` if the file lacks this figure.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();
     let line = lines.find(|line| line.split_whitespace().next() == Some(name));
@@ -157,8 +159,8 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// The entries of a folder whose names are `prefix` and a number, by ascending number. Empty if the
-/// folder is hidden.
+/// The entries of a folder that are named `prefix` and a number, by ascending number. If the folder
+/// is hidden, there are no entries.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -169,7 +171,7 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
     Ok(found)
 }
 
-/// The entries of a folder, in any order. Empty if the folder is hidden.
+/// The entries of a folder, in any order. If the folder is hidden, there are no entries.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),
@@ -185,10 +187,10 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
         .collect()
 }
 
-/// The error for a file with `text` in place of the `expected` content.
+/// Makes the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The most characters of a content that an error shows. They are enough to recognise a line of
-    /// any file that is read here. Only lines of `mountinfo` may be longer, and are cut.
+    /// The largest number of characters of a file that an error shows. Only lines of `mountinfo`
+    /// may be longer, and can be recognised by their beginning.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');
@@ -203,9 +205,9 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// Errors with which drivers report that there is no content. `no_turbo` returns `EAGAIN` if
-/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` while no governor is set for
-/// the CPU. The other errors mean that a device was removed or does not work.
+/// Errors with which drivers report that a file has no content now. If `intel_pstate` is off,
+/// `no_turbo` returns `EAGAIN`. While a CPU has no governor, the files of `cpufreq` return `EBUSY`.
+/// The other errors mean that a device was removed or does not work.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

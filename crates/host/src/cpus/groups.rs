@@ -1,17 +1,18 @@
 //! The control groups (cgroups, versions 1 and 2) that limit this process.
 //!
 //! ```text
-//!  proc/self/cgroup      0::/kubepods/pod7/main            which group this process is in
+//!  proc/self/cgroup      0::/kubepods/pod7/main            the group of this process
 //!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  where its hierarchy is visible,
-//!                                                         and from which group down
+//!                                                          and the group at the top of that place
 //! ```
 //!
-//! Trees of other computers, such as hwloc's, may lack these files. Then `proc/self/cpuset` names
-//! the group of the controller `cpuset`, and `proc/mounts` says where its hierarchy is visible.
+//! Trees of other computers, such as hwloc's, may lack these files. In such a tree
+//! `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has the place
+//! where its hierarchy is visible.
 //!
 //! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐
-//!  /sys/fs/cgroup/pod7        ├ each may limit the ones below it: the tightest counts
+//!  /sys/fs/cgroup/pod7        ├ each may limit the groups below: the tightest limit counts
 //!  /sys/fs/cgroup             ┘
 //! ```
 
@@ -23,7 +24,7 @@ use super::error::CpusError;
 use super::files;
 use super::source::Source;
 
-/// The two generations of control groups. A computer may use both.
+/// The two generations of control groups. One computer may use both generations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// Each controller may have its own hierarchy.
@@ -32,8 +33,8 @@ pub enum Version {
     V2,
 }
 
-/// The controller of CPUs and memory nodes. Before there were control groups, this was the name of
-/// a file system.
+/// The controller of CPUs and memory nodes. It is also the name of an older kind of file system,
+/// which existed before control groups.
 pub const CPUSET: &str = "cpuset";
 
 /// A place where a hierarchy of groups is visible.
@@ -44,8 +45,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// The folders of all groups in which `controller`, such as `cpu`, may limit this process, as far
-/// as they are visible.
+/// The visible folders of all groups in which `controller`, such as `cpu`, may limit this process.
 pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let mounts = mounts(source, controller)?;
     let mut folders = Vec::new();
@@ -122,8 +122,8 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     Ok(mounts)
 }
 
-/// Like [`mounts`], from `proc/mounts`, whose lines are `source MOUNT-POINT TYPE OPTIONS 0 0`.
-/// These mounts begin at the topmost group.
+/// Like [`mounts`], but reads `proc/mounts` with lines such as `source MOUNT-POINT TYPE OPTIONS 0
+/// 0`. The group at the top of these mounts is the topmost one.
 fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let text = files::text(&source.path("proc/mounts"))?.unwrap_or_default();
     let mount = |line: &str| {
@@ -138,7 +138,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// The generation of groups that a file system shows. `None` if `controller` limits none of them.
+/// The generation of the groups that a file system shows, or `None` if it lacks `controller`.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -149,7 +149,7 @@ fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Optio
     }
 }
 
-/// The folders of `group` and of all groups above it that `mounts` show.
+/// The folders of `group` and of all groups above it, as far as `mounts` show them.
 fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for mount in mounts.iter().filter(|mount| mount.version == version) {
@@ -159,8 +159,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // A namespace can give the group a name that does not fit the mount ("/../.."). Then the
-    // mounted group is the best guess. In a container it is the container's own group.
+    // A namespace can give the group a name that does not fit the mount, such as `/../..`. The best
+    // guess is then the group at the top of the mount: in a container, its own group.
     if folders.is_empty() {
         folders.extend(
             mounts

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-/// One more than the highest number that is accepted. The kernel is built for at most 8192 CPUs and
-/// 1024 nodes. The limit prevents a damaged range from filling the memory.
+/// One more than the highest accepted number. The kernel is built for at most 8192 CPUs and 1024
+/// nodes. The limit prevents a damaged range from filling the memory.
 const END: u32 = 65536;
 
-/// Parses a list of CPUs as Linux writes them, such as `0-3,8,10-11`. An empty list is an empty
-/// set. `None` if the list is malformed.
+/// Parses a list of CPUs in Linux's notation, such as `0-3,8,10-11`. An empty list is an empty set.
+/// If the list is malformed, returns `None`.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let text = text.trim();
     let mut set = BTreeSet::new();
@@ -25,13 +25,13 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
-/// Parses a map such as `0000,0000000f`, which has words of 32 bits in hexadecimal digits, the
-/// highest word first. `None` if the map is malformed.
+/// Parses a map such as `0000,0000000f`: words of 32 bits in hexadecimal digits, the highest word
+/// first. If the map is malformed, returns `None`.
 pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
     let mut set = BTreeSet::new();
     for (at, digits) in text.trim().rsplit(',').enumerate() {
         let first = u32::try_from(at).ok()? * u32::BITS;
-        // Only digits are allowed, because `from_str_radix` alone would accept a plus sign.
+        // `from_str_radix` accepts a plus sign, so the digits are checked separately.
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let word = u32::from_str_radix(digits, 16).ok()?;
         if !plain || first >= END {
@@ -46,7 +46,7 @@ pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
-/// Writes a set as the kernel does.
+/// Writes a set in the kernel's notation for lists.
 pub fn write_list(set: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &number in set {
@@ -65,7 +65,7 @@ pub fn write_list(set: &BTreeSet<u32>) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Only digits are allowed, because `parse` alone would accept a plus sign.
+/// Parses digits. `parse` accepts a plus sign, so the digits are checked separately.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|&number| plain && number < END)

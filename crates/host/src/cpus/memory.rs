@@ -13,17 +13,16 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The number that the system gives the node, as in `nodeN` and in `numactl`. Numbers may have
-    /// gaps.
+    /// The system's number of the node, as in `nodeN` and in `numactl`. Some numbers may be
+    /// missing.
     pub os_index: u32,
-    /// The bytes of memory of the node. It is 0 for a node that has only CPUs, and `None` if it is
-    /// not known.
+    /// The node's bytes of memory: 0 for a node with only CPUs, and `None` if it is not known.
     pub bytes: Option<u64>,
     /// Whether this process can have memory of the node. The node must have memory that is not a
     /// GPU's, and the process must be allowed to use it.
     pub usable: bool,
     /// The distances from the CPUs of this node to the memory of each node, in the order of the
-    /// nodes' numbers. Empty if they are not known.
+    /// nodes' numbers. If the distances are not known, there are none.
     ///
     /// The unit is that of the firmware (the SLIT table of ACPI): 10 is the distance to the node's
     /// own memory, and 20 is twice as far.
@@ -32,14 +31,14 @@ pub struct Node {
 
 /// The memory nodes, and the node of each CPU.
 pub struct Memory {
-    /// The nodes by ascending number. There is at least one.
+    /// The nodes, by ascending number. There is at least one.
     pub nodes: Vec<Node>,
-    /// The index in `nodes` for the number of a CPU.
+    /// For the number of each CPU, the index of its node in `nodes`.
     pub node_of_cpu: BTreeMap<u32, usize>,
 }
 
 pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
-    // A folder exists for each node that is online.
+    // Each online node has a folder.
     let folders = files::numbered(&source.path("sys/devices/system/node"), "node")?;
     let mut memory = Memory {
         nodes: Vec::new(),
@@ -83,8 +82,9 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node. So files that leave it none were made up by a
-    // container or an emulator, and say nothing about any node.
+    // Every process has memory on some node. If these files leave the process no node, a container
+    // or an emulator has made the files up. The files are then ignored, and every node counts as
+    // usable.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
@@ -107,22 +107,23 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     Ok(memory)
 }
 
-/// The nodes with the memory of a GPU, which is for the programs of that GPU. The driver of NVIDIA
-/// reports for each GPU `Node:      255`.
+/// The nodes with the memory of a GPU, which only programs of that GPU should use. The driver of
+/// NVIDIA reports the node of each GPU in a line such as `Node:      255`.
 fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     let mut nodes = BTreeSet::new();
     for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
         let text = files::text(&gpu.join("numa_status"))?.unwrap_or_default();
         let mut lines = text.lines();
         let node = lines.find_map(|line| line.strip_prefix("Node:"));
-        // A GPU without a node has no number in this line.
+        // If the GPU has no node, this line has -1.
         nodes.extend(node.and_then(|node| node.trim().parse::<u32>().ok()));
     }
     Ok(nodes)
 }
 
-/// The nodes whose memory the process may use, from the line `Mems_allowed_list:\t0-1` of
-/// `proc/self/status`. A cpuset may limit them (`docker run --cpuset-mems`, or a batch system).
+/// The nodes on which the process may use memory, from the line `Mems_allowed_list:\t0-1` of
+/// `proc/self/status`. A cpuset may limit these nodes (`docker run --cpuset-mems`, or a batch
+/// system).
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
@@ -140,8 +141,8 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// The total of a `meminfo` file. Its line is `Node 0 MemTotal:  4417740 kB` for a node, and
-/// `MemTotal:  4417740 kB` for the computer.
+/// The total of a `meminfo` file. A node's file has a line such as `Node 0 MemTotal:  4417740 kB`.
+/// The computer's file has a line such as `MemTotal:  4417740 kB`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);
@@ -162,7 +163,7 @@ fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     }
 }
 
-/// The distances, one for each node that is online.
+/// Reads the distances, one for each online node.
 fn distances(path: &Path, nodes: usize) -> Result<Option<Vec<u32>>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

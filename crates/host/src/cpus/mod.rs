@@ -1,6 +1,6 @@
-//! The CPUs that this process may use, and their relations. All facts about the computer that do
-//! not change while a host exists are read here, once, from files of Linux.
-//! ([`conditions`](crate::conditions) reads those that change.)
+//! The CPUs that this process may use, and their relations. This module reads, once, all facts
+//! about the computer that do not change while a host exists. They come from files of Linux.
+//! ([`conditions`](crate::conditions) reads the facts that change.)
 //!
 //! ```text
 //!  mask of allowed CPUs ──────────────► may be used          (given)
@@ -17,27 +17,30 @@
 //! ```
 //!
 //! All paths are below the root of a [`Source`], so that tests can read the trees of other
-//! computers. Such a tree has no mask. The CPUs that may be used there are the online ones that its
-//! cpuset contains.
+//! computers. Such a tree has no affinity mask. In such a tree the CPUs that may be used are the
+//! online ones that its cpuset contains.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
-//! may not be read, if it is empty (the way container runtimes hide a file), or if its driver does
-//! not answer. A missing file costs only its own facts. Without caches, a package is one Cell, or
-//! several if it has several memory nodes. Without `topology`, every CPU is a core. Without nodes,
-//! memory is one node. If a list is missing, the map beside it has the same content (`core_cpus`,
-//! `shared_cpu_map`). If the list of online CPUs is missing, the folders `cpuN` replace it. A
-//! malformed file also costs only its own facts, and [`Cpus::notes`] name it. Only the files that
-//! tell which CPUs and memory may be used, and for how long, must be well-formed: otherwise reading
-//! returns [`CpusError::Malformed`].
+//! may not be read, if it is empty (as a container runtime hides it), or if its driver does not
+//! answer.
+//!
+//! A missing file costs only its own facts. Without caches, a package is one Cell, or several if it
+//! has several memory nodes. Without `topology`, every CPU is a core. Without nodes, memory is one
+//! node. If a list is missing, the map beside it has the same content (`core_cpus`,
+//! `shared_cpu_map`). If the list of online CPUs is missing, the folders `cpuN` replace it.
+//!
+//! A malformed file also costs only its own facts, and [`Cpus::notes`] name it. Only the files that
+//! tell which CPUs and memory may be used, and for how long, must be well-formed. If one of these
+//! is malformed, reading returns [`CpusError::Malformed`].
 //!
 //! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
 // Rejected: hwloc by its Rust binding, as an optional feature. `hwlocality` is still an alpha
-// (1.0.0-alpha.13, 26 crates), and wants libhwloc on each computer, or a C compiler and the network
-// to build it. It would be a second way to read what has to be read without it, too, and does not
-// report quotas, clocks and the load of the CPUs.
+// (1.0.0-alpha.13, 26 crates). It needs libhwloc on each computer, or a C compiler and the network
+// to build libhwloc. Builds without the feature would still need this module, so facts would be
+// read in two ways. hwloc does not report quotas, clocks and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -73,7 +76,7 @@ pub use source::{FSROOT, Source};
 pub struct Cpus {
     /// The CPUs that may be used, by ascending `os_index`. There is at least one.
     pub cpus: Vec<Cpu>,
-    /// The other CPUs of the computer, by ascending `os_index`.
+    /// All other CPUs of the computer, by ascending `os_index`.
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
@@ -83,9 +86,9 @@ pub struct Cpus {
     /// The size of the last-level cache of the first CPU that may be used.
     pub last_level_cache_bytes: Option<usize>,
     /// The name of the processor for users, such as "AMD EPYC 7763 64-Core Processor". If the
-    /// kernel does not name the processor, the name of the computer.
+    /// kernel does not name the processor, this is the name of the computer.
     pub model_name: Option<String>,
-    /// Sentences for users about files that were malformed and not necessary.
+    /// Sentences for users about malformed files that were not necessary.
     pub notes: Vec<String>,
 }
 
@@ -94,14 +97,15 @@ pub struct Cpus {
 ///
 /// Reads about twenty small files for each CPU and changes nothing.
 ///
-/// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel leaves offline
-/// CPUs out of the mask, while file systems of containers, such as lxcfs, make up that list.
+/// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel does not put
+/// offline CPUs into the mask. A container's file system, such as lxcfs, may make up the list.
 ///
 /// # Errors
 ///
-/// [`CpusError::Malformed`] for a necessary file that Linux would not write in this way,
-/// [`CpusError::Read`] for a file that the system fails to read, [`CpusError::NoneAllowed`] for an
-/// empty mask, and [`CpusError::Unknown`] if there is neither a mask nor a list of CPUs.
+/// - [`CpusError::Malformed`] if a necessary file has content that Linux would not write.
+/// - [`CpusError::Read`] if the system fails to read a file.
+/// - [`CpusError::NoneAllowed`] if the mask is empty.
+/// - [`CpusError::Unknown`] if the source has neither a mask nor a list of CPUs.
 pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, CpusError> {
     let mut notes = Notes::default();
     let online = online(source)?;
@@ -118,8 +122,8 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // The list `present` is read, and not `possible`, because virtual machines declare hundreds of
-    // CPUs possible that they never get.
+    // The list `present` is read. The list `possible` is not, because virtual machines declare
+    // hundreds of CPUs possible that they never get.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -171,11 +175,11 @@ fn within_cpuset(
     Ok(usable)
 }
 
-/// Checks that the calling thread can still use the CPUs in `used`, which were read before.
+/// Checks that the calling thread can still use the CPUs in `used`, which the host uses.
 ///
 /// # Errors
 ///
-/// [`CpusError::Gone`] if it cannot, and the other errors of [`read`].
+/// [`CpusError::Gone`] if the thread cannot use all of them, and the other errors of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -208,10 +212,10 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 impl Cpus {
     /// The order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// One hardware thread of each core comes first: those of Cell 0, then those of Cell 1, and so
-    /// on. The second threads of the cores come after all of these, again Cell by Cell. So two SPEs
-    /// share a core only if every core has an SPE. Within a Cell, more capable CPUs come first.
-    /// Equal CPUs are in the order of their memory nodes and then of `os_index`.
+    /// The first hardware thread of each core comes before all second ones. So two SPEs share a
+    /// core only if every core has an SPE. Threads of the same rank are ordered by Cell. Within a
+    /// Cell, more capable CPUs come first. Equal CPUs are in the order of their memory nodes and
+    /// then of `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -227,16 +231,16 @@ impl Cpus {
         order
     }
 
-    /// The memory nodes of which the process can have memory, as ascending indices into
+    /// The memory nodes on which the process can have memory, as ascending indices into
     /// [`Cpus::memory_nodes`]. There is at least one.
     pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
         let nodes = self.memory_nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
     }
 
-    /// The usable node whose memory is nearest to the CPUs of `node`. This is `node` itself if it
-    /// is usable. If several nodes are equally near, it is the first. Both are indices into
-    /// [`Cpus::memory_nodes`].
+    /// The usable node with the memory that is nearest to the CPUs of `node`. If `node` is usable,
+    /// this is `node` itself. If several nodes are equally near, this is the first of them. The
+    /// argument and the result are indices into [`Cpus::memory_nodes`].
     pub fn nearest_usable(&self, node: usize) -> usize {
         let from = &self.memory_nodes[node];
         if from.usable {
@@ -248,8 +252,8 @@ impl Cpus {
     }
 }
 
-/// The kernel's name of the processor (x86, POWER), or the firmware's name of the computer (most
-/// ARM and RISC-V boards by the device tree, ARM servers by DMI).
+/// The name of the processor or the computer. The kernel names the processor on x86 and POWER. On
+/// most ARM and RISC-V boards the device tree names the computer, and on ARM servers DMI does.
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {
@@ -278,7 +282,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// The content of a file without white space and NULs around it. `None` if nothing is left.
+/// The content of a file without white space and NULs at its ends. `None` if nothing is left.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

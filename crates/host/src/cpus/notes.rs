@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 
 use super::error::CpusError;
 
-/// Sentences for users about contents that were read and are not used.
+/// Sentences for users about file contents that are not used.
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For files that are malformed in the same way: a sentence about the first one, and their
-    /// number.
+    /// For each way of being malformed, a sentence about the first such file, and their number.
     files: BTreeMap<String, (String, usize)>,
 }
 
 impl Notes {
-    /// The value of a file. If its content is malformed, `None`, and a note is added.
+    /// Returns the value of a file. If the content is malformed, returns `None` and adds a note.
     ///
     /// # Errors
     ///
-    /// The errors of the read that are not [`CpusError::Malformed`].
+    /// The errors of `read`, except [`CpusError::Malformed`].
     pub fn skip<T>(&mut self, read: Result<Option<T>, CpusError>) -> Result<Option<T>, CpusError> {
         read.or_else(|error| {
             let CpusError::Malformed { expected, .. } = &error else {
@@ -34,14 +33,14 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about a file if it is the first one that is malformed in this way. The
-    /// others are only counted, because a large computer may have thousands.
+    /// Adds a sentence about a file. If there is already a sentence with the same `oddity`, the
+    /// file is only counted, because a large computer may have thousands of such files.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// All sentences: those about files, and then the others.
+    /// All sentences: first those about files, then all others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

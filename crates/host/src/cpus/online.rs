@@ -10,15 +10,15 @@ use super::source::Source;
 /// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// The CPUs that are online, from their list. If there is no list, those whose folders do not state
-/// that they are offline. `None` if there is neither.
+/// The online CPUs, from their list. If there is no list, all CPUs with a folder that does not
+/// state that the CPU is offline. If there are no folders either, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));
     }
     let mut online = BTreeSet::new();
     for (cpu, folder) in folders(source)? {
-        // A CPU that cannot be switched off has no such file.
+        // A CPU that cannot be switched off has no file `online`.
         let state: Option<u8> = files::number(&folder.join("online"), "0 or 1")?;
         if state != Some(0) {
             online.insert(cpu);
@@ -27,7 +27,7 @@ pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     Ok((!online.is_empty()).then_some(online))
 }
 
-/// The folder of each CPU that has a folder.
+/// The folders of the CPUs. Some CPUs may have no folder.
 pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
     let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
     Ok(folders.into_iter().collect())

@@ -12,9 +12,9 @@ use super::source::Source;
 /// runs until the period ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// The CPU time that the group may use in each period, in microseconds, added over its CPUs.
+    /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.
     pub microseconds: u64,
-    /// The period, in microseconds; not 0.
+    /// The period, in microseconds. It is never 0.
     pub period_microseconds: u64,
     /// The file that sets this limit: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
     pub set_in: PathBuf,
@@ -23,7 +23,7 @@ pub struct Quota {
 impl Quota {
     /// The number of CPUs that the group can keep busy all the time, rounded down, but at least 1.
     ///
-    /// If more threads than that are busy, all of them stop together for a part of each period.
+    /// If a larger number of threads is busy, all of them stop together for a part of each period.
     pub fn cpus_floor(&self) -> usize {
         usize::try_from(self.microseconds / self.period_microseconds)
             .unwrap_or(usize::MAX)
@@ -80,8 +80,8 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// Reads `cpu.max`, which has `150000 100000`, or `max 100000` without a limit. The topmost group
-/// has no such file.
+/// Reads `cpu.max`. It has two numbers, such as `150000 100000`, or `max 100000` if there is no
+/// limit. The topmost group has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
     let Some(text) = files::text(&path)? else {
@@ -108,7 +108,7 @@ fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     }
 }
 
-/// Reads `cpu.cfs_quota_us`, which has `-1` without a limit.
+/// Reads `cpu.cfs_quota_us`. It has `-1` if there is no limit.
 fn quota_v1(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.cfs_quota_us");
     let limit: Option<i64> = files::number(&path, "a limit in microseconds, or -1,")?;

@@ -1,30 +1,30 @@
-//! Sources: the files of this computer, or the tree of another one.
+//! Sources: the files of this computer, or the tree of another computer.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::error::CpusError;
 
-/// The environment variable with the folder of another computer's tree, which is then read in place
-/// of this computer's files.
+/// The environment variable that names the folder of another computer's tree. If it is set, that
+/// tree is read instead of this computer's files.
 pub const FSROOT: &str = "CELLWORKS_FSROOT";
 
 /// A source: the root of a file system that has Linux's `sys` and `proc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// `/` for this computer, or the folder that holds the tree of another.
+    /// `/` for this computer, or the folder with the tree of another computer.
     pub root: PathBuf,
 }
 
 impl Source {
-    /// The computer that this process runs on.
+    /// The computer on which this process runs.
     pub fn this_computer() -> Self {
         Self {
             root: PathBuf::from("/"),
         }
     }
 
-    /// The computer whose tree the environment variable [`FSROOT`] names, or this one.
+    /// The computer of the tree that [`FSROOT`] names in the environment, or else this computer.
     pub fn of_environment() -> Self {
         match std::env::var_os(FSROOT) {
             Some(root) if !root.is_empty() => Self {
@@ -34,13 +34,13 @@ impl Source {
         }
     }
 
-    /// Whether this is the computer that the process runs on.
+    /// Whether this source is the computer on which the process runs.
     pub fn is_this_computer(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that the calling thread may use. `None` for another computer, on which only the
-    /// cpuset in its tree sets limits.
+    /// The CPUs that the calling thread may use. For another computer this is `None`, because only
+    /// the cpuset in its tree sets limits.
     ///
     /// # Errors
     ///
@@ -50,10 +50,9 @@ impl Source {
     }
 }
 
-/// Asks the system which CPUs the calling thread may use.
+/// Asks the system which CPUs the calling thread may use. The answer has no offline CPUs.
 ///
-/// Offline CPUs are not among them. A pinned thread sees only the CPU to which it is pinned, so
-/// call this before pinning.
+/// A pinned thread sees only the CPU to which it is pinned, so call this function before pinning.
 ///
 /// # Errors
 ///

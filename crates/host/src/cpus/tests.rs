@@ -1,5 +1,5 @@
-//! Tests with the trees of other computers, and with this computer. The trees have those files of
-//! the real kernels that are read.
+//! Tests with the trees of other computers, and with this computer. A tree has only the files of a
+//! real kernel that this crate reads.
 
 pub(crate) mod machines;
 pub(crate) mod tree;
@@ -15,7 +15,7 @@ use super::source::allowed_now;
 use super::*;
 use tree::{Tree, map, set};
 
-/// One property of all CPUs, in their order.
+/// One property of each CPU, in the order of the CPUs.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
     cpus.cpus.iter().map(of).collect()
 }
@@ -39,13 +39,13 @@ fn cells(cpus: &Cpus) -> Vec<String> {
     groups(cpus, |cpu| cpu.last_level_cache)
 }
 
-/// The message of a failed read, with the folder of the tree left out.
+/// The message of a failed read, without the folder of the tree.
 fn message(tree: &Tree, allowed: Option<&str>) -> String {
     let error = tree.try_read(allowed).expect_err("the tree is damaged");
     error.to_string().replace(tree.root(), "")
 }
 
-/// The notes about a tree, with the folder of the tree left out.
+/// The notes about a tree, without the folder of the tree.
 fn notes(tree: &Tree, allowed: Option<&str>) -> Vec<String> {
     let notes = tree.try_read(allowed).unwrap().notes.into_iter();
     notes.map(|note| note.replace(tree.root(), "")).collect()
@@ -95,7 +95,7 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
     assert_eq!(groups(&cpus, |cpu| cpu.package), cells(&cpus));
     assert_eq!(groups(&cpus, |cpu| cpu.sibling_rank), ["0-27", "28-55"]);
     assert_eq!(groups(&cpus, |cpu| cpu.core)[..3], ["0,28", "1,29", "2,30"]);
-    // One thread of each core of both sockets comes before any second thread.
+    // The first threads of the cores of both sockets come before all second threads.
     assert_eq!(spe_order(&cpus), (0..56).collect::<Vec<_>>());
     assert_eq!(cpus.memory_nodes[0].distances, [10, 21]);
     assert_eq!(cpus.memory_nodes[1].distances, [21, 10]);
@@ -108,7 +108,7 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
 
 #[test]
 fn the_first_allowed_sibling_has_rank_0() {
-    // Threads 28 to 30 belong to the cores of 0 to 2. Of core 3 both threads are allowed.
+    // CPUs 28 to 31 are the second threads of the cores of CPUs 0 to 3.
     let cpus = machines::xeon_e5_2680_v4_twice().read("3,28-31,42");
     assert_eq!(column(&cpus, |cpu| cpu.os_index), [3, 28, 29, 30, 31, 42]);
     assert_eq!(column(&cpus, |cpu| cpu.core), [0, 1, 2, 3, 0, 4]);
@@ -162,10 +162,10 @@ fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
         ["16-23", "0-7,12-15", "8-11"]
     );
     assert_eq!(cpus.cpus[8].capacity, Some(1024));
-    // 3.9 GHz of 5.2 GHz.
+    // Its clock is 3.9 GHz, and the highest is 5.2 GHz.
     assert_eq!(cpus.cpus[16].capacity, Some(768));
-    // The performance cores come first, with the two of the highest turbo at the front. Then come
-    // the efficiency cores, and then the second threads.
+    // The performance cores come first, led by the two with the highest turbo clock. The efficiency
+    // cores follow, and the second threads come last.
     let expected = [
         8, 10, 0, 2, 4, 6, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 9, 11, 1, 3, 5, 7, 13, 15,
     ];
@@ -252,7 +252,7 @@ fn within_a_cell_big_cores_come_before_little_ones() {
 
 #[test]
 fn caches_of_single_cores_make_no_cells() {
-    // An Altra reports only the second level of each core.
+    // An Altra reports only the second-level cache of each core.
     let cpus = machines::altra_twice().read("0-159");
     assert_eq!(cells(&cpus), ["0-79", "80-159"]);
     assert_eq!(column(&cpus, |cpu| cpu.core), (0..160).collect::<Vec<_>>());
@@ -309,8 +309,8 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     assert_eq!(cpus.memory_nodes[2], cxl);
 }
 
-/// The numbers of the nodes that can be used, and the number of the usable node for each node's
-/// CPUs.
+/// The numbers of the usable nodes, and for each node the number of the usable node that is nearest
+/// to its CPUs.
 fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
     let number = |at: usize| cpus.memory_nodes[at].os_index;
     let nodes = 0..cpus.memory_nodes.len();
@@ -347,7 +347,7 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
     status("0-1");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
-    // Every process has memory, so such a list was made up.
+    // Every process has memory, so a list without an existing node was made up.
     status("7");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
     status("none");
@@ -374,7 +374,7 @@ fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
     let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline), (7, Offline)];
     assert_eq!(cpus.left_out, expected.map(|(cpu, why)| left_out(cpu, why)));
 
-    // The folders of the CPUs have the same information.
+    // Without the list `present`, the folders of the CPUs have the same information.
     tree.remove("sys/devices/system/cpu/present");
     assert_eq!(tree.read("1-4").left_out.len(), 4);
     tree.remove("sys/devices/system/cpu/cpu7");
@@ -422,7 +422,7 @@ fn container() -> Tree {
     tree
 }
 
-/// The microseconds, the period, and the file below the root.
+/// The quota in microseconds, its period, and the file below the root that sets it.
 fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
     let quota = tree.read("2,5").quota?;
     let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
@@ -462,7 +462,8 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // 3 CPUs in a shorter period: fewer microseconds than those of the pod, but more CPUs.
+    // The group now has 3 CPUs in a shorter period. Its microseconds are fewer than those of the
+    // pod, but its CPUs are more.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -512,7 +513,7 @@ fn version_1_has_its_quota_in_two_files() {
 
 #[test]
 fn a_mount_that_starts_at_the_group_shows_it_at_its_top() {
-    // Docker without a namespace for control groups.
+    // Docker without a namespace for control groups shows such a mount.
     let tree = container();
     tree.write(
         "proc/self/mountinfo",
@@ -533,7 +534,7 @@ fn a_mount_that_starts_above_the_group_shows_what_is_between() {
         "29 23 0:26 /kubepods /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
     );
     tree.write("sys/fs/cgroup/pod7/main/cpu.max", "70000 100000\n");
-    // The place of the group if the mount started at the topmost group.
+    // If the mount started at the topmost group, this folder would belong to the group.
     tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "1000 100000\n");
     let main = "/sys/fs/cgroup/pod7/main/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((70_000, 100_000, main)));
@@ -653,7 +654,7 @@ fn a_package_of_minus_one_is_unknown() {
 
 // ------------------------------------------------------------------------ computers of other kinds
 
-/// No notes.
+/// The notes of a tree without oddities.
 const NONE: [&str; 0] = [];
 
 /// Writes a file in the folder `topology` of each CPU of a tree.
@@ -723,7 +724,7 @@ fn a_package_is_known_by_its_cpus_where_numbers_are_missing_or_repeat() {
 
 #[test]
 fn siblings_with_numbers_of_their_own_are_cores() {
-    // A module of Bulldozer has two cores.
+    // A module of an AMD Bulldozer has two cores, and Linux calls their CPUs siblings.
     let tree = machines::xeon_e5_2680_v4_twice();
     in_topology(&tree, 0..56, "core_id", |cpu| cpu.to_string());
     assert_eq!(groups(&tree.read("0-55"), |cpu| cpu.core).len(), 56);
@@ -739,7 +740,7 @@ fn the_memory_of_a_gpu_is_left_out() {
         format!("{gpus}/0035:04:00.0/numa_status"),
         "Node:      255\nStatus:    online\n",
     );
-    // Linux has a node without memory, and does not show another node.
+    // The second GPU has no node. The third GPU names a node that the tree does not have.
     tree.write(
         format!("{gpus}/0035:05:00.0/numa_status"),
         "Node:      -1\n",
@@ -789,8 +790,8 @@ fn a_short_row_of_distances_is_no_row() {
 
 #[test]
 fn the_cpuset_of_a_tree_is_its_mask() {
-    // The name of the group, the mounts, and the folder of the files. The last three lack files
-    // that Linux has, as hwloc's trees do.
+    // Each case has the name of the group, the mounts, and the files of the cpuset. The last three
+    // cases lack files that Linux has, as hwloc's trees do.
     let v1 = ["cg/job/cpuset.cpus", "cg/job/cpuset.mems"];
     let v2 = [
         "cg/job/cpuset.cpus.effective",
@@ -835,9 +836,9 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
         assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
         assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
-        // A mask describes the calling thread more exactly than a cpuset.
+        // A mask counts more, because it describes the calling thread more exactly.
         assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
-        // A group without a list has that of the group above it.
+        // A group without a list has the list of the group above it.
         let above = cpus_file.replace("/job", "");
         tree.write(&above, "12-15\n");
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 2, "{line}");
@@ -907,7 +908,7 @@ fn a_list_and_a_map_that_differ_are_noted() {
          is believed; if a container or emulator provides them, correct them there"
     );
     assert_eq!(notes(&tree, None), [differ]);
-    // A list that lacks its own CPU is not used, and the map is right.
+    // The list lacks its own CPU and is not used. The map is used.
     tree.write(format!("{cache}/shared_cpu_list"), "0-1\n");
     tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
     assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
@@ -1056,7 +1057,7 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
     ];
     for (file, content, shown, expected) in cases {
         let tree = container();
-        // If a CPU has a sibling, the numbers of cores are read.
+        // Numbers of cores are read only for CPUs that have siblings.
         tree.write(
             "sys/devices/system/cpu/cpu2/topology/core_cpus_list",
             "2-3\n",
@@ -1064,7 +1065,7 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
         assert_eq!(notes(&tree, Some("2,5")), [""; 0]);
         tree.write(file, content);
         let expected = format!("a file is not used: {}", malformed(file, shown, expected));
-        // Facts that are missing because of that may have notes, too.
+        // This malformed file may hide other facts, and there may be further notes about them.
         assert_eq!(notes(&tree, Some("2,5"))[0], expected);
     }
 }
@@ -1219,7 +1220,7 @@ fn lists_are_parsed_as_the_kernel_writes_them() {
 fn maps_are_parsed_as_the_kernel_writes_them() {
     let parsed = |text| parse_map(text).map(|set| list(&set));
     assert_eq!(parsed("00000003\n").as_deref(), Some("0-1"));
-    // The highest word is as long as the kernel's number of CPUs.
+    // The highest word may have fewer digits: only as many as the kernel's number of CPUs needs.
     assert_eq!(
         parsed("0001,80000000,0000000f").as_deref(),
         Some("0-3,63-64")
@@ -1260,7 +1261,7 @@ fn any_mask_has_an_order() {
         let in_order: BTreeSet<_> = order.iter().copied().collect();
         prop_assert_eq!((order.len(), in_order.len()), (allowed.len(), allowed.len()));
 
-        // Cores have numbers without gaps. All cores have one SPE before any has two.
+        // Cores have running numbers. Every core gets one SPE before a core gets a second SPE.
         let core = |at: usize| cpus.cpus[at].core;
         let cores: BTreeSet<_> = order.iter().copied().map(core).collect();
         prop_assert_eq!(cores.last().map(|last| last + 1), Some(cores.len()));
@@ -1288,7 +1289,7 @@ fn this_computer_agrees_with_other_sources_about_it() {
         .min(cpus.cpus.len());
     assert_eq!(at_once, available_parallelism().unwrap().get());
 
-    // `proc` has the mask, too, but there it may contain offline CPUs.
+    // `proc` has a mask, too, but that one may contain offline CPUs.
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status
         .lines()

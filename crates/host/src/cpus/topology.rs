@@ -17,23 +17,22 @@ use super::source::Source;
 struct Facts {
     os_index: u32,
     package: Package,
-    /// The hardware threads of this CPU's core, this one included.
+    /// The hardware threads of this CPU's core, including this CPU.
     core: BTreeSet<u32>,
     last_level_cache: Option<Cache>,
     capacity: Option<u32>,
 }
 
-/// A package, identified by its CPUs. Its number does not identify it, because numbers are -1 on
-/// some architectures, and repeat on others (in each drawer of an s390).
+/// A package, identified by its CPUs. The kernel's number does not identify a package: it is -1 on
+/// some architectures, and not unique on others (an s390 repeats the numbers in each drawer).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// A package whose CPUs the kernel does not list.
+    /// A package for which the kernel does not list the CPUs.
     Number(u32),
 }
 
-/// A cache, identified by its level and the CPUs that share it. (The kernel numbers caches, too,
-/// but not on every architecture.)
+/// A cache, identified by its level and the CPUs that share it. Not every kernel numbers caches.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cache {
     level: u32,
@@ -66,8 +65,9 @@ pub fn read(
     note_contradictions(&facts, usable, notes);
     note_without_node(usable, memory, notes);
 
-    // If no two cores share the last level, it does not show which cores are near each other: some
-    // processors (Ampere Altra) and many hypervisors do not report the cache behind it.
+    // If no two cores share the last reported level, this level does not show which cores are near
+    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level behind
+    // it.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -123,7 +123,7 @@ fn read_one(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
     let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
-    // Kernels before 5.3 have only the older names.
+    // Kernels before 5.3 have only the second name of each pair.
     let core = group(&[
         ("core_cpus_list", "core_cpus"),
         ("thread_siblings_list", "thread_siblings"),
@@ -135,7 +135,7 @@ fn read_one(
     let package = match package {
         Some(cpus) => Package::Cpus(cpus),
         None => {
-            // The number is -1 if the architecture has none.
+            // If the architecture numbers no packages, the number is -1.
             let number: Option<i32> = notes.skip(files::number(
                 &topology.join("physical_package_id"),
                 "the number of a package, or -1,",
@@ -157,9 +157,8 @@ fn read_one(
     })
 }
 
-/// The siblings of a CPU that are in its core. On an AMD Bulldozer they are not the same as the
-/// siblings of Linux: two cores share so much there that Linux calls their CPUs siblings. The cores
-/// have different numbers.
+/// The siblings of a CPU that are in its core. On an AMD Bulldozer Linux also calls CPUs of two
+/// cores siblings, because these cores share many of their parts. Their numbers tell cores apart.
 fn without_other_cores(
     source: &Source,
     os_index: u32,
@@ -180,7 +179,7 @@ fn without_other_cores(
     Ok(siblings)
 }
 
-/// The cache of the highest level, if the kernel reports which CPUs share it.
+/// The CPU's cache of the highest level for which the kernel reports the sharing CPUs.
 fn last_level_cache(
     folder: &Path,
     os_index: u32,
@@ -193,7 +192,7 @@ fn last_level_cache(
         let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
         caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
     }
-    // If there are two at one level, the first one, which is the data cache.
+    // The sort is stable: of two caches of one level, the data cache stays first.
     caches.sort_by_key(|(level, _)| Reverse(*level));
     for (level, cache) in caches {
         if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {
@@ -203,7 +202,7 @@ fn last_level_cache(
     Ok(None)
 }
 
-/// The size of the cache of the highest level of the first CPU.
+/// The size of the highest-level cache of the first usable CPU.
 pub fn last_level_cache_bytes(
     source: &Source,
     usable: &BTreeSet<u32>,
@@ -215,7 +214,7 @@ pub fn last_level_cache_bytes(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
     let mut last = None;
     for (_, cache) in files::numbered(&folder, "index")? {
-        // A level that cannot be read has a note already, from the reading of Cells.
+        // If a level cannot be read, there is a note already, from the reading of Cells.
         let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
         let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
         last = last.max(level.zip(bytes));
@@ -223,8 +222,9 @@ pub fn last_level_cache_bytes(
     Ok(last.map(|(_, bytes)| bytes))
 }
 
-/// Adds a note for each kind of group whose files contradict each other, or that overlaps groups of
-/// another kind. For each CPU, its own files are used.
+/// Adds notes about groups of CPUs, such as cores. A note says that the CPUs' files contradict each
+/// other, or that a group overlaps a group of a larger kind. For each CPU, the facts in its own
+/// files are used.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
@@ -281,7 +281,7 @@ fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Note
     }
 }
 
-/// Adds a note if some CPUs are on nodes, and others are on none.
+/// Adds a note if some CPUs have a memory node, and others have none.
 fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes) {
     let is_of_none = |cpu: &&u32| !memory.node_of_cpu.contains_key(cpu);
     let without: BTreeSet<u32> = usable.iter().filter(is_of_none).copied().collect();
@@ -294,17 +294,17 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
     }
 }
 
-/// On a hybrid Intel processor, the highest clock of each CPU in 1024ths of the highest of all
-/// CPUs. Otherwise empty.
+/// On a hybrid Intel processor, the highest clock of each CPU. The unit is 1/1024 of the highest
+/// clock of all CPUs. On other processors the result is empty.
 ///
-/// Other processors also have CPUs with different clocks (chosen for the turbo), but these CPUs are
-/// of one kind.
+/// On other processors some CPUs may have a higher turbo clock than others. These CPUs are of one
+/// kind, so this function ignores the difference.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,
     notes: &mut Notes,
 ) -> Result<BTreeMap<u32, u32>, CpusError> {
-    // These are the kernel's counters for efficiency cores. Only hybrid processors have them.
+    // Only hybrid processors have this list, the CPUs with counters for efficiency cores.
     if notes
         .skip(files::list(&source.path("sys/devices/cpu_atom/cpus")))?
         .is_none()

@@ -1,23 +1,23 @@
-//! The watchdog notices when no OS thread of the process can ever run again, because a program has
-//! blocked one by other means than its SPE.
+//! The watchdog notices when no OS thread of the process can ever run again. The usual cause is a
+//! program that has blocked its OS thread without using the methods of its SPE.
 //!
 //! ```text
-//!   every thread but this one     no    a thread may go on: nothing is said
-//!   waits without a time limit   ────►
-//!   in two looks in a row
+//!   in two readings in a row, every     no    a thread may run again: nothing is printed
+//!   thread except the watchdog waits   ────►
+//!   without a time limit
 //!        │ yes
 //!        ▼
-//!   is it certain that none      no    a warning, once for each such state: the process goes on
-//!   can ever go on?              ────►
+//!   is it certain that no thread        no    a warning, once for each such state: the process
+//!   can ever run again?                ────►  goes on
 //!        │ yes
 //!        ▼
 //!   a report, and the process is aborted
 //! ```
 //!
-//! [`standstill`] lists what makes it certain. It is never certain if there is a handler of Ctrl-C.
-//! So a process with such a handler, for example the command `cellworks`, only gets a warning.
+//! A standstill is certain if all facts that [`standstill`] lists hold. A handler of Ctrl-C makes
+//! it uncertain. A process with this handler, such as the command `cellworks`, only gets a warning.
 //!
-//! A deadlock within the runtime does not need the watchdog: the last thread awake notices it.
+//! A deadlock within the runtime needs no watchdog: the last thread awake notices it.
 
 mod standstill;
 
@@ -31,10 +31,10 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// The time between two checks. The process must have been stuck during this time.
+/// The time between two checks. The process must stand still during this time.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The advice of the messages: what may block an OS thread, and what to use in its place.
+/// The advice of the messages: which calls may block an OS thread, and what to use in their place.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -50,15 +50,13 @@ pub(crate) fn watch(run: &Arc<Run>) {
     drop(runs);
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
-        // If the thread cannot be started, a stuck process stays stuck, as it would without
-        // Cellworks.
+        // If this thread cannot be started, a stuck process merely stays stuck.
         drop(thread.spawn(watch_for_ever));
     });
 }
 
 fn watch_for_ever() {
-    // The source is always this computer, because the tree of another one has no files about this
-    // process.
+    // The tree of another computer would have no files about this process.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
@@ -68,11 +66,11 @@ fn watch_for_ever() {
         if let Some(standstill) = &now
             && now == before
             && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
-            // Without a run, Cellworks is not the reason why the process is stuck.
+            // If there is no run, Cellworks is not the reason why the process is stuck.
             && let Some(programs) = programs()
         {
             let doubts = standstill.doubts(&source);
-            // If no thread has run since, the doubts are still valid.
+            // If no thread has run since the first reading, the doubts are still valid.
             if Standstill::read(&source) == now {
                 say(&message(&doubts, &programs));
                 if doubts.is_empty() {
@@ -85,7 +83,7 @@ fn watch_for_ever() {
     }
 }
 
-/// The programs that run now, if there is a run.
+/// The programs that run now. `None` if there is no run.
 fn programs() -> Option<Vec<String>> {
     let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
@@ -94,8 +92,8 @@ fn programs() -> Option<Vec<String>> {
     (!live.is_empty()).then_some(programs)
 }
 
-/// The message about a process whose threads all wait. It is a warning if there are doubts, and
-/// otherwise the reason why the process is aborted.
+/// The message about a process in which all threads wait. If there are doubts, it is a warning.
+/// Otherwise it is the reason why the process is aborted.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(
@@ -119,13 +117,12 @@ fn message(doubts: &[String], programs: &[String]) -> String {
     message
 }
 
-/// Writes to standard error without its lock, which a thread that waits may hold.
+/// Writes to standard error without taking its lock, because a waiting thread may hold this lock.
 fn say(message: &str) {
     let mut rest = message.as_bytes();
     let write =
         |rest: &[u8]| rustix::io::retry_on_intr(|| rustix::io::write(std::io::stderr(), rest));
-    // Errors are ignored: if standard error cannot be written, there is no other place for the
-    // message.
+    // Errors are ignored, because there is no other place for the message.
     while let Ok(written @ 1..) = write(rest) {
         rest = &rest[written..];
     }

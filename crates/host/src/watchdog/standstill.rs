@@ -1,53 +1,53 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
-//! A thread that waits for a futex goes on when another thread of the process wakes it, when
-//! another process or the kernel does, or when a handler of a signal runs on it. None of these can
-//! happen if the following holds. Each line is checked by what `/proc/self` shows:
+//! A thread that waits for a futex can continue after three events: another thread of the process
+//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on it. If all of
+//! the following facts hold, none of these events can happen. Files in `/proc/self` show each fact:
 //!
-//! | what holds | where it is seen |
+//! | fact | where it is seen |
 //! |---|---|
 //! | Each thread waits for a futex without a time limit. | `task/N/syscall`: the number of the call, the operation, the time limit |
-//! | All threads wait at the same time. They are looked at one after the other, so two that wake each other in turn may both be seen waiting. | two looks see the same calls, and by `task/N/status` no thread left its CPU in between |
-//! | There is no other thread. | `task` has as many as `Threads` in `status` counts |
-//! | The kernel has nothing to do for the thread before it waits, such as fetching the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
-//! | Only a call of `futex` ends the wait. A lock with priority inheritance is also ended by its owner's end, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
-//! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for one of the second kind. | `task/N/syscall`, `maps` |
-//! | No memory is shared. Another process could wake a thread through it, also by its end if it has a robust mutex there. So could the kernel, by a request in the rings of `io_uring`, which are shared with it. | `maps` has no writable mapping that is shared |
-//! | No handler of a signal will run. A fault's handler runs only on a thread that runs, and libc's own handlers run only when another thread asks for it. | `SigCgt` in `status` |
-//! | No debugger drives a thread. | `TracerPid` in `task/N/status` |
+//! | All threads wait at the same time. Threads are read one after the other, so two threads that wake each other in turn may both be seen waiting. | two readings have the same calls, and by `task/N/status` no thread left its CPU in between |
+//! | All threads are read. | `task` has as many folders as `Threads` in `status` counts |
+//! | The kernel has nothing left to do for the thread before it waits. For example, it does not fetch the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
+//! | Only a call of `futex` ends the wait. A wait for a lock with priority inheritance also ends when the lock's owner ends, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
+//! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for a futex that is not private but lies in such memory. | `task/N/syscall`, `maps` |
+//! | No memory is shared. Through shared memory another process could wake a thread, also by ending if it has a robust mutex there. The kernel could do so by a request in the rings of `io_uring`, which are memory shared with the kernel. | `maps` has no writable mapping that is shared |
+//! | No handler of a signal will run. A fault's handler runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
+//! | No debugger controls a thread. | `TracerPid` in `task/N/status` |
 //!
-//! Two equal [`Standstill`]s show the first two. For each of the others that does not hold, or
-//! cannot be read, [`Standstill::doubts`] has a sentence.
+//! If two [`Standstill`]s are equal, the first two facts hold. For each further fact that does not
+//! hold, or cannot be read, [`Standstill::doubts`] returns a sentence.
 //!
-//! A thread that waits for anything else may continue: for input, for a child, for a signal
-//! (`sigwait`, `signalfd`), or for one of several futexes (`futex_waitv`).
+//! If a thread waits for anything but a single futex, it may continue. Examples are waits for
+//! input, a child, a signal (`sigwait`, `signalfd`), or one of several futexes (`futex_waitv`).
 //!
-//! Three things cannot be seen here, and are assumed not to exist. The first is a process that
-//! shares the address space and is no thread (`clone` with `CLONE_VM` alone). While `vfork` or
-//! `posix_spawn` has such a process, the caller waits in that call and not for a futex. The second
-//! is an `io_uring` whose rings are not mapped (`IORING_SETUP_NO_MMAP`). The third is another
-//! process that sends the signal of a fault by `kill`.
+//! Three things cannot be seen in these files, and are assumed not to exist:
+//!
+//! - A process that shares the address space and is not a thread (`clone` with `CLONE_VM` only).
+//!   While `vfork` or `posix_spawn` has such a process, the caller waits in that call, not for a
+//!   futex.
+//! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
+//! - Another process that sends the signal of a fault by `kill`.
 //!
 //! The formats are those of `proc(5)`, and the operations those of `futex(2)`.
 
-// Rejected: aborting a process as soon as two looks show every thread in a wait for a futex.
-// `ctrlc` waits in this way for a handler, and a thread may wait in this way for another process.
-// Two threads that wake each other in turn may both be seen waiting, because threads are looked at
-// one after the other.
+// Rejected: aborting a process as soon as two readings show that every thread waits for a futex.
+// `ctrlc` waits in this way for its handler, and a thread may wait in this way for another process.
 
 use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All threads of the process but the calling one, if each of them waits for a futex without a time
+/// All threads of the process except the calling one, each waiting for a futex without a time
 /// limit.
 ///
-/// If two values that are read one after the other are equal, then no thread ran from the end of
-/// the first reading to the beginning of the second. This is not certain if a thread's `status`
-/// could not be read, which is a doubt.
+/// If two successive readings are equal, no thread ran from the end of the first to the beginning
+/// of the second. If a thread's `status` could not be read, this is not certain, and there is a
+/// doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
-    /// The waits of the threads, by ascending number of the thread.
+    /// The waiting threads, by ascending number.
     waits: Vec<Wait>,
 }
 
@@ -58,7 +58,7 @@ struct Wait {
     /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
     call: String,
     futex: Futex,
-    /// The function of the kernel in which the thread waits. `0` if the kernel does not tell.
+    /// The kernel's function in which the thread waits, or `0` if the kernel does not tell it.
     function: Option<String>,
     status: Option<ThreadStatus>,
 }
@@ -69,29 +69,28 @@ struct Futex {
     address: u64,
     /// The operation, such as `FUTEX_WAIT`, without its flags.
     operation: i32,
-    /// Whether the call states that only threads of this process can wake it.
+    /// Whether the call states that only threads of this process can wake the waiting thread.
     is_private: bool,
 }
 
 /// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// The number of times that the thread left its CPU: because it waited, and because another
-    /// thread was to run.
+    /// How often the thread left its CPU: to wait, and to let another thread run.
     switches: [u64; 2],
     /// The process that traces the thread, or 0.
     tracer: u64,
 }
 
 impl Standstill {
-    /// Reads the states of all threads of this process but the calling one. `None` if one of them
-    /// may continue by itself, or if that cannot be seen.
+    /// Reads the states of all threads of this process except the calling one. If a thread may
+    /// continue by itself, or if its state cannot be seen, returns `None`.
     pub fn read(source: &Source) -> Option<Self> {
         let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls are read first, so that this returns as soon as one thread is seen to run.
+        // All calls are read first. As soon as one thread is seen running, this method returns.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();
@@ -102,7 +101,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Whether the same threads wait in the same calls. They may have run in between.
+    /// Whether the same threads wait in the same calls. They may have run between the two readings.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -111,8 +110,8 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// The reasons why a thread may continue after all, in sentences. Empty if no thread can
-    /// continue.
+    /// The reasons why a thread may still continue, in sentences. If none can, there are no
+    /// sentences.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -136,7 +135,7 @@ impl Standstill {
         doubts
     }
 
-    /// The first doubt of a kind. The same doubt about other threads would only repeat it.
+    /// The first doubt of a kind. The same doubt about other threads would be a repetition.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -154,7 +153,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a thread that was seen to wait. `None` if it no longer waits.
+    /// Reads the other facts about a thread that was seen waiting, or `None` if it no longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -165,15 +164,14 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after its status was read. If it runs between this reading
-        // and the next, it will leave its CPU once more before the next reading can see it wait.
+        // The thread waited before and after its status was read. If it runs after this reading, it
+        // must leave its CPU once more before the next reading can see it waiting.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may be a page of the file, which other processes map,
-        // too.
+        // A private page that is not writable may belong to a file that other processes map, too.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
                 && futex.address < mapping.end
@@ -231,16 +229,17 @@ impl ThreadStatus {
     }
 }
 
-/// The content of `syscall` in a thread's folder, and the futex of that call.
+/// The content of `syscall` in a thread's folder, and the futex of that call. If the thread does
+/// not wait for a futex without a time limit, returns `None`.
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
     Some((call, futex))
 }
 
-/// The futex for which a thread waits without a time limit, from the content of its `syscall`. That
-/// content is the number of the call, its six arguments, the stack pointer and the program counter,
-/// or `running`.
+/// Finds the futex for which a thread waits without a time limit. `call` is the content of the
+/// thread's `syscall`: the number of the call, its six arguments, the stack pointer and the program
+/// counter, or only `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,
@@ -258,7 +257,7 @@ fn endless_wait(call: &str) -> Option<Futex> {
     let [address, operation, _, time_limit, ..] = arguments?[..] else {
         return None;
     };
-    // The kernel reads the lower half of the argument.
+    // The kernel reads only the lower half of the argument.
     let flagged = operation as i32;
     let operation = flagged & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     let waits =
@@ -270,8 +269,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// The doubt that a handler of a signal wakes a thread. Libc uses the signals from 32 to below
-/// `first_real_time` itself: 32 and 33 in glibc, and also 34 in musl.
+/// The doubt that a handler of a signal may wake a thread. Libc itself uses the signals from 32 on
+/// that are below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -306,12 +305,12 @@ struct Mapping<'a> {
     end: u64,
     is_writable: bool,
     is_shared: bool,
-    /// The file, or the name that the kernel gives the mapping.
+    /// The mapped file, or the name that the kernel gives the mapping.
     name: &'a str,
 }
 
-/// The lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052   /dev/zero
-/// (deleted)`. `None` if a line has another form.
+/// Parses the lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052
+/// /dev/zero (deleted)`. If a line has another form, returns `None`.
 fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
     let mapping = |line| {
         let mut fields = str::splitn(line, 6, ' ');
@@ -337,13 +336,12 @@ fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
     })
 }
 
-/// The content of a file. `None` if the file is missing or empty, or cannot be read.
+/// The content of a file. If the file is missing or empty, or cannot be read, returns `None`.
 fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// The number after `name` in a text that has a line for each figure. `None` if it lacks this
-/// figure.
+/// The number after `name` in a text with one figure on each line, or `None` if it is missing.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

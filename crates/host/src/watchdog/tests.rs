@@ -1,4 +1,4 @@
-//! Processes in made-up trees of `proc`, with the texts of real processes.
+//! Tests of the watchdog with made-up trees of `proc`, which have the texts of real processes.
 
 use super::message;
 use super::standstill::Standstill;
@@ -10,11 +10,11 @@ const PARK: &str =
 /// The call of `pthread_join`: `FUTEX_WAIT_BITSET` with the real-time clock, not private.
 const JOIN: &str =
     "202 0x7f69424b5990 0x109 0xd2a 0x0 0x0 0xffffffff 0x7f69422b3930 0x7f694253ef16";
-/// The calls of `pthread_cond_wait` and `sem_wait`: as in `JOIN`, but private.
+/// The call of `pthread_cond_wait` and `sem_wait`: like `JOIN`, but private.
 const SEMAPHORE: &str =
     "202 0x5623a1cee010 0x189 0x0 0x0 0x0 0xffffffff 0x7f69422b3930 0x7f694253a0d6";
 
-/// The mappings of a program in Rust, without files that it has mapped.
+/// The mappings of a program in Rust that maps no files itself.
 const MAPS: &str = "\
 5623a1c81000-5623a1c9c000 r--p 00000000 fe:00 9977884                    /tmp/a program
 5623a1cee000-5623a1cef000 rw-p 0006a000 fe:00 9977884                    /tmp/a program
@@ -25,8 +25,7 @@ const MAPS: &str = "\
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 ";
 
-/// A process in which thread 7 reads the state, and threads 5 and 6 wait for each other. One of
-/// them joins the other.
+/// A process in which thread 7 reads the states, thread 5 joins thread 6, and thread 6 is parked.
 struct Process(Tree);
 
 impl Process {
@@ -61,7 +60,7 @@ impl Process {
     }
 
     fn call(&self, thread: u32, call: &str) {
-        // The texts are those of x86-64, where 202 is `futex`.
+        // The texts are from x86-64, where `futex` has the number 202.
         let call = call.replacen("202 ", &format!("{} ", libc::SYS_futex), 1);
         self.write(&format!("task/{thread}/syscall"), &format!("{call}\n"));
     }
@@ -82,7 +81,7 @@ impl Process {
         Standstill::read(&self.0.source())
     }
 
-    /// The only doubt.
+    /// The doubt, which must be the only one.
     fn doubt(&self) -> String {
         let standstill = self.look().expect("every thread waits");
         let doubts = standstill.doubts(&self.0.source());
@@ -103,7 +102,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Thread 6 waits in another operation, which only threads of the process can end.
+    // Thread 6 waits with another operation. Only threads of the process can end this wait, too.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }
@@ -113,7 +112,7 @@ fn a_thread_that_may_go_on_by_itself_is_no_standstill() {
     let process = Process::stuck();
     for call in [
         "running",
-        // The thread is blocked outside of a call, as a thread that has ended and was not joined.
+        // The thread is blocked outside of a call: it has ended and was not joined.
         "-1 0x7ffe2de67600 0x7f69425b12ec",
         // read
         "0 0x3 0x7f5ab1b6a000 0x20000 0x7f5ab1bfdb60 0xffffffff 0x0 0x7fff1a8cf068 0x7f5ab1ce62ad",
@@ -141,7 +140,7 @@ fn a_thread_that_ran_between_two_looks_is_no_standstill() {
     process.thread_status(5, 4, 0);
     let after = process.look().unwrap();
     assert_ne!(before, after);
-    // But both are the same state for a warning, so it is printed once.
+    // For a warning, both are the same state, so there is only one warning.
     assert!(before.waits_like(&after));
     process.call(6, SEMAPHORE);
     assert!(!before.waits_like(&process.look().unwrap()));
@@ -167,7 +166,7 @@ fn a_handler_may_wake_a_thread_unless_it_is_for_faults_or_of_libc() {
         process.doubt(),
         "signal 2 has a handler, which can wake a thread (`kill -l 2` names it)"
     );
-    // The handlers are those of Ctrl-C, SIGTERM and SIGHUP, and of the last signal.
+    // These are handlers of SIGHUP, Ctrl-C, SIGTERM and the last signal.
     process.status("8000000100004443");
     assert_eq!(
         process.doubt(),
@@ -217,8 +216,8 @@ fn shared_memory_may_be_of_another_process_unless_it_is_for_reading() {
 fn a_futex_that_is_not_private_has_to_lie_in_private_memory() {
     let process = Process::stuck();
     let by_others = "thread 5 waits for a futex by which another process can wake it";
-    // The addresses are in a file that is mapped for reading, shared and private, and where nothing
-    // is mapped.
+    // The first two addresses lie in files that are mapped for reading, shared and private. At the
+    // third address nothing is mapped.
     for address in ["7fc71a1ef010", "5623a1c81010", "7f69424b6000"] {
         process.call(5, &JOIN.replace("7f69424b5990", address));
         assert_eq!(process.doubt(), by_others, "{address}");
@@ -233,7 +232,7 @@ fn a_futex_that_is_not_private_has_to_lie_in_private_memory() {
 #[test]
 fn other_operations_may_be_ended_by_another_process() {
     let process = Process::stuck();
-    // FUTEX_LOCK_PI, FUTEX_WAIT_REQUEUE_PI and FUTEX_LOCK_PI2, all private.
+    // FUTEX_LOCK_PI, FUTEX_WAIT_REQUEUE_PI and FUTEX_LOCK_PI2, each of them private.
     for (flagged, operation) in [("0x86", 6), ("0x8b", 11), ("0x8d", 13)] {
         process.call(6, &PARK.replace("0x89", flagged));
         assert_eq!(
@@ -249,7 +248,7 @@ fn other_operations_may_be_ended_by_another_process() {
 #[test]
 fn a_thread_may_wait_for_something_else_before_the_kernel_looks_at_its_futex() {
     let process = Process::stuck();
-    // The names before Linux 5.16, and before 6.16.
+    // The names in kernels before Linux 5.16, and before Linux 6.16.
     for function in ["futex_wait_queue_me", "futex_wait_queue"] {
         process.wchan(6, function);
         assert!(process.is_certain(), "{function}");

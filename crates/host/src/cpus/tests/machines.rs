@@ -1,5 +1,5 @@
 //! Computers as their kernels describe them. The numbers of CPUs, siblings and caches are those of
-//! the real computers, and the sizes of memory are round.
+//! the real computers. The sizes of memory are round numbers.
 
 use super::tree::{Tree, map};
 
@@ -33,7 +33,7 @@ pub fn one_cpu() -> Tree {
     tree
 }
 
-/// A socket of `cores` cores without SMT under one cache.
+/// A socket of `cores` cores without SMT, which share one last-level cache.
 pub fn one_socket(cores: u32) -> Tree {
     let tree = online(cores, "model name", "A processor");
     let all = format!("0-{}", cores - 1);
@@ -99,8 +99,8 @@ pub fn hundreds_of_cpus() -> Tree {
     tree
 }
 
-/// 8 performance cores with 2 threads each (0-15), and 8 efficiency cores (16-23) in two clusters
-/// with a second level each. The kernel has no `cpu_capacity`.
+/// 8 performance cores with 2 threads each (0-15), and two clusters of 4 efficiency cores (16-23).
+/// Each cluster has a second-level cache. The kernel has no `cpu_capacity`.
 pub fn core_i9_12900k() -> Tree {
     let tree = online(24, "model name", "12th Gen Intel(R) Core(TM) i9-12900K");
     tree.write("sys/devices/cpu_core/cpus", "0-15\n");
@@ -155,8 +155,8 @@ pub fn threadripper_2950x() -> Tree {
     tree
 }
 
-/// 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second level, which is
-/// the last one. There are no nodes, and the name is in the device tree.
+/// 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second-level cache,
+/// which is their last level. There are no nodes, and the name is in the device tree.
 pub fn apple_m1() -> Tree {
     let tree = online(8, "CPU implementer", "0x61");
     for cpu in 0..8 {
@@ -193,8 +193,8 @@ pub fn altra_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third level. The second socket
-/// has no memory of its own, and the memory of a GPU is node 255.
+/// 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third-level cache. The second
+/// socket has no memory of its own. Node 255 is the memory of a GPU.
 pub fn power9_with_gpu_memory() -> Tree {
     let tree = online(16, "cpu\t", "POWER9, altivec supported");
     for cpu in 0..16 {
@@ -213,8 +213,8 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree
 }
 
-/// 2 sockets of 4 cores, which are numbered in turn. Sub-NUMA clustering divides each socket into
-/// two memory nodes, and the third level of the socket spans both.
+/// 2 sockets of 4 cores. The CPUs of the sockets have alternating numbers. Sub-NUMA clustering
+/// divides each socket into two memory nodes, which share the third-level cache of the socket.
 pub fn sub_numa_clustering() -> Tree {
     let tree = online(8, "model name", "A processor in halves");
     let sockets = ["0,2,4,6", "1,3,5,7"];
@@ -230,8 +230,8 @@ pub fn sub_numa_clustering() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores with 4 threads each. Each core has its own third level. The kernel of POWER
-/// writes only maps, and has no list of the online CPUs.
+/// 2 sockets of 2 cores with 4 threads each. Each core has its own third-level cache. The kernel of
+/// POWER writes only maps, and has no list of the online CPUs.
 pub fn power7_by_maps() -> Tree {
     let tree = Tree::empty();
     tree.write("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER7\n");
@@ -246,7 +246,7 @@ pub fn power7_by_maps() -> Tree {
     tree
 }
 
-/// `count` CPUs from `first` on.
+/// The list of `count` CPUs, starting at `first`.
 fn list(first: u32, count: u32) -> String {
     format!("{first}-{}", first + count - 1)
 }

@@ -1,4 +1,4 @@
-//! A file system tree for one test, filled file by file.
+//! A file system tree for one test. The test adds the files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder that takes the place of `/` of a computer. It is removed when this value is dropped.
+/// A folder in place of a computer's folder `/`. It is removed when this value is dropped.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -15,15 +15,15 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // The tree is in memory if possible, because it has hundreds of files, which some disks
-            // take seconds to write.
+            // The tree is in memory if possible, because on some disks its hundreds of files take
+            // seconds to write.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
         }
     }
 
-    /// The name of the folder, which is cut from messages.
+    /// The name of the folder. Tests cut it from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -56,7 +56,7 @@ impl Tree {
         .unwrap();
     }
 
-    /// Adds a cache to those of a CPU.
+    /// Adds a cache to a CPU.
     pub fn cache(&self, cpu: u32, level: u32, shared_by: &str) {
         let caches = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let next = fs::read_dir(self.folder.path().join(&caches)).map_or(0, Iterator::count);
@@ -71,8 +71,7 @@ impl Tree {
         }
     }
 
-    /// Puts a CPU into its package and core, and gives it the caches of the first level that all
-    /// processors have.
+    /// Puts a CPU into its package and core, with the first-level caches that all CPUs have.
     pub fn cpu(&self, cpu: u32, package: i32, core: &str) {
         let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
         self.write(
@@ -80,13 +79,12 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // The caches for data and for instructions.
+        // These are the caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
 
-    /// Describes a CPU as old kernels do: by maps of its package, its core and its last-level
-    /// cache.
+    /// Describes a CPU as old kernels do: with maps of its package, core and last-level cache.
     pub fn cpu_by_maps(&self, cpu: u32, package: &str, core: &str, cache: &str) {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
         self.write(format!("{folder}/topology/core_siblings"), &map(package));
@@ -105,7 +103,7 @@ impl Tree {
         self.write(format!("{folder}/meminfo"), &meminfo);
     }
 
-    /// Reads the tree with a mask in the notation of a list. `None` means without a mask.
+    /// Reads the tree with an affinity mask in the notation of a list, or without a mask.
     pub fn try_read(&self, allowed: Option<&str>) -> Result<Cpus, CpusError> {
         read(&self.source(), allowed.map(set).as_ref())
     }
