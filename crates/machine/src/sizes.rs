@@ -1,9 +1,9 @@
-//! The text of sizes in bytes, for messages and results.
+//! Sizes in bytes as text, for messages and results.
 
 /// The units. Each is 1,024 times the previous one.
 const UNITS: [&str; 4] = ["B", "KB", "MB", "GB"];
 
-/// A size in the largest unit that divides it.
+/// A size as a number of the largest unit that divides it.
 ///
 /// ```
 /// use cellworks_machine::sizes::size;
@@ -14,7 +14,8 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
-/// A size in the largest unit that divides it, with the word for bytes, for sentences.
+/// A size as a number of the largest unit that divides it, for sentences: bytes are written as
+/// words.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_words;
@@ -28,7 +29,7 @@ pub fn in_words(bytes: usize) -> String {
     }
 }
 
-/// A size in the largest unit that divides it, in the notation of flags.
+/// A size as a number of the largest unit that divides it, in the notation of command-line flags.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_flags;
