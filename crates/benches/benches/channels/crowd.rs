@@ -1,4 +1,4 @@
-//! More processes than CPUs, and processes that only wait.
+//! More processes than CPUs, and processes that do nothing but wait.
 
 use std::time::Duration;
 
