@@ -14,7 +14,7 @@ pub struct Capabilities {
     /// and the time does not depend on the size.
     pub has_caches: bool,
     /// Whether a thread that waits for a long time sleeps until the operating system wakes it.
-    /// Otherwise the thread waits in hardware, and goes on as soon as the word arrives.
+    /// Otherwise the thread waits in hardware, and goes on as soon as its event happens.
     pub sleeps: bool,
     /// Whether a repeated run takes exactly the same time, because the clock counts only the work
     /// of the program. If so, runs need not be repeated, and a budget of real time need not be

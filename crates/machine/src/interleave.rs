@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A piece of work is ordinary sequential code that stages what it reads and waits for the data.
-//! The number of pieces in flight decides how much of the latency is hidden. With too few pieces
-//! the core still waits. With too many, they evict each other's data from the cache. If the data is
-//! near, one piece at a time is best.
+//! The number of pieces *in flight* (begun and not ended) decides how much of the latency is
+//! hidden. With too few pieces the core still waits. With too many, they evict each other's data
+//! from the cache. If the data is near, one piece at a time is best.
 //!
 //! [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1 and
 //! with 8 threads, which shows whether there is latency to hide. If there is, it also tries up to
@@ -23,6 +23,11 @@
 //! the loop that a program would write without this module: `stage` returns the slice, and the
 //! checks for other threads are made once for many inputs. If the iterator's `size_hint` says that
 //! these are the last inputs, the loop does not even count them.
+//!
+//! The code uses these words. A thread *looks outside* when it calls `SpeCore::look_outside`. A
+//! *portion* is the inputs between two looks outside. A *batch* is the inputs that are worked on
+//! with one number of threads. A *trial* measures a batch. A thread *holds* the flow while it uses
+//! the inputs and the sink, which takes the results.
 
 // Rejected: `interleave` as an iterator of results. If such an iterator is leaked, it leaves
 // threads behind that borrow values which no longer exist. Results go to a closure instead, which
@@ -33,13 +38,13 @@
 // would avoid this, but is no ordinary code.
 // Rejected: taking several inputs in advance when one piece is in flight. An input may depend on
 // the last result.
-// Rejected: a prefetch into the second-level cache for interleaved work. On a Zen 5 it gains
-// nothing in 64 MiB: AMAC with 128 in flight takes 2.45 ns a miss with it and 2.42 without. In 4
-// GiB it takes 1.2 to 1.6 times as long. To choose it by a trial costs more than it gains. A
-// separate loop is a third place that calls the body, which is then no longer inlined (2.0 becomes
-// 3.4 ns a turn). A check in each turn makes look-ups 5 to 10 % slower. There is a report that on a
-// Zen 4 group prefetching into that cache is twice as fast as AMAC with 32 in flight. No Zen 4 was
-// at hand.
+// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 this gains
+// nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128 look-ups in
+// flight takes 2.45 ns a miss with such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6
+// times as long. A trial that chooses the cache costs more than it gains. With a loop for each
+// cache, the body has a third caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a
+// check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by a report, group prefetching
+// into the second-level cache is twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -322,7 +327,7 @@ struct Flow<'a, S, I, R, F, K> {
     end: Cell<usize>,
     /// If this batch is measured, the trial that measures it.
     trial: Cell<Option<Trial>>,
-    /// The number of inputs between two looks outside, and the time that they should take.
+    /// The number of inputs of a portion, and the time that a portion should take.
     portion: Cell<usize>,
     portion_span: Cell<Span>,
     /// The number of inputs that had been taken at the last look outside, and the time of that
@@ -358,15 +363,14 @@ const FEW: usize = 8;
 /// number is tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// A choice of the number is kept for at least [`HOLD`], and for at least [`HOLD_SHARE`] times the
-/// duration of the measurement. So measuring takes a small part of the time.
+/// A chosen number of threads is kept for at least this time, and for at least [`HOLD_SHARE`] times
+/// the duration of the trials. So trials take a small part of the time.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
 /// See [`HOLD`].
 const HOLD_SHARE: u128 = 64;
 
-/// The size of the first portion, when the time of an input is unknown. A portion is the inputs
-/// between two looks [outside](SpeCore::look_outside).
+/// The number of inputs of the first portion, when the time of an input is unknown.
 const FIRST_PORTION: usize = 16;
 
 /// The largest portion of inputs that are taken one by one. It is limited because later inputs may
@@ -376,8 +380,8 @@ const PORTION_MAX: usize = 1 << 14;
 /// The factor by which a portion may be larger than the last one, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The time between two looks outside, for threads that take turns and for one thread whose data is
-/// not in place.
+/// The time of a portion, for threads that take turns and for one thread whose data is not in
+/// place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
 /// A larger number of threads is chosen only if its time is shorter by more than one part in this
@@ -553,16 +557,16 @@ where
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sets the time between two looks outside. If the new time is shorter, the size of portions
-    /// starts anew, because the old size may be too large by a million inputs.
+    /// Sets the time of a portion. If the new time is shorter, the size of portions starts anew,
+    /// because the old size may be too large by a million inputs.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Chooses the size of the next portion so that it takes the time of a portion. The last
-    /// `inputs` inputs have taken the time since `begin`.
+    /// Chooses the size of the next portion, at most `most` inputs, so that it takes
+    /// `portion_span`. The last `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -628,7 +632,7 @@ where
         held.take()
     }
 
-    /// As [`exchange`](Self::exchange), if there is more to do than to take an input, or no result
+    /// As [`exchange`](Self::exchange), if `stop` inputs have been taken, or if there is no result
     /// to hand over.
     #[cold]
     #[inline(never)]
@@ -715,8 +719,8 @@ where
         }
     }
 
-    /// Does the work that is due when `stop` inputs have been taken. Returns whether another input
-    /// may be taken.
+    /// Is called when `stop` inputs have been taken. If a trial needs it, reads the clock. Returns
+    /// whether another input may be taken.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {

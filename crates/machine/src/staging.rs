@@ -239,8 +239,8 @@ impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
 impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     fn drop(&mut self) {
         let bytes = self.view.len() * size_of::<T>();
-        // SAFETY: `hold` holds `view` and `memory` as its two ends, the view is not used again, and
-        // the target is still borrowed exclusively, because 'a outlives `self`.
+        // SAFETY: `SpeCore::hold` returned `view` with `hold` for `memory`. The view is not used
+        // again, and the target is still borrowed exclusively, because 'a outlives `self`.
         unsafe {
             self.spe
                 .put_back(&self.hold, self.view.cast(), self.memory.cast(), bytes);

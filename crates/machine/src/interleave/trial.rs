@@ -7,31 +7,30 @@
 
 use crate::time::{Span, Time};
 
-/// The number of times that are taken with each number of threads. The shortest one counts, because
+/// The number of measurements with each number of threads. The shortest time counts, because
 /// disturbances can only make a time longer.
 const TIMES: usize = 3;
 
-/// Each time is taken over this many inputs, or over [`TRIAL_INPUTS_PER_THREAD`] for each thread if
-/// that is more.
+/// The number of inputs of a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if that is
+/// more.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
 /// The least number of inputs in a round of a trial.
 const LEAST_ROUND: usize = 8;
 
-/// The inputs of one time should take at most this long, unless a single round takes longer.
+/// A measurement should take at most this time, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// Measures how long inputs take with a number of threads. It takes several times, each of several
-/// inputs in a row.
+/// Measures how long inputs take with a number of threads, by several measurements of several
+/// inputs each.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
     /// The number of inputs of a round: after a round every thread has come back for another input.
     round: usize,
-    /// The number of inputs over which a time is taken. Until the trial is warm, this is an upper
-    /// limit.
+    /// The number of inputs of a measurement. Until the trial is warm, this is an upper limit.
     inputs: usize,
-    /// The number of times that are still to be taken.
+    /// The number of measurements that are still to be made.
     pub(super) times: usize,
     /// When this number of inputs has been taken, the clock is read next.
     pub(super) next: usize,
@@ -58,8 +57,8 @@ impl Trial {
 
     /// Reads the clock when `next` inputs have been taken, and returns the time since the last
     /// call. In the first round threads start. In the second round their first inputs end. The time
-    /// of the second round decides over how many inputs a time is taken, so that it needs no look
-    /// outside.
+    /// of the second round decides how many inputs a measurement has, so that no look outside falls
+    /// into it.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

@@ -136,8 +136,8 @@ impl LocalStore {
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // The peak may be less than `before`: meanwhile a buffer was released, and then another
-        // thread of the SPE began a count of its own.
+        // If a buffer was released, and then another thread of the SPE began a count of its own,
+        // the peak may be less than `before`.
         ((peak as usize).saturating_sub(before), result)
     }
 

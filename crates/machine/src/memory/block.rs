@@ -67,8 +67,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number. If another block was mapped at the same address since, the number
-    /// differs.
+    /// The block's serial number. If another block takes the block's addresses, its number differs.
     block: u64,
     line: usize,
     version: u64,
@@ -84,7 +83,7 @@ pub struct Block {
     versions: Box<[AtomicU64]>,
     /// True once a line was reserved: stores must then take the locked way.
     watched: AtomicBool,
-    /// True once no store is under way on the fast way any more.
+    /// True once the fast way has no store in flight any more.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }

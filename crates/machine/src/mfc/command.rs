@@ -12,8 +12,8 @@ use super::tag::Tag;
 mod tests;
 
 impl RawCommand {
-    /// Checks the command for an SPU's queue and a local store of `local_store_bytes`. The result
-    /// is the proof that the command's shape is legal.
+    /// Checks whether the command's shape is legal, for an SPU's queue and a local store of
+    /// `local_store_bytes` bytes.
     ///
     /// If a command breaks several rules, a command error is reported first, then an alignment
     /// error, then a range error (CBEA p.57 table 7-6 note 2). Zero bytes and an empty list are
@@ -26,8 +26,8 @@ impl RawCommand {
     ///
     /// # Errors
     ///
-    /// - [`MfcFault::InvalidDmaCommand`]: an illegal or reserved opcode, an `s` form, a tag above
-    ///   31.
+    /// - [`MfcFault::InvalidDmaCommand`]: an illegal or reserved opcode, an `s` form (which starts
+    ///   the SPU), a tag above 31.
     /// - [`MfcFault::DmaAlignment`]: an illegal size, a misaligned address, addresses at different
     ///   offsets in their 16-byte blocks, a signal that does not have 4 bytes, a malformed list.
     ///   The ordering and the atomic commands have no such rules (same table, note 1).
@@ -219,7 +219,7 @@ impl RawCommand {
 }
 
 /// A command whose shape the hardware accepts. Only [`RawCommand::check`] and
-/// [`RawCommand::check_proxy`] make a `Command`, so the type is the proof.
+/// [`RawCommand::check_proxy`] make a `Command`, so each one has a legal shape.
 ///
 /// Whether the effective address is mapped is not part of the shape. The machine finds out when it
 /// moves the bytes, and then reports [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command whose shape
-//! the hardware accepts: the type is the proof, because only the check makes a `Command`.
+//! the hardware accepts. Only the check makes a `Command`, so each `Command` has a legal shape.
 //!
 //! An MFC has a second queue, the proxy queue, of 8 entries. It holds the commands that the PPE
 //! issues. These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag

@@ -50,10 +50,10 @@ macro_rules! opcodes {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $order:ident, $what:literal;)*) => {
         /// The commands of the MFC, by the architecture's names and numbers.
         ///
-        /// The last letter of a name says what the command adds: `f` a fence, `b` a barrier (see
-        /// [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this chip
-        /// ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer, which only the proxy
-        /// queue takes.
+        /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
+        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this
+        /// chip ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer, which only the
+        /// proxy queue takes.
         ///
         /// Source: CBEA pp.54-72 and pp.306-308.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -63,8 +63,8 @@ pub enum PushError {
 /// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
 ///   `mfceieio` and storage control count as commands with a barrier.
 /// - `barrier` runs after all earlier commands, and all later commands run after it.
-/// - `getllar`, `putllc` and `putlluc` take an entry but have no order with any command (CBEA s.7.8
-///   p.65, p.308).
+/// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
+///   any command (CBEA s.7.8 p.65, p.308).
 ///
 /// A machine that moves data at once pushes, starts and completes a command in one step. A machine
 /// that needs time to move data keeps the [`EntryId`]. Entries are in fixed arrays, so no operation
@@ -190,7 +190,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
 
     /// The queued commands of a tag group.
     fn group(&self, tag: Tag) -> Slots {
-        // A short cut for the common case: each command completes before the next one is pushed.
+        // This is the common case: each command completes before the next one is pushed.
         if self.occupied == 0 {
             return 0;
         }

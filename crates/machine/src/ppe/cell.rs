@@ -122,9 +122,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`. If a command that had to wait in this queue turned out to
-    /// be illegal because its memory was freed meanwhile; the four methods below panic in this case
-    /// too.
+    /// If the machine has no SPE `spe`. If a command that waited in this queue is illegal now,
+    /// because its memory was freed; the four methods below panic in this case too.
     ///
     /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
     /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).

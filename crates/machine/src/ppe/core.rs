@@ -30,10 +30,10 @@ pub trait PpeCore: Wake {
     /// before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// The run, for OS threads that run none of its programs. Returns `None` if such threads cannot
-    /// take part in the run, for one of two reasons. Where time is simulated, it is unknown how
-    /// much simulated time such a thread takes. Where SPEs are confined to their local stores,
-    /// nothing moves the data of such a thread into a local store.
+    /// A handle to the run for OS threads that run none of its programs. Returns `None` if such
+    /// threads cannot take part in the run, for one of two reasons. Where time is simulated, it is
+    /// unknown how much simulated time such a thread takes. Where SPEs are confined to their local
+    /// stores, nothing moves the data of such a thread into a local store.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }

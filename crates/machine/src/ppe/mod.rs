@@ -6,9 +6,9 @@
 //!   ppe::CellMachine   a machine that is a Cell: more methods of Ppe, by ppe::CellPpeCore
 //! ```
 
-// Rejected: an associated type for the Cell that an SPE may be (`Spe::as_cell`). The SPE, its PPE
-// and the machine would each need such a type. A machine that is no Cell would need an uninhabited
-// type with 60 methods. `Machine::on_cell` is one method and one trait.
+// Rejected: an associated type of SPEs for the features of a Cell (`Spe::as_cell`). The SPE, its
+// PPE and the machine would each need such a type. A machine that is no Cell would need an
+// uninhabited type with 60 methods. `Machine::on_cell` is one method and one trait.
 
 mod cell;
 pub(crate) mod core;
@@ -166,9 +166,9 @@ pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A program that was spawned on an SPE.
+/// A handle to a program that was spawned on an SPE.
 ///
-/// Dropping the handle does not stop the program: [`Machine::run`] waits for the program and
+/// If the handle is dropped, the program goes on: [`Machine::run`] waits for the program and
 /// reports its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
@@ -330,8 +330,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // Where time is simulated, reading the clock lets time pass. Otherwise a loop that calls
-        // this method would never end.
+        // Where time is simulated, reading the clock lets time pass, so that a loop which calls
+        // this method ends.
         core.now();
         self.outcome.has_ended()
     }
@@ -343,9 +343,9 @@ impl<R, M: Machine> Handle<'_, R, M> {
     /// The payload of the program's panic, if it panicked. The panic then counts as handled.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
-        // SAFETY: a handle lives inside 'scope, during which the `Ppe` that holds the core is
-        // borrowed by the call of `main` that made the `Ppe`. A raw pointer keeps a handle from
-        // being sent to another OS thread.
+        // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a
+        // handle lives inside 'scope. The raw pointer keeps a handle from being sent to another OS
+        // thread.
         let core = unsafe { &*self.core };
         if !self.outcome.has_ended() {
             let why = format_args!("{} on {} to end", self.name, self.spe);

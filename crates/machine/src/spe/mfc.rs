@@ -56,15 +56,16 @@ pub trait Mfc: Wait {
     /// [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Stores the line if this SPE has it reserved and no processor has stored to the line since.
-    /// Returns whether the line was stored. The reservation ends in any case.
+    /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
+    /// has stored to that line since. Returns whether the line was stored. The reservation ends in
+    /// any case.
     ///
     /// # Errors
     ///
     /// [`MfcFault`] if no region covers the line.
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
 
-    /// Stores the line, even if another SPE has it reserved.
+    /// Stores the line at `lsa` to `ea`, even if another SPE has the line at `ea` reserved.
     ///
     /// # Errors
     ///

@@ -82,10 +82,10 @@ pub trait Spe: SpeCore {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread. The activity lasts until the result is dropped. A
-    /// simulated machine that writes a trace shows the name in the trace, on a track of the thread.
-    /// Activities of a thread may be nested. An activity takes no simulated time, and on other
-    /// machines it compiles to nothing.
+    /// Names the activity of the calling thread. The activity lasts until the returned value is
+    /// dropped. A simulated machine that writes a trace shows the name in the trace, on a track of
+    /// the thread. Activities of a thread may be nested. An activity takes no simulated time, and
+    /// on other machines it compiles to nothing.
     ///
     /// ```
     /// use cellworks_machine::Spe;
