@@ -7,8 +7,8 @@
 //! (minimum-maximum) over the repetitions, and the ratio to the tool in the same repetition as
 //! median (lower-upper quartile).
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found by the
-//! variable `CORE_TO_CORE_LATENCY`, or else on the path.
+//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The environment variable
+//! `CORE_TO_CORE_LATENCY` names the tool. Otherwise it is searched in `PATH`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

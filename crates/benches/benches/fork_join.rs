@@ -14,8 +14,8 @@
 //! to other threads. In all other calls it calls both halves itself, and no other thread can take
 //! the second one. chili has no loops, and no closures that are started one by one.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench fork_join`. If words follow `--`, only the
-//! tables whose titles contain one of them are measured.
+//! Run it with `cargo bench -p cellworks-benches --bench fork_join`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 #[path = "channels/cpus.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
@@ -149,7 +149,7 @@ fn numbers() -> Vec<u64> {
 }
 
 impl Pools {
-    /// Runs `work` on a worker of a pool whose workers are awake, and returns the result of `work`.
+    /// Runs `work` on a worker of a pool with awake workers, and returns the result of `work`.
     fn on_worker(
         &self,
         workers: usize,

@@ -15,8 +15,7 @@
 //!   and events are created in the order of their times, so that our simulator needs no heap;
 //! - *different latencies*: a message is one event, and events are created in a different order;
 //! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is
-//!   several events. The table states their average number, and a message of the other systems has
-//!   as many.
+//!   several events. The table states their average number, which the other systems use.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench messages`.
 
@@ -264,7 +263,7 @@ fn quantity(value: u64) -> Quantity {
     }
 }
 
-/// A QS20 whose programs start at once. If an interconnect is given, it replaces that of the QS20.
+/// A QS20 that starts programs at once. If an interconnect is given, it replaces that of the QS20.
 fn machine(interconnect: Option<Interconnect>) -> Description {
     let mut description = Description::built_in("qs20").expect("it is built in");
     description.ppe.start_program_ps.value = 1;
@@ -371,8 +370,7 @@ mod delay {
     use nexosim::ports::Output;
     use serde::{Deserialize, Serialize};
 
-    /// Sends each received message on after some waits, until a number of messages has been
-    /// received.
+    /// Sends each received message on after some waits, for a number of messages.
     #[derive(Default, Serialize, Deserialize)]
     pub struct Delay {
         pub output: Output<u64>,

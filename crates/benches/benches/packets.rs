@@ -76,8 +76,7 @@ fn machine() -> Sim {
     Sim::new(description)
 }
 
-/// Runs a program on the SPEs of Cell 0. Each program moves `packets` packets. Returns packets a
-/// second.
+/// Runs a program on the SPEs of Cell 0. Each moves `packets` packets. Returns packets a second.
 fn run(sim: &Sim, packets: usize, program: impl Fn(&SimSpe) + Send + Sync) -> f64 {
     let start = Instant::now();
     let outcome = sim.run(|ppe| {
@@ -119,8 +118,8 @@ fn packets_of_stream() -> usize {
     BLOCKS * BLOCK_BYTES as usize / 128
 }
 
-/// Sends an SPE the effective address of `at` in this local store. Returns the address that another
-/// SPE has sent.
+/// Sends the effective address of `at` in the local store of `spe` to the SPE `to`. Returns the
+/// address that another SPE has sent.
 fn exchange_addresses(spe: &SimSpe, to: SpeId, at: LsAddr) -> EffectiveAddress {
     let mine = spe.local_store().effective(at);
     spe.write_in_mbox_of(to, mine.eah());

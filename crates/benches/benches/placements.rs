@@ -7,7 +7,7 @@
 //! reach the cost. Such a run counts as 5 s.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench placements`. If words follow `--`, only
-//! the instances whose names contain one of them are measured.
+//! instances with one of these words in the name are measured.
 
 use std::ops::ControlFlow;
 use std::path::Path;

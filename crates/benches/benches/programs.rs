@@ -11,8 +11,8 @@
 //! workers do so too. The other programs of ours are whole runs of `cellworks run`, with the time
 //! that it prints: the main program begins while the workers are started.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench programs`. If words follow `--`, only the
-//! tables whose titles contain one of them are measured.
+//! Run it with `cargo bench -p cellworks-benches --bench programs`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 #[path = "channels/cpus.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
@@ -133,8 +133,7 @@ fn lu(host: &Host, rayon: &rayon::ThreadPool) {
 
 type Column<'a> = &'a mut [Tile<f64>];
 
-/// Factors the column of the step, its tiles in parallel. Returns these tiles and the columns to
-/// their right.
+/// Factors the step's column, its tiles in parallel. Returns it and the columns to its right.
 fn factor_column<'c, 'a>(
     columns: &'c mut [Column<'a>],
     step: usize,

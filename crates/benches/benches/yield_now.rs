@@ -5,8 +5,8 @@
 //! repetitions, and the median of the ratio to corosensei in the same repetition.
 //!
 //! Our threads and `may` have a run queue. corosensei, generator and the rings of futures have
-//! none: a loop resumes them in an order that is known beforehand. corosensei is measured with
-//! stacks whose tops are staggered like ours, which is the reference, and with stacks as it maps
+//! none: a loop resumes them in an order that is known beforehand. corosensei is measured with two
+//! kinds of stacks: with tops that are staggered like ours, which is the reference, and as it maps
 //! them itself. generator and `may` map their stacks themselves, at places that cannot be chosen.
 //! Run it with `cargo bench -p cellworks-benches --bench yield_now`.
 
@@ -318,8 +318,8 @@ async fn yield_times(times: usize) {
     }
 }
 
-/// `future` makes the future for a number of yields. The futures have one type, so that the
-/// compiler sees what is polled, or any type, as in an executor.
+/// `future` makes a future that yields a number of times. The futures are of one concrete type, so
+/// that the compiler sees their code, or are trait objects, as in an executor.
 fn yield_futures<F: Future<Output = ()> + ?Sized>(
     threads: usize,
     future: impl Fn(usize) -> Pin<Box<F>>,

@@ -1,4 +1,4 @@
-//! Two programs wait for each other: the run ends with an error that lists what each waits for.
+//! Two programs wait for each other: the run ends with an error that lists each wait.
 
 use cellworks::prelude::*;
 

@@ -10,8 +10,7 @@ const WIDTH: usize = 72;
 const HEIGHT: usize = 24;
 const ITERATIONS: u16 = 500;
 
-/// The cycles of an iteration on an SPU: three operations of 6 cycles, each of which needs the
-/// result of the one before.
+/// The cycles of an iteration on an SPU: three operations of 6 cycles, which depend on each other.
 const CYCLES: u64 = 18;
 
 /// The number of iterations until a point of the picture leaves the set.

@@ -2,8 +2,7 @@
 //! local store, and that move data explicitly, by DMA, mailboxes and signals.
 //!
 //! A program for an SPE (such a core) is written once against [`machine::Spe`] and runs on every
-//! machine: on [`host::Host`], which is this computer at full speed, or on `sim::Sim`, a simulated
-//! Cell.
+//! machine: on [`host::Host`], this computer at full speed, or on `sim::Sim`, a simulated Cell.
 //!
 //! ```
 //! use cellworks::prelude::*;

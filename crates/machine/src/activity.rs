@@ -1,4 +1,4 @@
-//! Activities: names for what a program does, shown in traces.
+//! Activities: names for the steps of a program, shown in traces.
 
 use crate::spe::core::SpeCore;
 

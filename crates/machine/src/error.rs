@@ -29,15 +29,13 @@ pub enum RunError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// All programs waited, and none of them could wake another. The programs were cancelled by
-    /// unwinding.
+    /// All programs waited, and none could wake another. They were cancelled by unwinding.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
         /// An entry for each waiting program.
         waits: Vec<Waiting>,
     },
-    /// The operating system gave no thread for a processor. The programs were cancelled by
-    /// unwinding.
+    /// The system gave no thread for a processor. The programs were cancelled by unwinding.
     #[error(
         "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
          more memory (ulimit -v)"
@@ -48,8 +46,7 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The run reached its limit of simulated time before it ended. Its programs were cancelled by
-    /// unwinding.
+    /// The run reached its limit of simulated time. Its programs were cancelled by unwinding.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
@@ -80,8 +77,7 @@ pub struct Waiting {
 }
 
 impl RunError {
-    /// Resumes the panic, if this is a [`RunError::Panic`]. Panics with the text of any other
-    /// error.
+    /// Resumes the panic of a [`RunError::Panic`]. Panics with the text of any other error.
     ///
     /// # Panics
     ///
@@ -106,11 +102,11 @@ pub struct RunEnd<R> {
     pub main_was_cancelled: bool,
     /// Whether this run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// A [`RunError::Panic`]: the first panic, before the main program ended, of a program that was
-    /// not joined.
+    /// The first panic of a program that was not joined, before the main program ended: a
+    /// [`RunError::Panic`].
     pub panic_before: Option<RunError>,
-    /// A [`RunError::Panic`]: the first panic, after the main program ended, of a program that was
-    /// not joined. Its only cause may be that the programs were cancelled.
+    /// The first panic of a program that was not joined, after the main program ended: a
+    /// [`RunError::Panic`]. Its only cause may be that the programs were cancelled.
     pub panic_after: Option<RunError>,
     /// If the machine has cancelled the programs, the reason: a deadlock, the limit of simulated
     /// time, or a thread that the system did not give.

@@ -9,10 +9,10 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is ordinary sequential code that stages what it reads and waits for the data.
-//! The number of pieces *in flight* (begun and not ended) decides how much of the latency is
-//! hidden. With too few pieces the core still waits. With too many, they evict each other's data
-//! from the cache. If the data is near, one piece at a time is best.
+//! A piece of work is ordinary sequential code that stages slices and waits for their data. The
+//! number of pieces *in flight* (begun and not ended) decides how much of the latency is hidden.
+//! With too few pieces the core still waits. With too many, they evict each other's data from the
+//! cache. If the data is near, one piece at a time is best.
 //!
 //! [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1 and
 //! with 8 threads, which shows whether there is latency to hide. If there is, it also tries up to
@@ -140,8 +140,7 @@ impl fmt::Debug for InterleaveError {
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
     /// Whether there is no other thread and no data to wait for. The value is a constant in each of
-    /// the two loops that call the body. So the loop for one piece of work compiles to a plain
-    /// loop.
+    /// the two loops that call the body. So the loop for one piece of work is a plain loop.
     is_in_place: bool,
 }
 
@@ -330,13 +329,11 @@ struct Flow<'a, S, I, R, F, K> {
     /// The number of inputs of a portion, and the time that a portion should take.
     portion: Cell<usize>,
     portion_span: Cell<Span>,
-    /// The number of inputs that had been taken at the last look outside, and the time of that
-    /// look.
+    /// The number of inputs taken before the last look outside, and the time of that look.
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// The largest number of bytes of local store that a piece of work has used while no other was
-    /// in flight.
+    /// The most bytes of local store that a piece of work has used while it was alone in flight.
     most_staged: Cell<usize>,
     /// The input at which the body first panicked.
     failed: Cell<Option<usize>>,
@@ -380,8 +377,7 @@ const PORTION_MAX: usize = 1 << 14;
 /// The factor by which a portion may be larger than the last one, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The time of a portion, for threads that take turns and for one thread whose data is not in
-/// place.
+/// The time of a portion, for several threads and for one thread with data that is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
 /// A larger number of threads is chosen only if its time is shorter by more than one part in this
@@ -475,7 +471,7 @@ where
         }
     }
 
-    /// As [`work_on_inputs`](Self::work_on_inputs), for one thread whose staged data is in place.
+    /// As [`work_on_inputs`](Self::work_on_inputs), for one thread with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -551,8 +547,7 @@ where
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// The number of taken inputs at which a thread looks outside, or at which the batch is
-    /// complete.
+    /// The number of taken inputs at which a thread looks outside or the batch is complete.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
@@ -666,8 +661,7 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) looks outside
-    /// instead.
+    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) does that.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
@@ -876,14 +870,12 @@ where
     }
 }
 
-/// A guard around the work on an input. If the work returns, the guard is forgotten. So the guard
-/// is dropped only if the body, the sink or the inputs have panicked. Its destructor records the
-/// input.
+/// A guard around the work on an input. If the work returns, the guard is forgotten. If the body,
+/// the sink or the inputs panic, the guard is dropped and records the input.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input is `end - left`. So a loop that counts down only has to change
-    /// `left`.
+    /// The number of the input is `end - left`: a loop that counts down only changes `left`.
     end: usize,
     left: usize,
 }

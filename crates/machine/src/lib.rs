@@ -1,11 +1,11 @@
 //! The interface of machines made of *cells*: cores that each have a small local store, and that
 //! move data explicitly, by DMA, mailboxes and signals.
 //!
-//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`]. There are
-//! two levels:
+//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`], at two
+//! levels:
 //!
-//! - **Every machine** has [`Spe`]s, whose programs read and change slices of main memory by
-//!   staging ([`Spe::stage`] and similar methods). The borrow checker guards these slices. The
+//! - **Every machine** has [`Spe`]s. Their programs read and change slices of main memory by
+//!   staging ([`Spe::stage`] and similar methods), and the borrow checker guards these slices. The
 //!   programs run cooperative threads, and they wait for and wake each other. Programs at this
 //!   level cannot race. New programs should use this level.
 //! - **A Cell** ([`CellMachine`], [`CellSpe`]) also has mailboxes, signals, a decrementer and the
@@ -17,8 +17,7 @@
 //! Cell: see [`Machine::on_cell`].
 //!
 //! This crate defines which operations are legal ([`mfc`], [`mailbox`], [`SignalMode`],
-//! [`Decrementer`]), and the traits that programs use. Each machine implements these traits in its
-//! own way.
+//! [`Decrementer`]), and the traits of programs. Each machine implements the traits in its own way.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE
@@ -29,7 +28,7 @@
 //!
 //! SPEs and the PPE wait and wake by the methods of [`Wait`] and [`Wake`]. While a thread waits,
 //! the other cooperative threads of its core run. If all threads wait, the run ends with
-//! [`RunError::Deadlock`], which lists each thread and what the thread waits for.
+//! [`RunError::Deadlock`], which lists each thread and the event for which the thread waits.
 
 mod activity;
 mod atomic;

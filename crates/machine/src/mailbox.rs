@@ -41,9 +41,8 @@ impl Outbound {
     }
 }
 
-/// The error if a mailbox is full. The error contains the word that was not written. Each method
-/// that returns this error has a variant without `try_` in its name, which waits until there is
-/// room.
+/// The error if a mailbox is full, with the word that was not written. Each method that returns
+/// this error has a variant without `try_` in its name, which waits for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"

@@ -2,9 +2,8 @@
 
 use bytemuck::Pod;
 
-/// A type that can be staged: plain data, whose bytes mean the same in every local store. Every
-/// type that is [`Pod`] is plain data: numbers, arrays of plain data, and structs that derive
-/// `Pod`.
+/// A type that can be staged: plain data with bytes that mean the same in every local store. Every
+/// type that is [`Pod`] is plain data: numbers, arrays, and structs that derive `Pod`.
 ///
 /// ```
 /// use cellworks_machine::bytemuck::{Pod, Zeroable};

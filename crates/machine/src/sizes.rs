@@ -56,8 +56,7 @@ pub fn rounded(bytes: usize) -> String {
     format!("{}.{tenths} {}", bytes / of, UNITS[unit])
 }
 
-/// A size as a number of the largest unit that divides it without a remainder, and that unit's
-/// index.
+/// A size in the largest unit that divides it without a remainder, and that unit's index.
 fn divided(bytes: usize) -> (usize, usize) {
     let fits = |unit: &usize| bytes >= 1 << (10 * unit) && bytes.is_multiple_of(1 << (10 * unit));
     let unit = (1..UNITS.len()).rev().find(fits).unwrap_or(0);

@@ -161,7 +161,7 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
     }
 
     /// As [`get`](Self::get), for a machine that reads staged data in place, so that nothing has to
-    /// arrive.
+    /// come.
     ///
     /// # Safety
     ///
@@ -195,7 +195,7 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 /// A view of a slice in the local store, for reading and writing. The slice is put back when the
 /// view is committed or dropped.
 ///
-/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it can happen during
+/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it is possible during
 /// unwinding.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
@@ -209,8 +209,7 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
 }
 
 impl<T: Pod, S: SpeCore> StagedMut<'_, T, S> {
-    /// Puts the data back and waits until the put is complete. Other threads of the SPE run
-    /// meanwhile.
+    /// Puts the data back and waits for the put. Other threads of the SPE run meanwhile.
     pub fn commit(self) {
         let spe = self.spe;
         drop(self);
@@ -308,8 +307,7 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         Ok(Some(self.current.insert(arriving.wait())))
     }
 
-    /// Starts the get of the next tile. If the local store has no room, the tile stays the next
-    /// one.
+    /// Starts the get of the next tile. If there is no room, the tile stays the next one.
     fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
         let mut tiles = self.tiles.clone();
         let Some(tile) = tiles.next() else {

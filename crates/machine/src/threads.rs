@@ -8,7 +8,7 @@
 //!
 //! Threads take turns: they switch only where they wait or yield. So they may share values that are
 //! not `Sync`. While one thread waits for a transfer, the others compute. The threads end before
-//! the call that started them returns, so they may borrow what the caller can borrow.
+//! the call that started them returns, so they may borrow the caller's values.
 
 // Rejected: a scope that its threads can use to start more threads. On every machine the scope
 // would have to outlive the function that gets it. A thread that needs threads opens another scope.
@@ -54,7 +54,7 @@ fn wanted(threads: usize, stack_bytes: usize) -> String {
 }
 
 impl StackError {
-    /// The SPE whose local store is full.
+    /// The SPE with the full local store.
     pub fn spe(&self) -> SpeId {
         self.source.spe()
     }
@@ -326,8 +326,8 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     /// # Errors
     ///
     /// The payload of the thread's panic, if it panicked. The panic then counts as handled.
-    /// [`Cancelled`] if the run was cancelled and the caller is unwinding, so that the caller could
-    /// not wait.
+    /// [`Cancelled`] if the run was cancelled and the caller could not wait, because it is
+    /// unwinding.
     #[track_caller]
     pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
         let has_ended = &self.result.has_ended;
@@ -345,7 +345,7 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     }
 }
 
-/// Describes what `join` waits for.
+/// Describes the event for which `join` waits.
 struct Ending(ThreadId);
 
 impl fmt::Display for Ending {

@@ -201,7 +201,7 @@ impl Decrementer {
         }
     }
 
-    /// What the register holds at `now`.
+    /// The content of the register at `now`.
     pub const fn read(self, now: Time, timebase: Timebase) -> u32 {
         self.written
             .wrapping_sub(timebase.ticks_in(now.since(self.at)) as u32)

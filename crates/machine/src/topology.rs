@@ -225,8 +225,7 @@ impl Topology {
         self
     }
 
-    /// The size of the last-level cache of a Cell, if the machine has such a cache and states its
-    /// size.
+    /// The size of the last-level cache of a Cell, if the machine states it.
     pub fn last_level_cache_bytes(&self) -> Option<usize> {
         self.last_level_cache_bytes
     }

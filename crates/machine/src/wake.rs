@@ -47,9 +47,9 @@ pub trait Wake: Wait {
     /// Whether the run has been cancelled. Threads of a cancelled run are unwound when they wait.
     fn is_cancelled(&self) -> bool;
 
-    /// Makes the waiting threads of `to` check again what they wait for. A program calls this
-    /// method after it has changed ordinary memory for which another processor
-    /// [waits](Wait::wait_until). Mailboxes, signals and the MFC of a Cell notify by themselves.
+    /// Makes the waiting threads of `to` check their conditions again. A program calls this method
+    /// after it has changed ordinary memory for which another processor [waits](Wait::wait_until).
+    /// Mailboxes, signals and the MFC of a Cell notify by themselves.
     ///
     /// # Panics
     ///
@@ -77,11 +77,11 @@ pub trait Wake: Wait {
         self.wait_until(why, ready)
     }
 
-    /// Whether a thread that another core will [wake](Self::wake) should wait by
-    /// [`wait_until`](Wait::wait_until), and pass a sleeper that [polls](Sleeper::polling) to the
-    /// waking thread. The answer is true if no other thread of the core is ready, and few threads
-    /// wait by [`wait_until`](Wait::wait_until). In this state the core polls all the time, and the
-    /// wake-up takes the other core less time. The answer is a hint.
+    /// A hint for a thread that another core will [wake](Self::wake): whether to wait by
+    /// [`wait_until`](Wait::wait_until), and to give the waking thread a sleeper that
+    /// [polls](Sleeper::polling). This method returns true if no other thread of the core is ready
+    /// and few threads wait by `wait_until`. Such a core polls all the time, and waking one of its
+    /// threads takes less time.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
@@ -94,8 +94,8 @@ pub trait Wake: Wait {
         self.sleeper() == sleeper
     }
 
-    /// Makes one thread check again what it [waits](Wait::wait_until) for. The caller has just made
-    /// that condition true.
+    /// Makes one thread check again the condition for which it [waits](Wait::wait_until). The
+    /// caller has just made the condition true.
     ///
     /// On a host, a thread of the caller's own core is woken directly, which takes a few
     /// nanoseconds. A thread of another core is woken by a queue of its core. Neither way takes
@@ -127,8 +127,8 @@ pub trait Wake: Wait {
     fn remote_waker(&self) -> RemoteWaker;
 
     /// Waits in a cancelled run until `done` returns true. Afterwards the calling thread is
-    /// unwound. Call this method in a thread whose stack is still borrowed by programs that have
-    /// not ended. Meanwhile the other threads of its processor are unwound.
+    /// unwound. Call this method in a thread if programs that have not ended still borrow from its
+    /// stack. Meanwhile the other threads of its processor are unwound.
     ///
     /// `done` is called repeatedly. Call this method after the panic that unwound the thread was
     /// caught and before that panic is resumed, never while the thread unwinds. No simulated time
@@ -147,8 +147,7 @@ pub trait Wake: Wait {
     /// As [`wait_until`](Wait::wait_until), but returns false if `deadline` has passed and `ready`
     /// does not return true.
     ///
-    /// A thread that waits with a deadline is never part of a deadlock, because it goes on at the
-    /// deadline.
+    /// A thread that waits with a deadline is never part of a deadlock, because it will go on.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -171,7 +170,7 @@ impl RemoteWaker {
         Self(Arc::new(wake))
     }
 
-    /// Makes a thread check again what it waits for, as [`Wake::wake`] does. If the run has ended,
+    /// Makes a thread check its condition again, as [`Wake::wake`] does. If the run has ended,
     /// nothing happens. The same holds if the calling OS thread runs no program of the run and is
     /// not [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
@@ -276,7 +275,7 @@ impl Sleeper {
         }
     }
 
-    /// Whether the thread [polls](Self::polling) what it waits for.
+    /// Whether the thread [polls](Self::polling) its condition.
     #[inline]
     pub fn polls(self) -> bool {
         self.processor & POLLS != 0

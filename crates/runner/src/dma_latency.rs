@@ -1,5 +1,4 @@
-//! The latency of a get by size (CellMT, figure 2). It is a measurement of `stats`, offered as a
-//! program.
+//! The latency of a get by size (CellMT, figure 2): a measurement of `stats` as a program.
 
 use cellworks_apps::{
     Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,

@@ -140,7 +140,7 @@ pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
 }
 
-/// Calls `visitor` with the type of the program with this name. Returns `None` if no program has
+/// Calls `visitor` with the type of the program of this name, or returns `None` if no program has
 /// it.
 pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     if name == DmaLatency::NAME {

@@ -1,4 +1,4 @@
-//! Several processes on each of two SPEs, whose messages cross.
+//! Several processes on each of two SPEs. Their messages cross between the SPEs.
 
 use crate::peers::{crossing, go};
 use crate::table::{System, compare, is_wanted, system};

@@ -4,7 +4,7 @@
 //! ```text
 //!   main ── one_core    CommsTime, rendezvous, alternation: processes that take turns on one CPU
 //!       ├── two_cores   rendezvous between two SPEs, which wait actively or sleep
-//!       ├── crossing    several processes on each of two SPEs, whose messages cross
+//!       ├── crossing    several processes on each of two SPEs, with messages between them
 //!       ├── stream      buffered channels, one by one and in batches
 //!       └── crowd       more processes than CPUs, and processes that do nothing but wait
 //!   ours                the small programs of these tables, with our channels
@@ -17,8 +17,8 @@
 //! noisy machine. Prints Markdown tables: nanoseconds as median (minimum-maximum) over the
 //! repetitions, and the median of the ratio to the first system in the same repetition.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench channels`. If words follow `--`, only the
-//! tables whose titles contain one of them are measured.
+//! Run it with `cargo bench -p cellworks-benches --bench channels`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 mod cpus;
 mod crossing;

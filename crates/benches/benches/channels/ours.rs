@@ -59,7 +59,7 @@ fn write_numbers<E, R: Reach>(
     Ok(())
 }
 
-/// Reads some items to warm up, and then `messages` items whose time is measured.
+/// Reads some items to warm up, and then measures the time to read `messages` items.
 fn time_reads<T: Item, E, R: Reach>(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<T, E, R>,
@@ -459,8 +459,7 @@ pub fn comms_time_on_two_spes(host: &Host, loops: usize) -> f64 {
     result.get()
 }
 
-/// A token goes round a ring of processes, which alternate between two SPEs. Returns the time of a
-/// hop.
+/// A token goes round a ring of processes, alternately on two SPEs. Returns the time of a hop.
 pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
     let result = Result::default();
     let rounds = hops.div_ceil(processes);

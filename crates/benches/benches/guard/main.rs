@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A pair is one run of each program. Which program is first changes from pair to pair. A pair
-//! gives one ratio of new to old for each figure. Printed are the medians, and the interval that
-//! contains the median of the ratio with a probability of 95 %, computed only from the order of the
-//! ratios. A figure has become slower if the whole interval is above 1.03.
+//! gives one ratio of new to old for each figure. The program prints the medians, and the interval
+//! that contains the median of the ratio with a probability of 95 %. The interval is computed only
+//! from the order of the ratios. A figure has become slower if the whole interval is above 1.03.
 
 #[path = "../channels/cpus.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
@@ -39,8 +39,8 @@ use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
 use memory::{Pages, Table};
 
 const PAIRS: usize = 20;
-/// The interval between these places of the sorted ratios contains the median of 20 with 95 %. A
-/// median of 20 has 5 or fewer on one side with a probability of 2.1 %.
+/// The median lies between these places of the 20 sorted ratios with a probability of 95 %: with
+/// one of 2.1 %, 5 or fewer ratios lie below the median, and likewise above.
 const INTERVAL: [usize; 2] = [5, 14];
 const SLOWER: f64 = 1.03;
 /// The number of measurements of a figure in one run. Their median counts.
@@ -259,7 +259,7 @@ fn message() -> f64 {
     ns_each(start, 2 * usize::from(PAIRS) * ROUNDS as usize)
 }
 
-/// A packet of 128 bytes from memory to one of eight SPEs, all of which get blocks.
+/// A packet of 128 bytes from memory to an SPE, while eight SPEs get blocks.
 fn packet() -> f64 {
     const SPES: u16 = 8;
     const BLOCKS: usize = 400;

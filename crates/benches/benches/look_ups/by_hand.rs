@@ -123,8 +123,7 @@ impl Future for Later {
     }
 }
 
-/// A ring of futures of one type, which are polled in turn. When a future is done, a new one
-/// replaces it.
+/// A ring of futures of one type, polled in turn. When a future is done, a new one replaces it.
 pub fn futures<const L: usize, const N: usize, const LEVEL: u8>(
     table: &[u64],
     probes: usize,

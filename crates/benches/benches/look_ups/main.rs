@@ -7,7 +7,7 @@
 //! repetitions, and the median of the ratio to the plain loop in the same repetition.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB
-//! of memory. With `-- "64 MiB"` it measures only the tables whose titles contain these words.
+//! of memory. With `-- "64 MiB"` it measures only tables with these words in the title.
 
 mod by_hand;
 mod memory;

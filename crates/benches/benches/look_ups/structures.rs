@@ -1,8 +1,7 @@
-//! Structures of pointers: a B+-tree, a graph, and a hash join with chained buckets. Ordinary code
-//! walks them.
+//! Ordinary code walks structures of pointers: a B+-tree, a graph, and a hash join with buckets.
 //!
-//! Each look-up is one function that is generic over how it reads a node. The plain loop reads
-//! memory, and interleaved work stages it. Nothing else differs.
+//! Each look-up is one function that is generic over how it reads a node. The plain loop loads
+//! nodes, and interleaved work stages nodes. Nothing else differs.
 
 use cellworks_host::HostSpe;
 use cellworks_machine::{InFlight, InterleavedSpe};

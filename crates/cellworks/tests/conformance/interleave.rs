@@ -301,7 +301,7 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
     });
 }
 
-/// An iterator whose `size_hint` is wrong.
+/// An iterator with a wrong `size_hint`.
 struct Misjudged<I>(I, (usize, Option<usize>));
 
 impl<I: Iterator> Iterator for Misjudged<I> {

@@ -106,7 +106,7 @@ fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
             .mfc()
             .issue(RawCommand::put(LsAddr(0), nowhere, 16, TAG));
         assert!(matches!(fault, Err(MfcFault::DataStorage { ea, .. }) if ea == nowhere));
-        // The last bytes are inside, what goes on behind them is not.
+        // The last bytes of the region are legal. Bytes behind them are not.
         let last = region.at(4_080);
         spe.mfc()
             .issue(RawCommand::get(LsAddr(0), last, 16, TAG))
@@ -361,8 +361,7 @@ fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
                 (this.read_in_mbox(), this.read_signal(SignalRegister::Two))
             });
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
-                // Both ends of a transfer have the same low bits: the register's address ends in
-                // 0xc.
+                // Both ends of a transfer end in 0xc, as the register does.
                 let word = LsAddr(0x100c);
                 let mfc = this.mfc();
                 this.local_store().write_word(word, 77);

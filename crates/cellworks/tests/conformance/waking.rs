@@ -185,7 +185,7 @@ fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
             spe.wake(spe.sleeper());
             spe.wake(old);
         }
-        // Such a wake does not end a wait whose condition is not true yet.
+        // Such a wake does not end a wait before its condition is true.
         let turns = Cell::new(0);
         spe.threads(2, |thread| {
             if thread.0 == 0 {

@@ -1,9 +1,7 @@
 //! Trials, which measure how long inputs take with a number of threads.
 
-// Rejected: trials with 2 and 4 threads first. They take longest where there is most latency to
-// hide.
-// Rejected: a trial with only 8 threads. 8 threads may be slower than one where 64 threads are
-// faster.
+// Rejected: trials with 2 and 4 threads first. They take longest where the latency is largest.
+// Rejected: a trial with only 8 threads. Where 64 are fastest, 8 may be slower than one.
 
 use crate::time::{Span, Time};
 
@@ -11,8 +9,7 @@ use crate::time::{Span, Time};
 /// disturbances can only make a time longer.
 const TIMES: usize = 3;
 
-/// The number of inputs of a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if that is
-/// more.
+/// The inputs of a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if that is more.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
@@ -22,8 +19,8 @@ const LEAST_ROUND: usize = 8;
 /// A measurement should take at most this time, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// Measures how long inputs take with a number of threads, by several measurements of several
-/// inputs each.
+/// Measures how long inputs take with a number of threads, several times, and several inputs each
+/// time.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
     /// The number of inputs of a round: after a round every thread has come back for another input.
@@ -57,8 +54,7 @@ impl Trial {
 
     /// Reads the clock when `next` inputs have been taken, and returns the time since the last
     /// call. In the first round threads start. In the second round their first inputs end. The time
-    /// of the second round decides how many inputs a measurement has, so that no look outside falls
-    /// into it.
+    /// of the second round decides how many inputs a measurement has without a look outside.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

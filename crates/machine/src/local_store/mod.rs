@@ -84,7 +84,7 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// The local store of `spe`, whose bytes are `bytes`. Machines call this.
+    /// The local store of `spe`, with the bytes of the region `bytes`. Machines call this.
     ///
     /// # Panics
     ///
@@ -156,8 +156,7 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// As [`reserve`](Self::reserve), with `at` as the line of the program that reserves the
-    /// buffer.
+    /// As [`reserve`](Self::reserve), with `at` as the line of the program that does it.
     ///
     /// # Errors
     ///
@@ -239,8 +238,7 @@ impl LocalStore {
         self.write(to, &word.to_ne_bytes());
     }
 
-    /// The bytes of the local store as a region of main memory. Machines use this region to move
-    /// data.
+    /// The bytes of the local store as a region of main memory, by which machines move data.
     pub fn region(&self) -> &Region {
         &self.bytes
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// The addresses of one local store: which are reserved, and for what.
+/// The addresses of one local store, with the reserved parts and their uses.
 ///
 /// A `Space` only manages addresses and does not touch the memory. A reservation takes the first
 /// hole that is large enough, starting from the lowest address. When a part is released, it joins
@@ -29,7 +29,7 @@ pub struct Holder {
     pub start: u32,
     /// The number of bytes, at least 1.
     pub bytes: u32,
-    /// What the part is used for, as messages write it: `staged [f32]`.
+    /// The use of the part, as messages write it: `staged [f32]`.
     pub what: &'static str,
     /// The line of the program that reserved the part.
     pub at: &'static Location<'static>,
@@ -195,7 +195,7 @@ pub struct NoRoom {
     pub need_bytes: usize,
     /// The alignment that the program asked for.
     pub align_bytes: u32,
-    /// What the program wanted the bytes for.
+    /// The use for which the program wanted the bytes.
     pub what: &'static str,
     /// The line of the program that asked for the bytes.
     pub at: &'static Location<'static>,
@@ -439,9 +439,8 @@ mod tests {
     }
 
     proptest! {
-        /// Reservations lie inside the store, are aligned and do not overlap. A reservation is
-        /// refused only if no hole is large enough. After all reservations are released, all bytes
-        /// are free.
+        /// Reservations are aligned inside the store and do not overlap. They are refused only if
+        /// no hole is large enough. After all are released, all bytes are free.
         #[test]
         fn reservations_never_overlap_and_free_space_joins(
             size in 1u32..2_000,

@@ -27,7 +27,7 @@
 
 // Rejected: a reservation that compares contents. It would not notice a value that changes and
 // changes back. Pointer structures built on `putllc` rely on noticing such changes.
-// Rejected: a locked store for each line of every put. It would misreport what copying costs on
+// Rejected: a locked store for each line of every put. It would misreport the cost of copying on
 // this computer: a locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
 // the caches 1.7 ns (16 KB in 217 ns).
 
@@ -79,7 +79,7 @@ pub struct Block {
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
-    /// One version for each line. Empty for a local store, whose lines cannot be reserved.
+    /// One version for each line. Empty for a local store, because its lines cannot be reserved.
     versions: Box<[AtomicU64]>,
     /// True once a line was reserved: stores must then take the locked way.
     watched: AtomicBool,
@@ -95,7 +95,7 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block of main memory, whose lines can be reserved.
+    /// A block of main memory. Its lines can be reserved.
     pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         let lines = backing.bytes().div_ceil(LINE_BYTES);
         Self::with_versions(backing, home, lines)
@@ -159,8 +159,7 @@ impl Block {
         unsafe { copy(into.as_mut_ptr(), from, into.len()) }
     }
 
-    /// Copies `from` to `offset`, line by line. This ends the reservations on the lines that are
-    /// written.
+    /// Copies `from` to `offset`, line by line. This ends the reservations on these lines.
     ///
     /// # Panics
     ///
@@ -214,9 +213,8 @@ impl Block {
             at.is_aligned(),
             "a word at offset {offset} is not aligned to 4 bytes"
         );
-        // SAFETY: the checks above make the word in bounds and aligned. The word is alive as long
-        // as `self`. It is accessed only atomically or by foreign machine code (`Backing`'s
-        // contract).
+        // SAFETY: the checks above make the word in bounds and aligned. The word lives as long as
+        // `self`, and is accessed only atomically or by machine code (`Backing`'s contract).
         unsafe { &*at }
     }
 

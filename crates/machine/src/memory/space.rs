@@ -138,8 +138,7 @@ impl Region {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`. Like every store, this ends the reservations on the lines that
-    /// are written.
+    /// Copies `from` to `offset`. Like every store, this ends the reservations on its lines.
     ///
     /// # Panics
     ///

@@ -218,7 +218,7 @@ impl RawCommand {
     }
 }
 
-/// A command whose shape the hardware accepts. Only [`RawCommand::check`] and
+/// A command with a shape that the hardware accepts. Only [`RawCommand::check`] and
 /// [`RawCommand::check_proxy`] make a `Command`, so each one has a legal shape.
 ///
 /// Whether the effective address is mapped is not part of the shape. The machine finds out when it

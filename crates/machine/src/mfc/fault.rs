@@ -222,8 +222,7 @@ pub enum Misalignment {
     Size,
     /// A size above 16 KB.
     TooLarge,
-    /// A local-store address that is not a multiple of 2, 4, 8 or 16. The size decides which
-    /// multiple.
+    /// A local-store address that is not a multiple of 2, 4, 8 or 16, depending on the size.
     LocalStore {
         /// The address.
         lsa: LsAddr,
@@ -239,7 +238,7 @@ pub enum Misalignment {
     },
     /// A signal that does not have 4 bytes.
     SignalSize,
-    /// A list whose size is not a multiple of 8 bytes.
+    /// A list with a size that is not a multiple of 8 bytes.
     ListSize,
     /// A list of more than 16 KB.
     ListTooLong,
@@ -248,12 +247,12 @@ pub enum Misalignment {
         /// The address of the list.
         list: LsAddr,
     },
-    /// A list command whose data does not start at a multiple of 8.
+    /// A list command with data that does not start at a multiple of 8.
     ListLocalStore {
         /// The address of the data.
         lsa: LsAddr,
     },
-    /// A first element of 16 bytes or fewer whose data does not start at a multiple of 16.
+    /// A first element of 16 bytes or fewer, with data that does not start at a multiple of 16.
     FirstElement {
         /// The address of the data.
         lsa: LsAddr,
@@ -388,8 +387,7 @@ mod tests {
         raw.check(LOCAL_STORE_BYTES).unwrap_err().to_string()
     }
 
-    /// The message of the fault of the last of these elements, in a list whose data starts at
-    /// `lsa`.
+    /// The message of the fault of the last of these elements, in a list with data at `lsa`.
     #[track_caller]
     fn refused_element(lsa: LsAddr, elements: &[(u32, u32)]) -> String {
         let list_bytes = 8 * elements.len() as u32;

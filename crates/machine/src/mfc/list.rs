@@ -29,8 +29,8 @@ pub struct ListElement {
     /// flag is ignored.
     pub stall_and_notify: bool,
     /// The bytes to move, as for a single transfer. An element of 0 bytes is skipped. This field
-    /// has 31 bits, of which the architecture reserves some. If a reserved bit is set, the size is
-    /// above 16 KB, and the element is refused.
+    /// has 31 bits, including bits that the architecture reserves. If a reserved bit is set, the
+    /// size is above 16 KB, and the element is refused.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
@@ -111,8 +111,7 @@ impl ElementTransfer {
 /// Elements run in order. The data of an element starts in the local store at the next multiple of
 /// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
 /// bits of its effective address are added to this multiple of 16. The upper half of the effective
-/// address (the EAH) belongs to the list and holds for all elements. Elements of 0 bytes are
-/// skipped.
+/// address (the EAH) is that of the list. Elements of 0 bytes are skipped.
 ///
 /// The cursor reads an element only when the caller asks for the element. So while a list is
 /// stalled, a program may change the later elements until it acknowledges the stall.
@@ -158,8 +157,7 @@ impl ListCursor {
     /// # Errors
     ///
     /// The faults of a single transfer, and [`MfcFault::ListCrosses4GiB`]. The list ends at the
-    /// fault. The elements before the fault have been moved. No element after the fault will be
-    /// moved.
+    /// fault: the elements before it have been moved, and no others will be moved.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,

@@ -2,7 +2,7 @@
 //! run, and which error an illegal command gives.
 //!
 //! This module only computes: it moves no data and knows no time. A machine asks this module and
-//! then acts, so the host and the simulated Cell agree about what is legal.
+//! then acts, so the host and the simulated Cell agree about legal commands.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine
@@ -13,8 +13,8 @@
 //!                                   complete() ◄───────────────────────────────────────────┘
 //! ```
 //!
-//! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command whose shape
-//! the hardware accepts. Only the check makes a `Command`, so each `Command` has a legal shape.
+//! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command with a shape
+//! that the hardware accepts. Only the check makes a `Command`, so each one has a legal shape.
 //!
 //! An MFC has a second queue, the proxy queue, of 8 entries. It holds the commands that the PPE
 //! issues. These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag

@@ -43,8 +43,7 @@ pub enum PushError {
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine. It says which commands may start, and does not perform
-/// them.
+/// The queue of one MFC as a state machine. It says which commands may start, but performs none.
 ///
 /// ```text
 ///            all that it is
@@ -56,8 +55,7 @@ pub enum PushError {
 ///                                            stalled
 /// ```
 ///
-/// A command is ordered after earlier commands of the queue only by these rules (CBEA s.7.9
-/// pp.69-72):
+/// A command is ordered after earlier commands only by these rules (CBEA s.7.9 pp.69-72):
 ///
 /// - A command with a fence or a barrier runs after all earlier commands of its tag group.
 /// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
@@ -67,17 +65,16 @@ pub enum PushError {
 ///   any command (CBEA s.7.8 p.65, p.308).
 ///
 /// A machine that moves data at once pushes, starts and completes a command in one step. A machine
-/// that needs time to move data keeps the [`EntryId`]. Entries are in fixed arrays, so no operation
+/// that needs time to move data keeps the [`EntryId`]. Entries are in fixed arrays: no operation
 /// allocates.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
-    // The next four arrays are indexed by slot. An element is valid if `occupied` has the slot's
-    // bit.
+    // The next four arrays are indexed by slot. Valid elements have a bit in `occupied`.
     commands: [Option<Command>; ENTRIES],
     serials: [u32; ENTRIES],
     /// The tag's number, or `NO_TAG`.
     tags: [u8; ENTRIES],
-    /// The slots whose commands must complete before the command of this slot starts.
+    /// The slots with commands that must complete before the command of this slot starts.
     after: [Slots; ENTRIES],
     /// The occupied slots, oldest command first, in the first `len` elements.
     by_age: [u8; ENTRIES],
@@ -254,7 +251,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }
 
-    /// The entries whose slot `pick` accepts, oldest first.
+    /// The entries in slots that `pick` accepts, oldest first.
     fn entries_where(&self, pick: impl Fn(u8) -> bool) -> Take<array::IntoIter<EntryId, ENTRIES>> {
         let mut ids = [EntryId { slot: 0, serial: 0 }; ENTRIES];
         let mut picked = 0;
@@ -362,8 +359,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     }
 
     /// The tag groups in which a list has stalled since the last call. A read of
-    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, that read would
-    /// wait.
+    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, a read waits.
     ///
     /// Source: CBEA s.9.3.7 p.129.
     pub fn take_stall_notifications(&mut self) -> TagMask {

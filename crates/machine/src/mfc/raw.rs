@@ -25,8 +25,8 @@ use super::tag::Tag;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
     /// The word for `MFC_Cmd`. The low 16 bits are the opcode. The bits above are the ids of the
-    /// transfer class and of the replacement class. These ids change only how fast a command runs,
-    /// never what the command does, so they are ignored (Handbook p.457, CBEA p.114).
+    /// transfer class and of the replacement class. These ids change only the speed of a command,
+    /// not its effect, so they are ignored (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
@@ -100,8 +100,7 @@ impl RawCommand {
     constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
     constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
 
-    /// `putqlluc`: stores the lock line that holds `lsa` to the one that holds `ea`, through the
-    /// queue.
+    /// `putqlluc`: stores the lock line at `lsa` to that at `ea`, through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
     }

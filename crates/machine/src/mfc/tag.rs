@@ -67,8 +67,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A set of tag groups, as in the channels `MFC_WrTagMask` and `MFC_RdTagStat`: bit `n` stands for
-/// tag `n`.
+/// A set of tag groups, as in the channels `MFC_WrTagMask` and `MFC_RdTagStat`: bit `n` is tag `n`.
 ///
 /// ```
 /// # use cellworks_machine::mfc::{Tag, TagMask};
@@ -85,7 +84,7 @@ impl TagMask {
     /// All 32 tag groups.
     pub const ALL: TagMask = TagMask(u32::MAX);
 
-    /// The set of the tags `n` whose bit `n` is 1. Every word is a legal set.
+    /// The set of all tags `n` for which bit `n` is 1. Every word is a legal set.
     pub const fn from_bits(bits: u32) -> TagMask {
         TagMask(bits)
     }

@@ -95,8 +95,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
     /// lists and atomic commands. The SPE need not run a program, and the end of a program does not
-    /// affect these commands. When a run ends, it does not wait for incomplete commands of this
-    /// queue.
+    /// affect these commands. At its end, a run does not wait for commands of this queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};

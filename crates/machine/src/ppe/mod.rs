@@ -1,4 +1,4 @@
-//! Machines, and what programs on the PPE call.
+//! Machines, and the methods for the main program, which runs on the PPE.
 //!
 //! ```text
 //!   ppe::Machine       runs a main program on its PPE, which is handed a Ppe
@@ -60,8 +60,7 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise does nothing and returns
-    /// `None`.
+    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise returns `None`.
     ///
     /// By this method a program that runs on every machine can use the features of a Cell on
     /// machines that are a Cell.
@@ -152,8 +151,7 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element: it runs the main program, starts programs on SPEs and talks to
-/// them.
+/// The Power Processor Element: it runs the main program, and starts programs on SPEs.
 ///
 /// A `Ppe` belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it.
 /// SPE programs use [`Spe`].
@@ -344,8 +342,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
         // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a
-        // handle lives inside 'scope. The raw pointer keeps a handle from being sent to another OS
-        // thread.
+        // handle lives inside 'scope. The raw pointer keeps handles from being sent to other OS
+        // threads.
         let core = unsafe { &*self.core };
         if !self.outcome.has_ended() {
             let why = format_args!("{} on {} to end", self.name, self.spe);

@@ -26,7 +26,7 @@ use crate::wake::wait_for_some;
 ///   [`set_decrementer`](Self::set_decrementer).
 ///
 /// Reads and writes of mailboxes wait, and so do reads of signals. Each of these methods has a
-/// variant that does not wait, whose name begins with `try_`.
+/// variant that does not wait. The name of the variant begins with `try_`.
 pub trait CellSpe: Spe {
     /// The Memory Flow Controller of the SPE: the raw level.
     type Mfc: Mfc;
@@ -48,7 +48,7 @@ pub trait CellSpe: Spe {
     fn local_store(&self) -> &LocalStore;
 
     /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
-    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`, on the host one
+    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`, on the host an
     /// instruction.
     ///
     /// # Errors
@@ -60,8 +60,7 @@ pub trait CellSpe: Spe {
     /// the word. On the Cell this is `getllar` and a read of the line, on the host one load. The
     /// method does not wait, so a loop that polls must also call [`yield_now`](Spe::yield_now).
     ///
-    /// A processor that has read the word also sees everything that the word's writer wrote before
-    /// the word.
+    /// A processor that has read the word also sees all that its writer wrote before the word.
     ///
     /// # Errors
     ///
@@ -95,8 +94,8 @@ pub trait CellSpe: Spe {
     /// If the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of another SPE, or of this one. Waits while the mailbox
-    /// is full.
+    /// Puts a word into the inbound mailbox of this or another SPE. Waits while the mailbox is
+    /// full.
     ///
     /// # Panics
     ///
@@ -104,8 +103,7 @@ pub trait CellSpe: Spe {
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
-    /// Takes the bits of a signal register, or returns `None` if no signal has come since the last
-    /// read.
+    /// Takes the bits of a signal register. Returns `None` if no signal came since the last read.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
     /// Sends a signal and never waits. If the register holds a signal that was not read yet, its

@@ -30,7 +30,7 @@ use crate::wake::Wake;
 ///
 /// - [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says.
 /// - When [`run_threads`](Self::run_threads) returns or unwinds, every body that was started has
-///   been run to its end or dropped. Bodies borrow what their scope can borrow.
+///   been run to its end or dropped. Bodies borrow values that their scope can borrow.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// A hold keeps a view's bytes in the local store. When the hold is dropped, the room of the
     /// bytes is free again.
@@ -38,8 +38,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
 
     /// Returns the local store if programs can use only data in it, as on simulated machines and
     /// strict hosts. On these machines data is moved to the local store, and the stacks of
-    /// cooperative threads take room in the local store. Returns `None` if programs use main memory
-    /// directly.
+    /// cooperative threads take room there. Returns `None` if programs use main memory directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
@@ -55,9 +54,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// The returned pointer is aligned to `request.align`. As long as the hold lives and the memory
     /// is borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are
-    /// either the memory itself or a buffer that belongs to the hold alone. With `request.fetch`, a
-    /// buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The machine
-    /// accesses the memory only during this call and during [`put_back`](Self::put_back).
+    /// either the memory itself or a buffer that belongs only to the hold. If `request.fetch` is
+    /// true, a buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The
+    /// machine accesses the memory only during this call and during [`put_back`](Self::put_back).
     ///
     /// # Errors
     ///
@@ -121,7 +120,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// [`look_outside`](Self::look_outside). It is `None` if staged slices are not read in place,
     /// or if another thread of this SPE is ready.
     ///
-    /// While a program runs, whether slices are read in place stays the same, but other threads can
+    /// While a program runs, its slices are always or never read in place, but other threads may
     /// become ready. So the caller asks again after the returned time.
     fn uninterrupted_span(&self) -> Option<Span> {
         None

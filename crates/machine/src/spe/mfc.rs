@@ -43,9 +43,9 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if an element in the rest of the list turns out to be illegal, or a command
-    /// that was ordered after the list. Only machines that perform the rest at once report the
-    /// fault here.
+    /// [`MfcFault`] if an element in the rest of a list, or a command that was ordered after the
+    /// list, turns out to be illegal. Only machines that perform the rest at once report the fault
+    /// here.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
     /// Reads the 128-byte line at `ea` into the local store and reserves it. This ends an earlier
@@ -57,7 +57,7 @@ pub trait Mfc: Wait {
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
     /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
-    /// has stored to that line since. Returns whether the line was stored. The reservation ends in
+    /// has stored to that line since. Returns whether it stored the line. The reservation ends in
     /// any case.
     ///
     /// # Errors

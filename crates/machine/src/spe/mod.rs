@@ -1,8 +1,8 @@
-//! What an SPE offers to the programs that run on it.
+//! The traits of an SPE, for machines and for the programs that run on the SPE.
 //!
 //! ```text
 //!   wake::Wake      waiting, waking, the time, cancellation           every program may call it
-//!   spe::SpeCore    what views and threads are made of                a machine implements it
+//!   spe::SpeCore    the basis of views and threads                    a machine implements it
 //!   spe::Spe        identity, staging, threads, interleaved work      every program may call it
 //!   spe::CellSpe    MFC, local store, mailboxes, signals, ...         programs of a Cell
 //! ```
@@ -24,9 +24,8 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with a local store of its own, as its programs see it. This trait has the operations of
-/// the SPEs of every machine. [`CellSpe`](crate::CellSpe) has those that only the SPEs of a Cell
-/// have.
+/// A core with a local store of its own, as its programs see it. All machines' SPEs have the
+/// operations of this trait. [`CellSpe`](crate::CellSpe) has those of the SPEs of a Cell.
 ///
 /// To *get* a slice is to copy it from main memory into the local store; to *put* it is to copy it
 /// back. Where programs use main memory directly, gets and puts copy nothing.
@@ -105,20 +104,17 @@ pub trait Spe: SpeCore {
     }
 
     /// How many bytes are left on the stack of the calling thread. On a simulated machine this is
-    /// the real stack, which is larger than the room that the machine takes from the local store
-    /// for it.
+    /// the real stack, which is larger than its room in the local store.
     fn free_stack_bytes(&self) -> usize;
 
     /// Whether programs can use only data in the local store, as on simulated machines and strict
     /// hosts. On these machines data has to be moved to the local store, and the stacks of
-    /// cooperative threads take room in the local store. On other machines programs use main memory
-    /// directly.
+    /// cooperative threads take room there. On other machines programs use main memory directly.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
 
-    /// Starts to get a slice. [`Pending::wait`] waits until the slice has arrived and returns the
-    /// view.
+    /// Starts to get a slice. [`Pending::wait`] waits until it has arrived and returns the view.
     ///
     /// # Errors
     ///
@@ -191,8 +187,8 @@ pub trait Spe: SpeCore {
     }
 
     /// Makes room for a slice in the local store. The slice is put back when the view is committed
-    /// or dropped. The contents of the view are unspecified at first: the program must write all of
-    /// them.
+    /// or dropped. At first the contents of the view are unspecified: the program must write all of
+    /// it.
     ///
     /// # Errors
     ///
@@ -208,9 +204,9 @@ pub trait Spe: SpeCore {
     /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
     /// returns when all of these threads have ended.
     ///
-    /// The threads may borrow what the caller can borrow, and need not be `Send`. They switch only
-    /// where they wait or yield. If threads panic, this method resumes the first panic after all
-    /// threads have ended.
+    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. They
+    /// switch only where they wait or yield. If threads panic, this method resumes the first panic
+    /// after all threads have ended.
     ///
     /// On a host, a thread that needs a new stack takes some microseconds, because the operating
     /// system has to provide the stack. That is the case for the first thread of a core, and
@@ -261,17 +257,17 @@ pub trait Spe: SpeCore {
     /// While one thread waits for its data, others compute. A thread waits for DMA on a Cell, and
     /// for a cache miss on a host.
     ///
-    /// `body` is ordinary code. It is given an SPE, with which it [stages](InterleavedSpe::stage)
-    /// what it reads. `in_flight` is the number of inputs that are worked on at once, or
-    /// [`InFlight::Automatic`]. This method returns an [`Interleave`], whose methods run the work
-    /// and say where the results go. If a closure is not written directly in the call of this
-    /// method, the closure has to name the type of its first argument, as here:
+    /// `body` is ordinary code. It is given an SPE, and [stages](InterleavedSpe::stage) the slices
+    /// that it reads with this SPE. `in_flight` is the number of inputs that are worked on at once,
+    /// or [`InFlight::Automatic`]. This method returns an [`Interleave`]. The methods of
+    /// `Interleave` run the work and say where the results go. If a closure is not written directly
+    /// in the call of this method, the closure has to name the type of its first argument, as here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
     ///
     /// /// The values of `keys` in a table where each entry may lead to the next one. If the table
-    /// is /// large, this takes a fraction of the time of a plain loop.
+    /// /// is large, this takes a fraction of the time of a plain loop.
     /// fn look_up<S: Spe>(
     ///     spe: &S,
     ///     table: &[[u64; 3]],

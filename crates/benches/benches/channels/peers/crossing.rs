@@ -1,6 +1,6 @@
-//! The programs whose processes are on two CPUs, with other channels: between OS threads, and
-//! between tasks that two OS threads run. The programs are written once, as tasks. An OS thread
-//! runs one task, whose calls block and never yield.
+//! The programs with processes on two CPUs, with other channels: between OS threads, and between
+//! tasks that two OS threads run. The programs are written once, as tasks. An OS thread runs one
+//! task, and the calls of that task block and never yield.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ pub trait Peer: 'static {
     type Writer: Send;
     type Reader: Send;
 
-    /// A rendezvous channel, or if there is none, the smallest buffer.
+    /// A rendezvous channel, or else a channel with the smallest buffer.
     fn channel() -> (Self::Writer, Self::Reader);
 
     /// Returns whether the channel still has a reader.

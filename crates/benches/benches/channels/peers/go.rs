@@ -20,8 +20,8 @@ impl Program {
         Self::build(&format!("alternation-{channels}"), &text)
     }
 
-    /// Programs whose goroutines are on two CPUs. The arguments are the name of one of these
-    /// programs, and its numbers. `None` if this computer has no Go.
+    /// Programs with goroutines on two CPUs. The arguments are the name of one of these programs,
+    /// and its numbers. `None` if this computer has no Go.
     pub fn crossing() -> Option<Self> {
         Self::build("crossing", include_str!("crossing.go"))
     }

@@ -125,8 +125,7 @@ impl Executor for Compio {
     }
 }
 
-/// An executor without queue and wake-ups: all tasks are polled in turn, whether they can go on or
-/// not.
+/// An executor without queue and wake-ups: all tasks are polled in turn, ready or not.
 #[derive(Default)]
 struct InTurn(RefCell<Vec<Pin<Box<dyn Future<Output = ()>>>>>);
 
@@ -325,8 +324,7 @@ where
     }
 }
 
-/// An alternation with `futures::stream::select_all`, which polls only streams that have been
-/// woken.
+/// An alternation with `futures::stream::select_all`, which polls only woken streams.
 #[derive(Clone, Copy)]
 pub struct StreamAlternation<const N: usize> {
     pub messages: usize,

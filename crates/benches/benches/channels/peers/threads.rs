@@ -302,8 +302,7 @@ fn rtrb_chunks(program: Stream, batch: usize, relax: impl Fn() + Copy + Send) ->
     )
 }
 
-/// An OS thread selects from a number of rendezvous channels. Each channel has an OS thread that
-/// writes.
+/// An OS thread selects from rendezvous channels. Each channel has an OS thread that writes.
 pub fn select_crossbeam(channels: usize, messages: usize) -> f64 {
     std::thread::scope(|scope| {
         let mut receivers = Vec::new();
