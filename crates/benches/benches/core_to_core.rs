@@ -8,7 +8,7 @@
 //! median (lower-upper quartile).
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The environment variable
-//! `CORE_TO_CORE_LATENCY` names the tool. Otherwise it is searched in `PATH`.
+//! `CORE_TO_CORE_LATENCY` names the tool. Otherwise the tool must be in `PATH`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

@@ -133,14 +133,14 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// Only [`stage`](Self::stage) differs from the method of the SPE: it knows whether other pieces of
+/// Only [`stage`](Self::stage) differs from the SPE's own method: it knows whether other pieces of
 /// work are in flight. If there are no others, and data need not be moved, nothing has to be waited
 /// for, and `stage` compiles to nothing. All other methods of [`Spe`](crate::Spe) can be called
 /// too, and do the same as elsewhere.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
     /// Whether there is no other thread and no data to wait for. The value is a constant in each of
-    /// the two loops that call the body. So the loop for one piece of work is a plain loop.
+    /// the two loops that call the body. So the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -380,13 +380,13 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// The time of a portion, for several threads and for one thread with data that is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads is chosen only if its time is shorter by more than one part in this
-/// number. With 128 threads an input often takes as long as with 64, but longer while other
+/// A larger number of threads is chosen only if it shortens the time of an input by more than `1 /
+/// LEAST_GAIN`. With 128 threads an input often takes as long as with 64, but longer while other
 /// programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads are chosen only if their time is shorter than that of the plain loop by more
-/// than one part in this number. A trial makes the plain loop look too slow: the trial counts
+/// Several threads are chosen only if they need less time for an input than the plain loop, by more
+/// than `1 / LEAST_GAIN_OVER_LOOP`. A trial makes the plain loop look too slow: the trial counts
 /// inputs, but the loop for the last inputs does not. Besides, where memory is the limit, a CPU
 /// overlaps more inputs of a shorter loop.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;

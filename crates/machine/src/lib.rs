@@ -16,8 +16,8 @@
 //! A program that runs on every machine can still use the features of a Cell on machines that are a
 //! Cell: see [`Machine::on_cell`].
 //!
-//! This crate defines which operations are legal ([`mfc`], [`mailbox`], [`SignalMode`],
-//! [`Decrementer`]), and the traits of programs. Each machine implements the traits in its own way.
+//! This crate defines the legal operations ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`])
+//! and the traits that programs use. Each machine implements these traits in its own way.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE

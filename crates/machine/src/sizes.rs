@@ -14,7 +14,7 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
-/// As [`size`], for sentences: bytes are written as a word.
+/// As [`size`], for sentences: the unit of bytes is written out.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_words;

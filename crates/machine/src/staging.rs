@@ -9,16 +9,16 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A slice that is borrowed shared is the source of a get. A slice that is borrowed exclusively is
-//! the target of a put. So the borrow checker keeps other code from a slice while its transfer is
-//! under way. A get reads the slice when the get is issued, and a put writes the slice when the
-//! view is committed: the borrow is alive at both times. A view that is leaked therefore keeps room
-//! in the local store until the program ends, but breaks no memory safety.
+//! A get borrows its source slice shared, and a put borrows its target slice exclusively. So the
+//! borrow checker keeps other code from changing or using a slice while its transfer is under way.
+//! A get reads the slice when the get is issued, and a put writes the slice when the view is
+//! committed: the borrow is alive at both times. A view that is leaked therefore keeps room in the
+//! local store until the program ends, but breaks no memory safety.
 //!
-//! On a host that is not strict the view *is* the memory, and nothing is copied. This makes a
-//! difference if a `StagedMut` is leaked: its writes have happened on such a host, and are lost on
-//! other machines. A [`PendingMut`] that was not waited for has no writes, so dropping it puts
-//! nothing back.
+//! A *strict* host copies slices through local stores, as a simulated machine does. On a host that
+//! is not strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on
+//! such a host, its writes have happened. On other machines they are lost. A [`PendingMut`] that
+//! was not waited for has no writes, so dropping it puts nothing back.
 
 // Rejected: a destructor that waits, for typed views. If a view is leaked, its destructor does not
 // run. A get copies when it is issued and a put when it is committed, both while the borrow lives,
@@ -47,8 +47,8 @@ pub struct Pending<'a, T, S: SpeCore> {
     spe: &'a S,
 }
 
-// The methods below are inlined for speed: after a switch of threads the CPU mispredicts every
-// return from the switch up to the program.
+// The methods below are inlined for speed. After a switch of threads the CPU mispredicts the return
+// of each function between the switch and the program.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -160,8 +160,8 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         Ok(Self::new(source, held))
     }
 
-    /// As [`get`](Self::get), for a machine that reads staged data in place, so that nothing has to
-    /// come.
+    /// As [`get`](Self::get), for a machine that reads staged data in place, so that no data has to
+    /// arrive.
     ///
     /// # Safety
     ///

@@ -60,9 +60,9 @@ pub trait Wake: Wait {
     /// A handle to the calling thread, by which other threads can [`wake`](Self::wake) it.
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets the description of what the calling thread does, such as "process `a`", and returns the
-    /// old description. If the stack of the thread overflows, the report contains the description.
-    /// Machines that report no overflows do nothing.
+    /// Sets a description of the calling thread's work, such as "process `a`", and returns the old
+    /// one. If the stack of the thread overflows, the report contains the description. Machines
+    /// that report no overflows do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None

@@ -1,5 +1,5 @@
 //! Compares the cost of channels with other crates, and with the least possible cost: two cores
-//! that hand a line to each other.
+//! that hand a cache line to each other.
 //!
 //! ```text
 //!   main ── one_core    CommsTime, rendezvous, alternation: processes that take turns on one CPU

@@ -39,8 +39,8 @@ use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
 use memory::{Pages, Table};
 
 const PAIRS: usize = 20;
-/// The median lies between these places of the 20 sorted ratios with a probability of 95 %: with
-/// one of 2.1 %, 5 or fewer ratios lie below the median, and likewise above.
+/// With a probability of 95 %, the true median lies between these places of the 20 sorted ratios.
+/// With a probability of 2.1 % each, at most 5 of 20 ratios lie below it, or at most 5 above it.
 const INTERVAL: [usize; 2] = [5, 14];
 const SLOWER: f64 = 1.03;
 /// The number of measurements of a figure in one run. Their median counts.

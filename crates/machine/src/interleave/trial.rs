@@ -1,7 +1,8 @@
 //! Trials, which measure how long inputs take with a number of threads.
 
 // Rejected: trials with 2 and 4 threads first. They take longest where the latency is largest.
-// Rejected: a trial with only 8 threads. Where 64 are fastest, 8 may be slower than one.
+// Rejected: a trial with only 8 threads. Where 64 threads are fastest, 8 threads may be slower than
+// one.
 
 use crate::time::{Span, Time};
 

@@ -34,8 +34,8 @@ pub enum LocalStoreUse {
     Release,
 }
 
-/// A function that is called for every use of the local store by the program. It is given the
-/// address of the first byte and the number of bytes.
+/// A function that is called for every use of the local store by the program, with the address of
+/// the first byte and the number of bytes.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
 /// The local store of one SPE. Cloning gives another handle to the same store.
@@ -156,7 +156,7 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// As [`reserve`](Self::reserve), with `at` as the line of the program that does it.
+    /// As [`reserve`](Self::reserve), with `at` as the call that reserves the buffer.
     ///
     /// # Errors
     ///

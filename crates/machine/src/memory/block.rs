@@ -537,8 +537,9 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not see the word itself. It tries other orders only if both threads locked
-            // the line. So in this thread, which loom runs first, the compare-and-swap must store.
+            // loom sees the versions of lines, but not the word. So it tries other orders only if
+            // both threads lock the line. In the first order this thread runs first, so its swap
+            // must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

@@ -14,8 +14,7 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The generation is raised when a region is unmapped, so that no [`Translation`] uses the
-    /// region any more.
+    /// A counter of unmapped regions. When it changes, every [`Translation`] empties its cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }

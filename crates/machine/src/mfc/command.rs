@@ -46,7 +46,7 @@ impl RawCommand {
     /// lists and no atomic commands, because they belong to a program on the SPE.
     ///
     /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
-    /// them, because [`Ppe::spawn`](crate::Ppe::spawn) starts programs.
+    /// them: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
     ///
     /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
     ///

@@ -36,9 +36,10 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// bytes is free again.
     type Hold;
 
-    /// Returns the local store if programs can use only data in it, as on simulated machines and
-    /// strict hosts. On these machines data is moved to the local store, and the stacks of
-    /// cooperative threads take room there. Returns `None` if programs use main memory directly.
+    /// Returns the local store if programs can use only data in it, as on simulated machines and on
+    /// strict hosts, which copy slices through local stores. On these machines the stacks of
+    /// cooperative threads take room in the local store. Returns `None` if programs use main memory
+    /// directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }

@@ -107,9 +107,10 @@ pub trait Spe: SpeCore {
     /// the real stack, which is larger than its room in the local store.
     fn free_stack_bytes(&self) -> usize;
 
-    /// Whether programs can use only data in the local store, as on simulated machines and strict
-    /// hosts. On these machines data has to be moved to the local store, and the stacks of
-    /// cooperative threads take room there. On other machines programs use main memory directly.
+    /// Whether programs can use only data in the local store, as on simulated machines and on
+    /// strict hosts, which copy slices through local stores. On these machines the stacks of
+    /// cooperative threads take room in the local store. On other machines programs use main memory
+    /// directly.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
