@@ -9,7 +9,7 @@
 //! In every system a message takes some simulated time, and a message that arrives makes its
 //! receiver send the next one. The heap has events that run nothing. Ours is the whole simulator:
 //! SPE programs on stacks of their own, mailboxes that may be full, costs of the channels,
-//! conditions, and the model of the interconnect. There are three tables:
+//! conditions of waiting programs, and the model of the interconnect. There are three tables:
 //!
 //! - *one latency*: a crossbar on which messages never wait for each other. A message is one event,
 //!   and events are created in the order of their times, so that our simulator needs no heap;

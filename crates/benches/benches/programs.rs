@@ -133,7 +133,7 @@ fn lu(host: &Host, rayon: &rayon::ThreadPool) {
 
 type Column<'a> = &'a mut [Tile<f64>];
 
-/// Factors the step's column, its tiles in parallel. Returns it and the columns to its right.
+/// Factors the step's column, its tiles in parallel. Returns the tiles and the other columns.
 fn factor_column<'c, 'a>(
     columns: &'c mut [Column<'a>],
     step: usize,

@@ -136,7 +136,7 @@ impl Crate {
 
     /// The file that defines the item at a path from the root, if the item is in this crate.
     fn definer(&self, path: &[String], depth: usize) -> Option<&Path> {
-        // Two re-exports refer to each other.
+        // Two re-exports refer to each other without end.
         if depth > 20 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! More processes than CPUs, and processes that do nothing but wait.
+//! More processes than CPUs, and processes that only wait.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //!       ├── two_cores   rendezvous between two SPEs, which wait actively or sleep
 //!       ├── crossing    several processes on each of two SPEs, with messages between them
 //!       ├── stream      buffered channels, one by one and in batches
-//!       └── crowd       more processes than CPUs, and processes that do nothing but wait
+//!       └── crowd       more processes than CPUs, and processes that only wait
 //!   ours                the small programs of these tables, with our channels
 //!   peers               the same programs with other channels: of OS threads, tasks and goroutines
 //! ```

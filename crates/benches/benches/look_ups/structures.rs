@@ -13,7 +13,7 @@ use crate::{Work, interleave, key};
 /// The number of look-ups in one measurement.
 const PROBES: usize = 1 << 18;
 
-/// Reads the nodes of a structure.
+/// Reads a node of a structure: `N` words from `at` on.
 trait Read {
     fn read<const N: usize>(&self, memory: &[u64], at: usize) -> [u64; N];
 }

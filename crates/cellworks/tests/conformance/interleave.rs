@@ -599,7 +599,7 @@ fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl
                     spe.yield_now();
                     let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
                         if input == 100 {
-                            // Not earlier, because each batch begins with a look outside.
+                            // The answer is late, because each batch begins with a look outside.
                             words.answer(&spe, 1);
                         }
                         if !heard.get() {

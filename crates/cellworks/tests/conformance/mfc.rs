@@ -67,7 +67,7 @@ fn every_legal_size_is_moved_both_ways<M: CellMachine>(machine: &M) {
             to.read(0, &mut moved);
             assert_eq!(moved, pattern[..bytes as usize], "{bytes} bytes");
         }
-        // Small transfers may start anywhere in a quadword, as long as both ends agree.
+        // Small transfers may start anywhere in a quadword, if both addresses have the same offset.
         let at = LsAddr(buffer.address().0 + 6);
         mfc.issue(RawCommand::get(at, from.at(1_030), 2, TAG))
             .unwrap();
@@ -93,7 +93,7 @@ fn what_the_architecture_forbids_is_refused<M: CellMachine>(machine: &M) {
         assert!(refused(command).contains("invalid DMA command"));
         let end = LsAddr(spe.local_store().bytes() as u32 - 16);
         assert!(refused(RawCommand::get(end, ea, 32, TAG)).contains("past the"));
-        // Nothing of all this has taken an entry.
+        // The refused commands have taken no entries.
         assert_eq!(spe.mfc().free_entries(), 16);
     });
 }

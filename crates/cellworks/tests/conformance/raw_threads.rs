@@ -95,7 +95,7 @@ fn a_condition_that_uses_raw_threads_is_an_error<M: Machine>(machine: &M, words:
         let program = move |spe: &M::Spe| {
             spe.wait_until(&"a word", &mut || {
                 asked += 1;
-                // Later calls may be on the stack of another thread.
+                // Later calls of the condition may be on the stack of another thread.
                 if asked > 1 {
                     threads::scope(|s| {
                         s.spawn(|| words.try_read(spe));

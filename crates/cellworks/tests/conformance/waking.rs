@@ -346,7 +346,7 @@ fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
         .run(|ppe| {
             let waits = &waits;
             let computes = move |spe: &M::Spe| {
-                // Another thread of the SPE that waits is not ready. Other SPEs go on meanwhile.
+                // A waiting thread of the SPE is not ready. Other SPEs go on meanwhile.
                 let done = Cell::new(false);
                 spe.threads(2, |thread| {
                     if thread.0 == 0 {

@@ -20,8 +20,7 @@ const LEAST_ROUND: usize = 8;
 /// A measurement should take at most this time, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// Measures how long inputs take with a number of threads, several times, and several inputs each
-/// time.
+/// Measures several times how long several inputs take with a number of threads.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
     /// The number of inputs of a round: after a round every thread has come back for another input.

@@ -26,7 +26,7 @@ pub trait PpeCore: Wake {
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
-    /// Starts a program on an SPE. It runs after the programs that were started there before.
+    /// Starts a program on an SPE. The program runs after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
     /// A handle to the run for OS threads that run none of its programs. Returns `None` if such
