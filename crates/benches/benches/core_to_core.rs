@@ -1,12 +1,14 @@
-//! The atomic matrix beside the tool core-to-core-latency, on the same two CPUs in the same minute.
+//! Compares the atomic matrix of `stats` with the tool core-to-core-latency, on the same two CPUs
+//! in the same minute.
 //!
-//! The tool's CAS test has two threads swap one flag back and forth; ours is compared in both of
-//! its ways of polling. All three are measured in turn, again and again, so that ratios hold on a
-//! noisy machine. Prints a Markdown table: nanoseconds one way as median (minimum-maximum) over the
-//! repetitions, and the ratio to the tool in the same repetition as median (lower-upper quartile).
+//! In the tool's CAS test two threads swap one flag back and forth. Our matrix is measured with
+//! each of its two ways of polling. The three measurements take turns in every repetition, so that
+//! ratios hold on a noisy machine. Prints a Markdown table: nanoseconds one way as median
+//! (minimum-maximum) over the repetitions, and the ratio to the tool in the same repetition as
+//! median (lower-upper quartile).
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The tool is found on the
-//! path or by the variable `CORE_TO_CORE_LATENCY`.
+//! Run it with `cargo bench -p cellworks-benches --bench core_to_core`. The environment variable
+//! `CORE_TO_CORE_LATENCY` names the tool. Otherwise the tool must be in `PATH`.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -18,7 +20,8 @@ use cellworks_stats::{Function, Limits, Measured, Polling, Primitive, Request, V
 
 const REPETITIONS: usize = 25;
 
-/// The tool's round trips in a sample, its default, and its samples: about as long as our pair.
+/// The tool's default number of round trips in a sample, and a number of samples that makes it run
+/// about as long as our pair.
 const TOOL_ARGUMENTS: [&str; 2] = ["1000", "20"];
 
 fn main() -> ExitCode {
@@ -80,7 +83,7 @@ fn compare() -> Result<(), String> {
     Ok(())
 }
 
-/// What the tool says, in nanoseconds one way.
+/// The result of the tool, in nanoseconds one way.
 fn tool(cpus: &[String; 2]) -> Result<f64, String> {
     let program = std::env::var_os("CORE_TO_CORE_LATENCY")
         .unwrap_or_else(|| OsString::from("core-to-core-latency"));
@@ -95,7 +98,7 @@ fn tool(cpus: &[String; 2]) -> Result<f64, String> {
                 program.display()
             )
         })?;
-    // A row for each CPU, of which the upper half is empty.
+    // The output has a row for each CPU. The upper half of the matrix is empty.
     let text = String::from_utf8_lossy(&output.stdout);
     let mut numbers = text
         .split([',', '\n'])
@@ -111,7 +114,7 @@ fn tool(cpus: &[String; 2]) -> Result<f64, String> {
     }
 }
 
-/// What our matrix says, in nanoseconds one way.
+/// The result of our matrix, in nanoseconds one way.
 fn ours(host: &Host, polling: Polling) -> Result<f64, String> {
     let request = Request {
         polling: Some(polling),

@@ -1,21 +1,21 @@
-//! Joins, loops, closures and sorting on a pool of two workers, beside rayon and chili with two
-//! threads, in one process and in turn.
+//! Compares joins, loops, closures and sorting on a pool of two workers with rayon and chili with
+//! two threads. The systems take turns in one process.
 //!
 //! ```text
-//!   fibonacci   a join at every level: what a join costs, with the addition that is between them
+//!   fibonacci   a join at every level: the cost of a join with the addition between its halves
 //!   tree        2^20 leaves by joins
-//!   loop        1,000,000 items by the pools' own loops, which choose the pieces
-//!   closures    1,000,000 empty ones, started one by one
+//!   loop        1,000,000 items by the pools' own loops, which choose the sizes of pieces
+//!   closures    1,000,000 empty closures, started one by one
 //!   sort        1,000,000 numbers
 //!   idle        the CPU time of a pool that has nothing to do
 //! ```
 //!
-//! chili's `join` puts its second half aside in one call of 64 (or of as many as it is told), and
-//! calls both halves in the other ones: then no other thread can take the second one. It has no
-//! loops and no closures that are started one by one.
+//! In one call of 64 (or of another number that it is given), chili's `join` offers its second half
+//! to other threads. In all other calls it calls both halves itself, and no other thread can take
+//! the second one. chili has no loops, and no closures that are started one by one.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench fork_join`; words after `--` choose the
-//! tables whose titles contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench fork_join`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 #[path = "channels/cpus.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
@@ -69,7 +69,7 @@ fn main() {
     pools.idle();
 }
 
-/// Nanoseconds for each of `count`.
+/// Nanoseconds for each of `count` operations.
 fn each(count: usize, work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     work();
@@ -137,7 +137,7 @@ fn chili_leaves<const EVERY: u8>(scope: &mut chili::Scope<'_>, levels: u32) -> u
     a + b
 }
 
-/// An item of the loops: some multiplications that depend on each other.
+/// The work on an item of the loops: some multiplications that depend on each other.
 fn change(item: &mut f64) {
     *item = (*item * 0.99 + 1.0) * 0.98 + 1.0;
 }
@@ -149,7 +149,7 @@ fn numbers() -> Vec<u64> {
 }
 
 impl Pools {
-    /// Runs `work` on a worker of a pool whose workers are awake, and returns what it measures.
+    /// Runs `work` on a worker of a pool with awake workers, and returns the result of `work`.
     fn on_worker(
         &self,
         workers: usize,
@@ -331,7 +331,7 @@ impl Pools {
         );
     }
 
-    /// The share of one CPU that a pool takes while its main program sleeps.
+    /// Measures the share of one CPU that a pool takes while its main program sleeps.
     fn idle(&self) {
         if !table::is_wanted("An idle pool") {
             return;

@@ -1,10 +1,10 @@
-//! The measurement `copy` beside the C library's `memcpy`, on the same CPU in the same run.
+//! Compares the measurement `copy` with the C library's `memcpy`, on the same CPU in the same run.
 //!
 //! Both copy blocks of the same sizes between ordinary memory that the copying thread touched
-//! first, in turn, again and again, so that the ratio holds on a noisy machine. Prints a Markdown
-//! table: bandwidth in bytes copied as median (minimum-maximum) over the repetitions, and the
-//! median over the repetitions of the ratio to `memcpy` in the same repetition. Run it with `cargo
-//! bench -p cellworks-benches --bench memcpy`.
+//! first. They take turns in every repetition, so that the ratio holds on a noisy machine. Prints a
+//! Markdown table: bandwidth in bytes copied as median (minimum-maximum) over the repetitions, and
+//! the median of the ratio to `memcpy` in the same repetition. Run it with `cargo bench -p
+//! cellworks-benches --bench memcpy`.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -49,7 +49,7 @@ fn main() {
     }
 }
 
-/// Gigabytes a second of the measurement.
+/// The bandwidth of the measurement `copy`, in gigabytes a second.
 fn copy(host: &Host, bytes: usize) -> f64 {
     let limits = Limits {
         block_bytes_max: 64 << 20,
@@ -71,13 +71,13 @@ fn copy(host: &Host, bytes: usize) -> f64 {
     bytes as f64 / measurement.latency_ns.p50
 }
 
-/// Gigabytes a second of the C library, by the same SPE's thread.
+/// The bandwidth of `memcpy` on the thread of the same SPE, in gigabytes a second.
 fn memcpy(host: &Host, bytes: usize) -> f64 {
     host.run(|ppe| {
         let program = ppe.spawn(SpeId::new(0), |spe| {
-            // Half a page beyond whole pages, as `copy` has them: with a distance of a few bytes
-            // loads wait for stores to the same place in another page. The sizes of blocks are
-            // whole pages.
+            // The target starts half a page beyond whole pages, as in `copy`. With a distance of a
+            // few bytes, loads wait for stores to the same place in another page. The sizes of
+            // blocks are whole pages.
             let words = bytes / 8;
             let mut memory = vec![1_u64; words + HALF_PAGE_BYTES / 8 + words];
             let (from, rest) = memory.split_at_mut(words);
@@ -86,7 +86,7 @@ fn memcpy(host: &Host, bytes: usize) -> f64 {
             let mut times_ns = Vec::new();
             let begin = Instant::now();
             while begin.elapsed() < EACH {
-                // Long enough for the clock.
+                // Repeats small blocks, so that the time is long enough for the clock.
                 let repeat = ((1 << 20) / bytes).max(1);
                 let start = spe.now();
                 for _ in 0..repeat {

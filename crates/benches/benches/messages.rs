@@ -1,21 +1,21 @@
-//! Messages a second of real time: 16 actors in 8 pairs, each pair with one message that goes back
-//! and forth, beside other simulators and beside the least that any of them could do.
+//! Messages a second of real time in our simulator and in others: 16 actors in 8 pairs, each pair
+//! with one message that goes back and forth. A bare heap of events shows the least time that any
+//! simulator can take.
 //!
-//! All are measured in turn, again and again, in one process, so that ratios hold on a noisy
+//! All systems take turns in every repetition, in one process, so that ratios hold on a noisy
 //! machine. Prints a Markdown table: millions of messages a second as median (minimum-maximum) over
-//! the repetitions, and the median over the repetitions of the ratio to the bare heap in the same
-//! repetition.
+//! the repetitions, and the median of the ratio to the bare heap in the same repetition.
 //!
-//! In all of them a message takes some simulated time, and what comes in is what sends the next
-//! one. The heap is the floor: events without anything to run. Ours is the whole simulator: SPE
-//! programs on stacks of their own, mailboxes that may be full, costs of the channels, conditions,
-//! and what carries the messages. There are three tables:
+//! In every system a message takes some simulated time, and a message that arrives makes its
+//! receiver send the next one. The heap has events that run nothing. Ours is the whole simulator:
+//! SPE programs on stacks of their own, mailboxes that may be full, costs of the channels,
+//! conditions of waiting programs, and the model of the interconnect. There are three tables:
 //!
 //! - *one latency*: a crossbar on which messages never wait for each other. A message is one event,
-//!   and events arise in the order in which they are due, so that ours need no heap;
-//! - *different latencies*: a message is one event, and events arise in another order;
+//!   and events are created in the order of their times, so that our simulator needs no heap;
+//! - *different latencies*: a message is one event, and events are created in a different order;
 //! - *QS20*: the model of a dual Cell blade, with its command bus and its rings. A message is
-//!   several events, as many on average as the table says, and so it is in the other systems.
+//!   several events. The table states their average number, which the other systems use.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench messages`.
 
@@ -34,36 +34,36 @@ use cellworks_threads as threads;
 const REPETITIONS: usize = 11;
 const PAIRS: usize = 8;
 const ACTORS: usize = 2 * PAIRS;
-/// Messages in one measurement, the same for every system.
+/// The number of messages in one measurement, the same for every system.
 const MESSAGES: usize = 3_200_000;
-/// The same where a message is several events.
+/// The number of messages in one measurement where a message is several events.
 const MESSAGES_OF_A_BLADE: usize = 800_000;
-/// How long a message takes where that can be chosen, in nanoseconds.
+/// The latency of a message in nanoseconds, where it can be chosen.
 const LATENCY_NS: u64 = 100;
 
-/// What every system does.
+/// The work of every system.
 #[derive(Clone)]
 struct Work {
     messages: usize,
-    /// How many events a message is.
+    /// The number of events of a message.
     events: usize,
-    /// How long a message takes, in nanoseconds, by the actor that sends it.
+    /// The latency of a message in nanoseconds, for each sending actor.
     latencies_ns: [u64; ACTORS],
 }
 
 impl Work {
-    /// How many messages each actor receives.
+    /// The number of messages that each actor receives.
     fn rounds(&self) -> usize {
         self.messages / ACTORS
     }
 
-    /// From one event of a message to the next one, by the actor that sends it.
+    /// The time from one event of a message to its next event, for the sending actor `from`.
     fn step_ns(&self, from: usize) -> u64 {
         self.latencies_ns[from] / self.events as u64
     }
 }
 
-/// Returns how long it took.
+/// A function that does the work and returns the time that it took.
 type Measure<'a> = &'a dyn Fn(&Work) -> Duration;
 
 fn main() {
@@ -140,21 +140,21 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Events as (time, order, the actor that sent the message).
+/// Events as tuples: time, order, and the actor that sent the message.
 type Heap = BinaryHeap<Reverse<(u64, u64, usize)>>;
 
-/// The messages that are under way, by their next events.
+/// The messages under way, ordered by the times of their next events.
 struct Messages<'a> {
     work: &'a Work,
     heap: Heap,
     order: u64,
     now: u64,
-    /// How many events are left of the message of each actor.
+    /// The number of events that are left of the message of each actor.
     left: [usize; ACTORS],
 }
 
 impl<'a> Messages<'a> {
-    /// The first actor of each pair sends, a little apart from each other.
+    /// The first actor of each pair sends a message. The pairs start at slightly different times.
     fn new(work: &'a Work) -> Self {
         let mut messages = Self {
             work,
@@ -181,7 +181,7 @@ impl<'a> Messages<'a> {
         self.order += 1;
     }
 
-    /// The actor to which the next message comes.
+    /// Runs events until a message arrives, and returns the actor that receives the message.
     fn receive(&mut self) -> Option<usize> {
         loop {
             let Reverse((time, _, from)) = self.heap.pop()?;
@@ -209,7 +209,7 @@ fn bare_heap(work: &Work) -> Duration {
     time
 }
 
-/// The event loop of `heap_and_threads`: runs when no thread is ready.
+/// The event loop of `heap_and_threads`. It runs when no thread is ready.
 struct HeapLoop<'a> {
     messages: RefCell<Messages<'a>>,
     actors: RefCell<Vec<threads::Thread>>,
@@ -263,7 +263,7 @@ fn quantity(value: u64) -> Quantity {
     }
 }
 
-/// A QS20 whose programs start at once, with another interconnect if one is given.
+/// A QS20 that starts programs at once. If an interconnect is given, it replaces that of the QS20.
 fn machine(interconnect: Option<Interconnect>) -> Description {
     let mut description = Description::built_in("qs20").expect("it is built in");
     description.ppe.start_program_ps.value = 1;
@@ -273,7 +273,7 @@ fn machine(interconnect: Option<Interconnect>) -> Description {
     description
 }
 
-/// Returns the number of events, too.
+/// Returns the time and the number of events.
 fn ours(machine: &Description, work: &Work) -> (Duration, u64) {
     let sim = Sim::new(machine.clone());
     let rounds = work.rounds();
@@ -308,7 +308,7 @@ fn odem(work: &Work) -> Duration {
     struct Actor {
         begins: bool,
         rounds: usize,
-        /// The waits that are the model of a message, before it is handed over.
+        /// The waits that model the latency of a message.
         waits: usize,
         wait_ns: f64,
         send: Sender<u64>,
@@ -316,7 +316,7 @@ fn odem(work: &Work) -> Duration {
     }
 
     impl Actor {
-        /// Sends a message, unless the partner has ended.
+        /// Sends a message. If the partner has ended, the message is dropped.
         async fn send(&self, sim: &odem_rs::prelude::Sim, message: u64) {
             for _ in 0..self.waits {
                 sim.advance(self.wait_ns).await;
@@ -339,7 +339,7 @@ fn odem(work: &Work) -> Duration {
         }
     }
 
-    // Longer than any pair takes.
+    // A time after the end of every pair.
     let until: u64 = work.latencies_ns.iter().sum::<u64>() * (work.rounds() as u64 + 1);
     let start = Instant::now();
     simulation(async |sim| {
@@ -370,7 +370,7 @@ mod delay {
     use nexosim::ports::Output;
     use serde::{Deserialize, Serialize};
 
-    /// Sends what it has received on after some waits, until it has seen enough.
+    /// Sends each received message on after some waits, for a number of messages.
     #[derive(Default, Serialize, Deserialize)]
     pub struct Delay {
         pub output: Output<u64>,
@@ -388,7 +388,7 @@ mod delay {
             }
         }
 
-        /// Takes a message, and how many waits are left of it.
+        /// Does the next step of a message for which `waits` waits are left.
         #[nexosim(schedulable)]
         async fn go_on(&mut self, (message, waits): (u64, usize), context: &Context<Self>) {
             if waits == 0 {

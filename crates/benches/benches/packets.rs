@@ -2,17 +2,16 @@
 //! all CPUs.
 //!
 //! - *to neighbours*, *to opposite SPEs*: each of 8 SPEs gets blocks of 16 KB from the local store
-//!   of another, by the rings alone;
+//!   of another SPE, only over the rings;
 //! - *from memory*: each of 8 SPEs gets blocks of 16 KB from the memory of its Cell;
-//! - the sweep: 8 SPEs in a ring exchange packets of 1 KB with both neighbours for 1,000 rounds, in
-//!   one simulation for each of the 5,040 orders of the ring in which SPE 0 is first, as the paper
-//!   on task mapping has them on a blade (Keller, Varbanescu 2010), one simulation on each CPU at a
-//!   time.
+//! - the sweep: 8 SPEs in a ring exchange packets of 1 KB with both neighbours for 1,000 rounds.
+//!   Each of the 5,040 orders of the ring in which SPE 0 is first has a simulation, as in the paper
+//!   on task mapping on a blade (Keller, Varbanescu 2010). Each CPU runs one simulation at a time.
 //!
-//! A packet is a request of up to 128 bytes, from its command to its arrival; the bytes move too.
-//! Prints Markdown tables: millions of packets a second as median (minimum-maximum) over the
+//! A packet is a request of up to 128 bytes, from its command to its arrival. The bytes are moved
+//! too. Prints Markdown tables: millions of packets a second as median (minimum-maximum) over the
 //! repetitions, which are interleaved. Run it with `cargo bench -p cellworks-benches --bench
-//! packets`. It runs every tenth order of the sweep, and all of them with `-- --all`.
+//! packets`. It runs every tenth order of the sweep, or with `-- --all` every order.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -25,19 +24,19 @@ use cellworks_sim::{Description, Sim, SimSpe};
 const REPETITIONS: usize = 9;
 const SPES: u16 = 8;
 const BLOCK_BYTES: u32 = 16_384;
-/// Blocks that each SPE gets in one measurement.
+/// The number of blocks that each SPE gets in one measurement.
 const BLOCKS: usize = 500;
 
-/// Orders of a ring of 8 SPEs: those of the 7 that come after SPE 0.
+/// The number of orders of a ring of 8 SPEs: the orders of the 7 SPEs after SPE 0.
 const SWEEP_ALL: usize = 5_040;
-/// Without `--all` every so many are simulated.
+/// Without `--all` only one of this many orders is simulated.
 const SWEEP_STEP: usize = 10;
 const SWEEP_ROUNDS: u32 = 1_000;
 const SWEEP_BYTES: u32 = 1_024;
-/// To the next SPE of the ring, and to the one before.
+/// The two sides of an SPE in the ring: the next SPE, and the one before.
 const SIDES: usize = 2;
 
-/// Returns packets a second.
+/// A measurement that returns packets a second.
 type Measure = fn() -> f64;
 
 fn main() {
@@ -77,7 +76,7 @@ fn machine() -> Sim {
     Sim::new(description)
 }
 
-/// Runs a program on the SPEs of Cell 0. Returns packets a second, by how many each of them moves.
+/// Runs a program on the SPEs of Cell 0. Each moves `packets` packets. Returns packets a second.
 fn run(sim: &Sim, packets: usize, program: impl Fn(&SimSpe) + Send + Sync) -> f64 {
     let start = Instant::now();
     let outcome = sim.run(|ppe| {
@@ -89,21 +88,21 @@ fn run(sim: &Sim, packets: usize, program: impl Fn(&SimSpe) + Send + Sync) -> f6
     (usize::from(SPES) * packets) as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Returns packets a second.
+/// Returns packets a second for gets from the SPE at `distance`.
 fn between_local_stores(distance: u16) -> f64 {
     run(&machine(), packets_of_stream(), |spe| {
         let me = spe.id().index() as u16;
         let reader = SpeId::new((me + SPES - distance) % SPES);
         let from = exchange_addresses(spe, reader, LsAddr(BLOCK_BYTES));
         get_blocks(spe, from);
-        // Nobody ends while somebody reads from it.
+        // No program ends while its partner reads from its local store.
         let partner = SpeId::new((me + distance) % SPES);
         spe.write_in_mbox_of(partner, 0);
         spe.read_in_mbox();
     })
 }
 
-/// Returns packets a second.
+/// Returns packets a second for gets from main memory.
 fn from_memory() -> f64 {
     let sim = machine();
     let bytes = usize::from(SPES) * BLOCK_BYTES as usize;
@@ -119,7 +118,8 @@ fn packets_of_stream() -> usize {
     BLOCKS * BLOCK_BYTES as usize / 128
 }
 
-/// Tells an SPE where this one has something, and is told by another one.
+/// Sends the effective address of `at` in the local store of `spe` to the SPE `to`. Returns the
+/// address that another SPE has sent.
 fn exchange_addresses(spe: &SimSpe, to: SpeId, at: LsAddr) -> EffectiveAddress {
     let mine = spe.local_store().effective(at);
     spe.write_in_mbox_of(to, mine.eah());
@@ -127,7 +127,7 @@ fn exchange_addresses(spe: &SimSpe, to: SpeId, at: LsAddr) -> EffectiveAddress {
     EffectiveAddress::from_halves(spe.read_in_mbox(), spe.read_in_mbox())
 }
 
-/// Gets blocks from one place, with two under way.
+/// Gets all blocks from one address, with two gets under way.
 fn get_blocks(spe: &SimSpe, from: EffectiveAddress) {
     let tags = [Tag::of::<0>(), Tag::of::<1>()];
     for block in 0..BLOCKS {
@@ -139,7 +139,7 @@ fn get_blocks(spe: &SimSpe, from: EffectiveAddress) {
     tags.iter().for_each(|tag| spe.mfc().wait_all(tag.mask()));
 }
 
-/// SPE 0 and then the others, in each order for one number below [`SWEEP_ALL`].
+/// The order with this number, below [`SWEEP_ALL`]: SPE 0, and the other SPEs after it.
 fn ring_order(mut number: usize) -> [u16; SPES as usize] {
     let mut left: Vec<u16> = (1..SPES).collect();
     let mut order = [0; SPES as usize];
@@ -151,7 +151,7 @@ fn ring_order(mut number: usize) -> [u16; SPES as usize] {
     order
 }
 
-/// One simulation of the sweep. Returns how long its rounds take in simulated time, in nanoseconds.
+/// One simulation of the sweep. Returns the simulated time of its rounds in nanoseconds.
 fn exchange_around_ring(order: [u16; SPES as usize]) -> u64 {
     let sim = machine();
     let around = |place: usize| SpeId::new(order[place % order.len()]);
@@ -178,7 +178,7 @@ fn exchange_around_ring(order: [u16; SPES as usize]) -> u64 {
                 read(around(place));
             }
         };
-        // Neighbours write to each other's mailboxes only when the PPE does no more.
+        // Neighbours write to each other's mailboxes only when the PPE has stopped writing to them.
         hear_all();
         let begin = ppe.now();
         for place in 0..order.len() {
@@ -190,13 +190,13 @@ fn exchange_around_ring(order: [u16; SPES as usize]) -> u64 {
     took.expect("no program waits for ever")
 }
 
-/// The program of the sweep: in each round an SPE puts a packet to both neighbours, tells them by a
-/// word, and goes on when it has a word of both.
+/// The program of the sweep. In each round an SPE puts a packet to both neighbours and sends them a
+/// word. It goes on when both neighbours have sent it a word.
 fn exchange(spe: &SimSpe, neighbours: [SpeId; SIDES]) {
     const TAG: Tag = Tag::of::<0>();
     let tell_ppe = |word| spe.write_out_mbox(Outbound::Plain, word);
-    // What comes from a side in one round is not overwritten in the next, in which that neighbour
-    // may be.
+    // A neighbour may already be in the next round. So packets of two rounds in a row have
+    // different addresses, and no packet overwrites the last one.
     let incoming = |side: usize, round: u32| {
         let number = 1 + side as u32 * 2 + round % 2;
         LsAddr(number * SWEEP_BYTES)
@@ -208,11 +208,11 @@ fn exchange(spe: &SimSpe, neighbours: [SpeId; SIDES]) {
     let local_stores = [address(), address()];
     tell_ppe(0);
     spe.read_signal(SignalRegister::One);
-    // How many rounds the neighbour on each side has told of.
+    // The number of rounds that the neighbour on each side has reported.
     let mut told = [0; SIDES];
     for round in 0..SWEEP_ROUNDS {
         for (side, local_store) in local_stores.iter().enumerate() {
-            // For the next SPE, this one is that before.
+            // For the next SPE of the ring, this SPE is the one before.
             let there = incoming(1 - side, round);
             let to = EffectiveAddress(local_store.0 + u64::from(there.0));
             let put = RawCommand::put(LsAddr(0), to, SWEEP_BYTES, TAG);
@@ -229,7 +229,7 @@ fn exchange(spe: &SimSpe, neighbours: [SpeId; SIDES]) {
     tell_ppe(0);
 }
 
-/// Simulates every order, or one of so many.
+/// Simulates one of every `step` orders.
 fn sweep(step: usize) {
     let simulations = SWEEP_ALL / step;
     let next = AtomicUsize::new(0);

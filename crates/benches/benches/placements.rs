@@ -1,13 +1,13 @@
-//! How long the search for placements takes to reach the best known cost of an instance of QAPLIB,
-//! beside the robust tabu search of Taillard (Robust taboo search for the quadratic assignment
-//! problem, Parallel Computing 17, 1991), written plainly.
+//! Measures how long the search for placements takes to reach the best known cost of an instance of
+//! QAPLIB. For comparison, it runs a plain implementation of the robust tabu search of Taillard
+//! (Robust taboo search for the quadratic assignment problem, Parallel Computing 17, 1991).
 //!
-//! Both begin with the same seeds and stop after 5 s. Prints a Markdown table: milliseconds as
-//! median (minimum-maximum) over the seeds, where a run that did not reach the cost counts as 5 s,
-//! and how many did not.
+//! Both searches begin with the same seeds and stop after 5 s. Prints a Markdown table:
+//! milliseconds as median (minimum-maximum) over the seeds, and the number of runs that did not
+//! reach the cost. Such a run counts as 5 s.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench placements`; words after `--` choose the
-//! instances whose names contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench placements`. If words follow `--`, only
+//! instances with one of these words in the name are measured.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -30,7 +30,7 @@ const SEEDS: u64 = 7;
 const LIMIT: Duration = Duration::from_secs(5);
 
 fn main() {
-    // Cargo adds `--bench`.
+    // Cargo adds the argument `--bench`.
     let words: Vec<String> = std::env::args()
         .skip(1)
         .filter(|word| word != "--bench")
@@ -62,7 +62,7 @@ fn summary(mut times: Vec<Option<Duration>>) -> String {
     format!("{median:.1} ({first:.1}-{last:.1}) | {missed} of {SEEDS}")
 }
 
-/// How long this took, if it reached its cost before the deadline.
+/// The time that `search` took, if it reached the cost before the deadline.
 fn timed(search: impl FnOnce(Instant) -> bool) -> Option<Duration> {
     let start = Instant::now();
     search(start + LIMIT).then(|| start.elapsed())
@@ -79,8 +79,8 @@ fn ours(problem: &Problem, target: i64, seed: u64) -> Option<Duration> {
     })
 }
 
-/// The matrices of a problem of whole numbers, and Taillard's search as his paper and his program
-/// have it.
+/// The matrices of a problem of whole numbers, and Taillard's search as in his paper and his
+/// program.
 struct Plain {
     n: usize,
     volumes: Vec<Vec<i64>>,
@@ -173,7 +173,7 @@ impl Plain {
         unreachable!("the loop has no end")
     }
 
-    /// What the exchange of i and j changes.
+    /// The change of the cost if i and j are exchanged.
     fn delta(&self, p: &[usize], i: usize, j: usize) -> i64 {
         let (a, b) = (&self.volumes, &self.costs);
         let mut d = (a[i][i] - a[j][j]) * (b[p[j]][p[j]] - b[p[i]][p[i]])
@@ -185,7 +185,7 @@ impl Plain {
         d
     }
 
-    /// What the exchange of i and j changes after that of r and s, all four different.
+    /// The change of the cost if i and j are exchanged after r and s were. All four are different.
     fn delta_after(
         &self,
         p: &[usize],

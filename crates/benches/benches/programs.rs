@@ -1,5 +1,5 @@
-//! Programs of a pool of two workers, beside the same kernels on rayon with two threads, in one
-//! process and in turn.
+//! Compares programs of a pool of two workers with the same kernels on rayon with two threads. The
+//! systems take turns in one process.
 //!
 //! ```text
 //!   lu           1,024 rows in tiles of 64
@@ -7,12 +7,12 @@
 //!   mandelbrot   640 x 480 pixels, as one task and as 128, ten times
 //! ```
 //!
-//! All threads are pinned, and those of rayon run before the time begins. Our workers do so for
-//! `lu`. The others are whole runs of `cellworks run`, with the time that it prints: the main
-//! program begins while the workers are started.
+//! All threads are pinned. The threads of rayon run before the time begins, and for `lu` our
+//! workers do so too. The other programs of ours are whole runs of `cellworks run`, with the time
+//! that it prints: the main program begins while the workers are started.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench programs`; words after `--` choose the
-//! tables whose titles contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench programs`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 #[path = "channels/cpus.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
@@ -44,7 +44,7 @@ const FRAMES: usize = 10;
 
 const STEPS: usize = 5;
 
-/// As [`BarnesHut`] has them.
+/// The same values as in [`BarnesHut`].
 const THETA: f32 = 0.5;
 const STEP: f32 = 0.01;
 const SEED: u64 = 1;
@@ -52,7 +52,7 @@ const SEED: u64 = 1;
 fn main() {
     let host = Host::builder().spes(2).build();
     let host = host.expect("this computer can be measured");
-    // As ours are: otherwise the system wakes both on one CPU.
+    // Our workers are pinned too. Otherwise the system wakes both threads of rayon on one CPU.
     let pin = |thread: usize| cpus::use_only(&cpus::allowed()[thread..=thread]);
     let rayon = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
@@ -72,14 +72,14 @@ fn workers(workers: usize, dicing: OnOff) -> Workers {
     }
 }
 
-/// Nanoseconds for each of `count`.
+/// Nanoseconds for each of `count` operations.
 fn each(count: usize, work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     work();
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Nanoseconds for each of `count`, by the time that a program has found.
+/// Nanoseconds for each of `count` operations, from the run time that a program returns.
 fn of_run(count: usize, program: &impl Program, host: &Host) -> f64 {
     let quantities = program.run(host).expect("the result is right");
     let mut named = quantities.iter();
@@ -102,7 +102,7 @@ fn lu(host: &Host, rayon: &rayon::ThreadPool) {
         let mut tiles = tiles.clone();
         let pool = Pool::new(host).workers(workers);
         let measured = pool.run(|main| {
-            // Wakes all workers.
+            // This wakes all workers.
             main.install(|worker| fibonacci(worker, 24));
             each(elements, || {
                 factor_tiles(main, &mut tiles).expect("no task fails");
@@ -133,7 +133,7 @@ fn lu(host: &Host, rayon: &rayon::ThreadPool) {
 
 type Column<'a> = &'a mut [Tile<f64>];
 
-/// Factors the column of the step, its tiles in parallel, and gives it with those right of it.
+/// Factors the step's column, its tiles in parallel. Returns the tiles and the other columns.
 fn factor_column<'c, 'a>(
     columns: &'c mut [Column<'a>],
     step: usize,
@@ -241,7 +241,7 @@ fn mandelbrot(host: &Host, rayon: &rayon::ThreadPool) {
         iterations: VIEW.iterations,
     };
     let run = |tasks, dicing| of_run(FRAMES * PIXELS, &ours(tasks, dicing), host);
-    // The same picture each time, as ours.
+    // The same picture is drawn each time, as by our program.
     let by = |draw: &(dyn Fn(&mut [u16]) + Sync)| {
         let mut picture = vec![0; PIXELS];
         each(FRAMES * PIXELS, || {

@@ -1,16 +1,14 @@
-//! What a yield costs, and creating, running and joining a thread, beside the peers that are
-//! crates.
+//! Compares the cost of a yield, and of creating, running and joining a thread, with other crates.
 //!
-//! All systems are measured in turn, again and again, in one process on one CPU, so that ratios
-//! hold on a noisy machine. Prints a Markdown table: nanoseconds as median (minimum-maximum) over
-//! the repetitions, and the median over the repetitions of the ratio to corosensei in the same
-//! repetition.
+//! All systems take turns in every repetition, in one process on one CPU, so that ratios hold on a
+//! noisy machine. Prints a Markdown table: nanoseconds as median (minimum-maximum) over the
+//! repetitions, and the median of the ratio to corosensei in the same repetition.
 //!
-//! Ours and `may` have a run queue; corosensei, generator and the rings of futures are bare: a loop
-//! resumes them in an order that is known beforehand. The tops of corosensei's stacks are staggered
-//! as ours are, which is the reference, and as it maps them itself; generator and `may` map their
-//! stacks themselves and cannot be told where. Run it with `cargo bench -p cellworks-benches
-//! --bench yield_now`.
+//! Our threads and `may` have a run queue. corosensei, generator and the rings of futures have
+//! none: a loop resumes them in an order that is known beforehand. corosensei is measured with two
+//! kinds of stacks: with tops that are staggered like ours, which is the reference, and as it maps
+//! them itself. generator and `may` map their stacks themselves, at places that cannot be chosen.
+//! Run it with `cargo bench -p cellworks-benches --bench yield_now`.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -26,16 +24,16 @@ use corosensei::{Coroutine, CoroutineResult};
 
 const REPETITIONS: usize = 15;
 const THREADS: [usize; 3] = [2, 16, 1_000];
-/// Yields (or threads created) in one measurement, the same for every system.
+/// The number of yields or created threads in one measurement, the same for every system.
 const OPERATIONS: usize = 2_000_000;
-/// Bytes of all stacks, the same for every system.
+/// The size of each stack in bytes, the same for every system.
 const STACK_BYTES: usize = 64 * 1024;
-/// The distance between the tops of our stacks, in bytes and in places: `STAGGER_BYTES` and
-/// `STAGGER_PLACES` of src/scheduler/blocks.rs.
+/// The distance between the tops of our stacks in bytes, and the number of different tops. The
+/// values are those of `STAGGER_BYTES` and `STAGGER_PLACES` in src/scheduler/blocks.rs.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
-/// Measures with so many threads; returns picoseconds for each operation.
+/// A measurement with a number of threads, which returns picoseconds for each operation.
 type Measure = fn(usize) -> u64;
 
 fn main() {
@@ -90,8 +88,8 @@ fn main() {
     }
 }
 
-/// Measures all systems in turn; for each, two cells of a row. The first is what the others are
-/// compared with.
+/// Measures all systems in turn, and returns two cells of a row for each system. The ratios are to
+/// the first system.
 fn compare(systems: &[(&str, Measure)], threads: usize) -> Vec<String> {
     let mut rounds = Vec::new();
     for round in 0..=REPETITIONS {
@@ -126,9 +124,9 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Keeps this process, `may`'s worker included, on one of the CPUs it may use.
+/// Keeps this process, with `may`'s worker, on one of the CPUs that it may use.
 fn pin() {
-    // SAFETY: the set is plain bits, valid as zeros; both calls only read or write it.
+    // SAFETY: the set is plain bits, valid as zeros. Both calls only read or write it.
     unsafe {
         let mut allowed: libc::cpu_set_t = std::mem::zeroed();
         let mut one: libc::cpu_set_t = std::mem::zeroed();
@@ -147,7 +145,7 @@ fn picoseconds(time: Duration, operations: usize) -> u64 {
     (time.as_nanos() * 1000 / operations as u128) as u64
 }
 
-/// Rounds of a ring of so many threads, for so many operations in all.
+/// The number of rounds of a ring of `threads` threads that makes about `operations` operations.
 fn rounds(operations: usize, threads: usize) -> usize {
     (operations / threads).max(1)
 }
@@ -161,7 +159,7 @@ fn yield_ours(threads: usize) -> u64 {
     };
     let outcome = run(&config, &NoOutside, || {
         scope(|s| {
-            // Threads run in turn, so the rounds of the first one are those of all.
+            // The threads run in turn, so the first thread can count the rounds for all.
             s.spawn(|| {
                 for _ in 0..rounds / 10 + 1 {
                     yield_now();
@@ -190,7 +188,7 @@ fn stack(bytes: usize) -> DefaultStack {
     DefaultStack::new(bytes).expect("a stack can be mapped")
 }
 
-/// The stack of a thread of a ring, whose top is somewhat below that of its mapping.
+/// The stack of a thread of a ring. Its top is somewhat below the top of its mapping.
 struct Staggered {
     stack: DefaultStack,
     base: StackPointer,
@@ -205,9 +203,9 @@ impl Staggered {
     }
 }
 
-// SAFETY: the guard page and the limit are those of the mapping, and at least `STACK_BYTES` bytes
-// are between the limit and the base, which is a multiple of 128 bytes below that of the mapping,
-// and so aligned.
+// SAFETY: the guard page and the limit are those of the mapping. At least `STACK_BYTES` bytes are
+// between the limit and the base. The base is a multiple of 128 bytes below the base of the
+// mapping, and so it is aligned.
 unsafe impl Stack for Staggered {
     fn base(&self) -> StackPointer {
         self.base
@@ -218,7 +216,7 @@ unsafe impl Stack for Staggered {
     }
 }
 
-/// With stacks as they are made for each number of a thread.
+/// `stack` makes the stack of the thread with a number.
 fn yield_corosensei<S: Stack + 'static>(threads: usize, stack: impl Fn(usize) -> S) -> u64 {
     let rounds = rounds(OPERATIONS, threads);
     let mut ring: Vec<_> = (0..threads)
@@ -275,8 +273,8 @@ fn yield_generator(threads: usize) -> u64 {
     picoseconds(time, rounds * threads)
 }
 
-/// `may` does not run its coroutines in turn: timed is all of them together, from the opening of a
-/// gate to the last.
+/// `may` does not run its coroutines in turn, so the time of all coroutines is measured together.
+/// It begins when a gate opens and ends with the last coroutine.
 fn yield_may(threads: usize) -> u64 {
     let rounds = rounds(OPERATIONS, threads);
     let open = AtomicBool::new(false);
@@ -299,7 +297,7 @@ fn yield_may(threads: usize) -> u64 {
     picoseconds(start.elapsed(), rounds * threads)
 }
 
-/// Pending once.
+/// A future that is pending once.
 struct YieldOnce(bool);
 
 impl Future for YieldOnce {
@@ -320,8 +318,8 @@ async fn yield_times(times: usize) {
     }
 }
 
-/// With the futures that are made for a number of yields: of one type, so that the compiler sees
-/// what is polled, or of any, as an executor has them.
+/// `future` makes a future that yields a number of times. The futures are of one concrete type, so
+/// that the compiler sees their code, or are trait objects, as in an executor.
 fn yield_futures<F: Future<Output = ()> + ?Sized>(
     threads: usize,
     future: impl Fn(usize) -> Pin<Box<F>>,

@@ -1,4 +1,4 @@
-//! Two processes of which each waits for the other to write first: the run ends with an error that says so.
+//! Two processes wait for each other to write first: the run ends with an error that says so.
 
 use cellworks::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A run in which everybody waits for somebody else ends with an error that says who waits for what.
+//! Two programs wait for each other: the run ends with an error that lists each wait.
 
 use cellworks::prelude::*;
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let question = spe.read_in_mbox();
             spe.write_out_mbox(Outbound::Plain, question + 1);
         });
-        // The question was never sent.
+        // The PPE never sent the word for which SPE 0 waits.
         ppe.read_out_mbox(first, Outbound::Plain)
     });
     match result {

@@ -1,8 +1,8 @@
-//! A dot product on all SPEs: each takes a part, tile by tile, and the PPE adds up.
+//! A dot product on all SPEs: each SPE takes a part, tile by tile, and the PPE adds the results.
 
 use cellworks::prelude::*;
 
-/// Runs on any machine: nothing here names one.
+/// Runs on any machine, because the code names no machine.
 fn dot<S: Spe>(spe: &S, a: &[f64], b: &[f64]) -> Result<f64, StageError> {
     let (mut a, mut b) = (spe.stream(a, 1_024), spe.stream(b, 1_024));
     let mut sum = 0.0;

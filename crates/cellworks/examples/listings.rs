@@ -1,5 +1,5 @@
-//! The processes of *Programming the CELL-BE using CSP*, Listings 1 and 2, as a network that finds the Fibonacci numbers,
-//! on this computer and on a simulated QS22:
+//! The processes of *Programming the CELL-BE using CSP*, Listings 1 and 2, as a network that
+//! computes the Fibonacci numbers, on this computer and on a simulated QS22:
 //!
 //! ```text
 //!   prefix 1 ──► prefix 0 ──► delta ──► main
@@ -24,7 +24,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
     let (right, to_tail) = channel("to tail");
     let (from_tail, without_first) = channel("without the first");
 
-    // Two on each of three SPEs, where they take turns.
+    // Two processes are on each of three SPEs, where they take turns.
     let [a, b, c] = [0, 1, 2].map(SpeId::new);
     let mut network = Network::on(machine);
     network.process("prefix 1", a, |process| {
@@ -45,7 +45,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
     });
     network.run_with(|process| {
         let numbers = Vec::from_iter((0..count).map_while(|_| results.read(process).ok()));
-        // It spreads, and all processes end.
+        // The poison spreads through all channels, so all processes end.
         results.poison(process);
         numbers
     })

@@ -1,5 +1,5 @@
-//! A struct of one's own is staged as numbers are, once it derives `Pod`: here particles, on this
-//! computer and on a simulated PlayStation 3.
+//! A struct that derives `Pod` is staged as numbers are: here particles, on this computer and on a
+//! simulated PlayStation 3.
 //!
 //! cargo run --package cellworks --example particles
 
@@ -9,7 +9,7 @@ use cellworks::bytemuck::{Pod, Zeroable};
 use cellworks::prelude::*;
 use cellworks::sim::Description;
 
-/// The derives look for the crate bytemuck. A program that depends on it leaves the second line out.
+/// The second line is only for a program that does not depend on bytemuck itself.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[bytemuck(crate = "cellworks::bytemuck")]
 #[repr(C)]
@@ -17,13 +17,13 @@ struct Particle {
     position: [f32; 3],
     velocity: [f32; 3],
     mass: f32,
-    /// A size of 32 bytes, because bytes that belong to no field would be no plain data.
+    /// Makes the size 32 bytes. A struct with padding bytes would not be plain data.
     unused: f32,
 }
 
 const TILE: usize = 256;
 
-/// Moves particles for some time, and returns their kinetic energy.
+/// Moves particles for `seconds` seconds, and returns their kinetic energy.
 fn step<S: Spe>(spe: &S, particles: &mut [Particle], seconds: f32) -> Result<f32, StageError> {
     let mut energy = 0.0;
     for tile in particles.chunks_mut(TILE) {

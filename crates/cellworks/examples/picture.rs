@@ -1,5 +1,5 @@
-//! The Mandelbrot set as one task, which the pool splits while it runs: on this computer, and on a
-//! simulated PlayStation 3.
+//! The Mandelbrot set as one task, which the pool splits while the task runs. It is drawn on this
+//! computer and on a simulated PlayStation 3.
 
 use cellworks::machine::{Cycles, Time};
 use cellworks::prelude::*;
@@ -10,11 +10,10 @@ const WIDTH: usize = 72;
 const HEIGHT: usize = 24;
 const ITERATIONS: u16 = 500;
 
-/// What an iteration takes on an SPU: three operations of 6 cycles, each of which needs the one
-/// before.
+/// The cycles of an iteration on an SPU: three operations of 6 cycles, which depend on each other.
 const CYCLES: u64 = 18;
 
-/// How many iterations a point of the picture takes until it leaves the set.
+/// The number of iterations until a point of the picture leaves the set.
 fn iterations(x: usize, y: usize) -> u16 {
     let (cx, cy) = (x as f32 / 24.0 - 2.2, y as f32 / 10.0 - 1.15);
     let (mut zx, mut zy) = (0.0_f32, 0.0_f32);
@@ -27,7 +26,7 @@ fn iterations(x: usize, y: usize) -> u16 {
     ITERATIONS
 }
 
-/// Draws the picture on any machine, and says how long it took and in how many parts.
+/// Draws the picture on any machine. Returns a text with the time and the number of parts.
 fn draw<M: Machine>(
     machine: &M,
     picture: &mut [u16],

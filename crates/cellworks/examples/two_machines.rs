@@ -1,28 +1,28 @@
 //! One function on two machines: this computer, and a simulated Cell blade.
 //!
-//! On the blade what goes through the SPE takes time: its transfers, and what `compute` says that
-//! the arithmetic takes.
+//! On the blade, time passes for transfers to and from the SPE, and for the arithmetic that the
+//! program declares by `compute`.
 
 use cellworks::machine::Cycles;
 use cellworks::prelude::*;
 use cellworks::sim::Description;
 
-/// Values that an SPE has in its local store at a time.
+/// The number of values that an SPE has in its local store at a time.
 const TILE: usize = 1_024;
 
-/// The sum of the squares of its part of the values. Nothing here names a machine.
+/// The sum of the squares of the values in `part`. The code names no machine.
 fn squares<S: Spe>(spe: &S, part: &[f32]) -> Result<f64, StageError> {
     let mut tiles = spe.stream(part, TILE);
     let mut sum = 0.0;
     while let Some(tile) = tiles.next()? {
         sum += tile.iter().map(|x| f64::from(x * x)).sum::<f64>();
-        // An SPU multiplies and adds four values in a cycle, if nothing holds it up.
+        // An SPU without stalls multiplies and adds four values in a cycle.
         spe.compute(Cycles(tile.len() as u64 / 4));
     }
     Ok(sum)
 }
 
-/// Gives every SPE of a machine its part, and says what came out and how long it took.
+/// Gives every SPE of a machine its part. Returns a text with the sum and the time.
 fn on<M: Machine>(machine: &M, values: &[f32]) -> Result<String, Box<dyn std::error::Error>> {
     let (sum, took) = machine.run(|ppe| {
         let spes = ppe.topology().spes();

@@ -1,13 +1,13 @@
-//! Cellworks programs, measures and maps machines made of *cells*: cores with a small local store
-//! of their own that move data on purpose, by DMA, mailboxes and signals.
+//! Cellworks programs, measures and maps machines made of *cells*: cores that each have a small
+//! local store, and that move data explicitly, by DMA, mailboxes and signals.
 //!
-//! An SPE program is written once against [`machine::Spe`] and runs on every machine: here on
-//! [`host::Host`], this computer at full speed, or on `sim::Sim`, a simulated Cell.
+//! A program for an SPE (such a core) is written once against [`machine::Spe`] and runs on every
+//! machine: on [`host::Host`], this computer at full speed, or on `sim::Sim`, a simulated Cell.
 //!
 //! ```
 //! use cellworks::prelude::*;
 //!
-//! // Runs on any machine: nothing here names one.
+//! // Runs on any machine, because the code names no machine.
 //! fn dot<S: Spe>(spe: &S, a: &[f32], b: &[f32]) -> Result<f32, StageError> {
 //!     let (mut a, mut b) = (spe.stream(a, 1_024), spe.stream(b, 1_024));
 //!     let mut sum = 0.0;
@@ -29,7 +29,7 @@
 //!
 //! | crate | what it is | feature |
 //! |---|---|---|
-//! | [`machine`] | the vocabulary: machines, SPEs, staging, the raw level and its rules | |
+//! | [`machine`] | the traits and types: machines, SPEs, staging, the raw level and its rules | |
 //! | [`host`] | this computer as a machine | |
 //! | [`threads`] | cooperative threads of one core, for programs that use no machine | |
 //! | [`csp`] | channels, alternation, poison, and networks of processes | |
@@ -47,29 +47,29 @@
     doc = "| [`stats`] | what a machine's primitives cost | `stats` |"
 )]
 //!
-//! A feature that is off is not built: a program for the host alone needs none.
+//! A feature that is off is not built. A program that runs only on the host needs no feature.
 
-/// The guide to memory latency, whose code is tested.
+/// The code in the guide to memory latency is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/latency.md")]
 struct GuideToLatency;
 
-/// The guide to channels, whose code is tested.
+/// The code in the guide to channels is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/channels.md")]
 struct GuideToChannels;
 
-/// The guide to simulated machines, whose code is tested.
+/// The code in the guide to simulated machines is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/simulate.md")]
 struct GuideToSimulation;
 
-/// The guide to the pool, whose code is tested.
+/// The code in the guide to the pool is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks.md")]
 struct GuideToTasks;
 
-/// The guide to placing tasks, whose code is tested.
+/// The code in the guide to placing tasks is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mapping.md")]
 struct GuideToMapping;
@@ -90,7 +90,7 @@ pub use cellworks_stats as stats;
 pub use cellworks_tasks as tasks;
 pub use cellworks_threads as threads;
 
-/// What most programs need.
+/// The names that most programs need.
 pub mod prelude {
     pub use cellworks_csp::{
         Alternation, Channel, Ended, Gate, Group, Input, Item, Local, Network, NetworkError,

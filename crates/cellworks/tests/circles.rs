@@ -1,9 +1,9 @@
-//! No circles between the files of a crate: two files that need each other cannot be read one after
-//! the other.
+//! No circles between the files of a crate: if two files need each other, a reader cannot read one
+//! after the other.
 //!
-//! A file needs another one if it names something that is defined there, by `use` or by a path that
-//! begins with `crate`, `self` or `super`. A re-export is no definition: it is followed to the file
-//! that defines the name. Modules of tests do not count.
+//! A file needs another one if it names an item that the other defines. It names the item by `use`
+//! or by a path that begins with `crate`, `self` or `super`. A re-export is no definition: the test
+//! follows it to the file that defines the name. Modules of tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// Circles that stay: a file of each, and why.
+/// Circles that are allowed: a file of each circle, and the reason.
 const ALLOWED: &[(&str, &str)] = &[
     ("tasks/src/room.rs", ROOM),
     ("tasks/src/frames.rs", TASK_AND_WORKER),
@@ -63,7 +63,7 @@ fn no_files_of_a_crate_need_each_other() {
 
 type ModulePath = Vec<String>;
 
-/// The modules of a crate, and what they import from each other.
+/// The modules of a crate, and their imports from each other.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<ModulePath, Module>,
@@ -72,13 +72,13 @@ struct Crate {
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// What it imports or re-exports: the name here, and the path that it stands for.
+    /// The names that the module imports or re-exports, and their paths.
     aliases: HashMap<String, ModulePath>,
-    /// Modules all of whose names it re-exports.
+    /// Modules from which this module re-exports all names.
     globs: Vec<ModulePath>,
-    /// What it defines.
+    /// The names that the module defines.
     defines: BTreeSet<String>,
-    /// What it names of this crate, by paths from the root.
+    /// The items of this crate that the module names, by paths from the root.
     uses: BTreeSet<ModulePath>,
 }
 
@@ -134,9 +134,9 @@ impl Crate {
         self.modules.insert(path, module);
     }
 
-    /// The file that defines what a path from the root names, if it is in this crate.
+    /// The file that defines the item at a path from the root, if the item is in this crate.
     fn definer(&self, path: &[String], depth: usize) -> Option<&Path> {
-        // Re-exports of each other.
+        // Two re-exports refer to each other without end.
         if depth > 20 {
             return None;
         }
@@ -160,7 +160,7 @@ impl Crate {
         })
     }
 
-    /// Which files need which, and the name for which they do.
+    /// The files that each file needs, and for each of them a name that it needs from there.
     fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, String>> {
         let mut edges: BTreeMap<&Path, BTreeMap<&Path, String>> = BTreeMap::new();
         for module in self.modules.values() {
@@ -177,7 +177,7 @@ impl Crate {
         edges
     }
 
-    /// The shortest circle through each file that is in one, once.
+    /// The shortest circle through each file that is in a circle. Each circle occurs once.
     fn circles(&self) -> BTreeSet<String> {
         let edges = self.edges();
         let circles = edges.keys().filter_map(|&start| {
@@ -200,7 +200,7 @@ impl Crate {
     }
 }
 
-/// The text of a circle, from its first file in the order of the alphabet.
+/// The text of a circle. It begins with the circle's first file in alphabetical order.
 fn circle(
     start: &Path,
     last: &Path,
@@ -222,7 +222,7 @@ fn circle(
     format!("{}  {}\n", lines.collect::<String>(), short(files[0]))
 }
 
-/// A file by its path from the folder of crates.
+/// The path of a file, relative to the folder of crates.
 fn short(file: &Path) -> String {
     let text = file.to_string_lossy();
     text.rsplit_once("../")
@@ -230,14 +230,14 @@ fn short(file: &Path) -> String {
         .to_owned()
 }
 
-/// Collects what the code of a module names.
+/// Collects the names that the code of a module uses.
 struct Names<'a> {
     path: &'a ModulePath,
     module: &'a mut Module,
 }
 
 impl Names<'_> {
-    /// A path from the root, if the written one leads into this crate.
+    /// The path from the root, if the written path leads into this crate.
     fn absolute(&self, written: &[String]) -> Option<ModulePath> {
         let mut base = self.path.clone();
         match written.first()?.as_str() {
@@ -294,11 +294,11 @@ impl Names<'_> {
         if !is_export {
             self.module.uses.insert(path.clone());
         }
-        // A child may import what its parent imports.
+        // A child module may import the names that its parent imports.
         self.module.aliases.insert(as_name, path);
     }
 
-    /// As [`absolute`](Self::absolute); a `use` may begin with a child of this module as well.
+    /// As [`absolute`](Self::absolute). A `use` may also begin with a child of this module.
     fn absolute_or_child(&self, written: &[String]) -> Option<ModulePath> {
         self.absolute(written).or_else(|| {
             let first = written.first()?;
@@ -315,7 +315,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {
-        // It is a module of its own.
+        // Such a module is read on its own.
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

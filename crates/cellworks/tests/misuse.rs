@@ -1,5 +1,5 @@
-//! What must not compile: using buffers while they are in flight, or after they are gone, and
-//! taking programs and threads to where they do not belong.
+//! Programs that must not compile. They use buffers while a transfer is under way or after the
+//! buffers are gone, or take programs and threads to where they do not belong.
 
 #[test]
 #[cfg_attr(

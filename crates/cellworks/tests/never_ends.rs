@@ -1,6 +1,6 @@
-//! A program that was cancelled and never ends is named, and the process ends.
+//! A cancelled program that never ends: the error names the program, and the process ends.
 //!
-//! Each case runs in a child process, whose standard error is read.
+//! Each case runs in a child process. The test reads the standard error of that process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ fn main() {
         }
         _ => {
             let start = |machine| CASES.map(|case| (machine, case, start(machine, case)));
-            // Side by side, as each takes some seconds.
+            // The children run side by side, because each takes some seconds.
             let children = ["host", "qs20"].map(start);
             for (machine, case, child) in children.into_iter().flatten() {
                 the_error_names_the_program(machine, case, child);
@@ -33,8 +33,8 @@ fn main() {
     }
 }
 
-/// Begins a run in which every program waits for another, and so is cancelled, and one of them does
-/// not end.
+/// Begins a run in which every program waits for another, so the run is cancelled. One of the
+/// programs does not end.
 fn never_end<M: CellMachine>(machine: &M, case: &str) {
     let end = machine.run(|ppe| {
         let first = SpeId::new(0);
@@ -90,7 +90,7 @@ fn the_error_names_the_program(machine: &str, case: &str, child: Child) {
     let who = match (machine, case) {
         ("host", "main") => "the main program on the PPE",
         (_, "main") => "thread 'main'",
-        // The youngest is cancelled first.
+        // The youngest thread is cancelled first.
         (_, "thread") => "thread 'SPE 0, thread 1'",
         _ => "thread 'SPE 0'",
     };
@@ -99,7 +99,7 @@ fn the_error_names_the_program(machine: &str, case: &str, child: Child) {
          waits in a destructor while it unwinds. "
     );
     assert!(error.contains(&what), "{context}");
-    // A program that could be ended may have, by then.
+    // In the case `main` the program on SPE 0 may have ended, and then it is not in the list.
     if case != "main" {
         let (_, programs) = error
             .split_once("Programs that had not ended:\n")

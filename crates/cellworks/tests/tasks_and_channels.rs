@@ -76,7 +76,7 @@ fn two_tasks_of_one_worker_talk<M: Machine>(machine: &M) {
     }
 }
 
-/// The reader begins first, and the channel is written to only when all others have run.
+/// The reader begins first, and the writer writes only when all other tasks have run.
 fn a_worker_runs_others_while_a_task_waits_for_a_channel<M: Machine>(machine: &M) {
     let (mut writer, mut reader) = Channel::new().one_to_one::<usize>();
     let has_begun = AtomicBool::new(false);
@@ -115,7 +115,7 @@ fn a_worker_runs_others_while_a_task_waits_for_a_channel<M: Machine>(machine: &M
     assert_eq!(received, Some(Ok(20)));
 }
 
-/// Each of twelve tasks waits for the one before it, on one worker and on four.
+/// Each of twelve tasks waits for the one before it. The test uses 1, 2 and 4 workers.
 fn tasks_pass_items_round_a_ring<M: Machine>(machine: &M) {
     const TASKS: usize = 12;
     const ROUNDS: usize = 50;
@@ -152,7 +152,7 @@ fn tasks_pass_items_round_a_ring<M: Machine>(machine: &M) {
     }
 }
 
-/// All but one wait, each with a stack of its own, for the one that was submitted last.
+/// All tasks except one wait, each with a stack of its own, for the task that was submitted last.
 fn tasks_of_a_phase_use_channels<M: Machine>(machine: &M) {
     const TASKS: u64 = 24;
     let mut squares = vec![0_u64; TASKS as usize];
@@ -229,7 +229,7 @@ fn a_task_alternates<M: Machine>(machine: &M) {
     assert_eq!(sums, [45, 45]);
 }
 
-/// The other half of the join and the closures of the scope are what the process waits for.
+/// The processes wait for the other half of the join, and for the closures of the scope.
 fn a_task_waits_for_a_channel_and_for_its_own_closures<M: Machine>(machine: &M) {
     for workers in [1, 4] {
         let (mut writer, mut reader) = Channel::new().one_to_one::<u64>();
@@ -260,8 +260,8 @@ fn a_task_waits_for_a_channel_and_for_its_own_closures<M: Machine>(machine: &M) 
     }
 }
 
-/// Runs a task that reads, and `other`, which begins when that waits. Returns how the channel has
-/// ended.
+/// Runs a task that reads from a channel, and `other`, which begins when that task waits. Returns
+/// how the channel has ended.
 fn read_while<M: Machine, T: Item + 'static>(
     machine: &M,
     workers: usize,

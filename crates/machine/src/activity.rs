@@ -1,8 +1,8 @@
-//! Activities: names that a program gives to what it does, for traces.
+//! Activities: names for the steps of a program, shown in traces.
 
 use crate::spe::core::SpeCore;
 
-/// A named activity of a thread of an SPE. It ends when this is dropped: see
+/// A named activity of a thread of an SPE. When this value is dropped, the activity ends: see
 /// [`Spe::activity`](crate::Spe::activity).
 #[must_use = "an activity ends when this is dropped"]
 pub struct Activity<'a, S: SpeCore>(&'a S);

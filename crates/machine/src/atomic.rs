@@ -1,36 +1,36 @@
-//! Read-modify-write operations on main memory, and how they are made of reservations.
+//! Read-modify-write operations on main memory, and how reservations implement them.
 //!
-//! The hardware has no fetch-and-add: an SPE reads a 128-byte line with a reservation (`getllar`),
-//! changes it in its local store, and stores it if no other processor has stored to the line in
-//! between (`putllc`). It repeats this until the store succeeds.
-//! [`fetch_update_words`](crate::fetch_update_words) is that loop, on any Cell.
-//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) does the same to one word in the way
-//! that is fastest on the machine.
+//! The hardware has no fetch-and-add. Instead an SPE reads a 128-byte line with a reservation
+//! (`getllar`), changes the line in its local store, and stores it (`putllc`). The store succeeds
+//! only if no other processor has stored to the line in between. The SPE repeats these steps until
+//! the store succeeds. [`fetch_update_words`](crate::fetch_update_words) is this loop, on any Cell.
+//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) does the same to one word in the fastest
+//! way of the machine.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
 
-/// What a read-modify-write operation does to a 32-bit word. Arithmetic wraps around.
+/// A read-modify-write operation on a 32-bit word. Arithmetic wraps around.
 ///
-/// The five operations that CellStats measures (its section 3.1.5) are `Add(n)`, `Subtract(n)`,
+/// CellStats (its section 3.1.5) measures five of these operations: `Add(n)`, `Subtract(n)`,
 /// `Add(1)`, `Subtract(1)` and `Set(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {
-    /// Adds.
+    /// Adds this number to the word.
     Add(u32),
-    /// Subtracts.
+    /// Subtracts this number from the word.
     Subtract(u32),
-    /// Replaces.
+    /// Replaces the word by this number.
     Set(u32),
-    /// Replaces the word if it is `expected`; otherwise it stores nothing. The operation returns
-    /// what the word was before: if that is `expected`, the word was replaced.
+    /// Replaces the word if it is `expected`. Otherwise the operation stores nothing. The operation
+    /// returns the old value of the word: if the old value is `expected`, the word was replaced.
     ///
-    /// CellStats does not measure this operation. Tools for the latency between cores do (the CAS
-    /// test of core-to-core-latency).
+    /// CellStats does not measure this operation. Tools that measure the latency between cores do
+    /// (the CAS test of core-to-core-latency).
     CompareAndSwap {
-        /// What the word must be.
+        /// The value that the word must have.
         expected: u32,
-        /// What it becomes.
+        /// The new value of the word.
         new: u32,
     },
 }
@@ -54,7 +54,7 @@ impl AtomicOp {
     }
 
     /// Whether the operation stores anything if the word was `word` before. Only a compare-and-swap
-    /// may store nothing: when the word is not `expected`.
+    /// may store nothing, if the word is not `expected`.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
@@ -63,7 +63,7 @@ impl AtomicOp {
     }
 }
 
-/// A read-modify-write operation was not possible.
+/// The reason why a read-modify-write operation was not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AtomicError {
     /// The word does not start at a multiple of 4.
@@ -75,16 +75,16 @@ pub enum AtomicError {
         /// The address that the caller gave.
         ea: EffectiveAddress,
     },
-    /// There are 0 words, or they do not lie in one line.
+    /// The number of words is 0, or the words do not lie in one line.
     #[error(
         "an atomic operation on {words} words at effective address {ea}: it takes 1 to {} words \
          there, because a reservation covers one line of {LINE_BYTES} bytes",
         (LINE_BYTES - ea.0 as usize % LINE_BYTES) / 4
     )]
     LeavesLine {
-        /// The first word.
+        /// The address of the first word.
         ea: EffectiveAddress,
-        /// How many there are.
+        /// The number of words.
         words: usize,
     },
     /// No region covers the word.

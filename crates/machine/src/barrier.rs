@@ -1,16 +1,16 @@
 //! A store-load barrier for two threads that is cheap for one of them and expensive for the other.
 //!
 //! Assume that each of two threads writes a word of its own and then reads the word of the other.
-//! Each needs a full barrier between its write and its read: without barriers both may miss the
-//! other's write.
+//! Each thread needs a full barrier between its write and its read. Without barriers both threads
+//! may miss the other's write.
 //!
-//! If one thread does this often and the other seldom, the first calls [`light`], which costs
-//! almost nothing. The second calls [`heavy`], which has the kernel interrupt every core that runs
-//! this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer this call, both
-//! functions are fences. They are fences under Miri too.
+//! If one thread does this often and the other thread seldom, the first thread calls [`light`],
+//! which costs almost nothing. The second thread calls [`heavy`], which makes the kernel interrupt
+//! every core that runs this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer
+//! this call, or under Miri, both functions are fences.
 
-// Rejected: the crate `membarrier` 0.2. It links a Windows library on Linux. The two system calls
-// are made here.
+// Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux. This module
+// makes the two system calls itself.
 
 #[cfg(not(loom))]
 mod imp {
@@ -24,7 +24,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // The first choice is kept, because both sides must use the same kind of barrier.
+        // The first choice is kept, because both threads must use the same kind of barrier.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,
@@ -34,7 +34,7 @@ mod imp {
 
     #[cfg(all(target_os = "linux", not(miri)))]
     fn register() -> bool {
-        // SAFETY: this command only registers the process for the one below.
+        // SAFETY: this command only registers the process for `MEMBARRIER_CMD_PRIVATE_EXPEDITED`.
         let result = unsafe {
             let command = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
             libc::syscall(libc::SYS_membarrier, command, 0, 0)
@@ -74,7 +74,7 @@ mod imp {
 
     #[cfg(all(target_os = "linux", not(miri)))]
     fn interrupt_all() {
-        // SAFETY: the command has no effect but the barrier.
+        // SAFETY: the command only has the effect of a barrier.
         let result = unsafe {
             let command = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED;
             libc::syscall(libc::SYS_membarrier, command, 0, 0)
@@ -101,7 +101,7 @@ mod imp {
     }
 }
 
-/// The barrier for the thread that calls it often.
+/// The barrier for the thread that calls the barrier often.
 ///
 /// The first call of [`light`] or [`heavy`] in a process registers the process with the kernel.
 /// That may take tens of milliseconds if the process has several threads.
@@ -110,7 +110,7 @@ pub fn light() {
     imp::light();
 }
 
-/// The barrier for the thread that calls it seldom. It takes microseconds.
+/// The barrier for the thread that calls the barrier seldom. A call takes microseconds.
 pub fn heavy() {
     imp::heavy();
 }

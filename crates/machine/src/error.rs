@@ -1,4 +1,4 @@
-//! How a run fails.
+//! The errors with which a run fails.
 
 use std::any::Any;
 use std::fmt;
@@ -7,48 +7,46 @@ use std::panic::Location;
 use crate::id::Processor;
 use crate::time::{Span, Time};
 
-/// The payload of a panic: what it carries to the code that catches it.
+/// The payload of a panic: the value that the panic carries to the code that catches it.
 pub type Payload = Box<dyn Any + Send>;
 
-/// The payload of the panic that unwinds a cancelled program. Programs are cancelled when their run
-/// has failed.
+/// The payload of the panic that unwinds a cancelled program. When a run has failed, its programs
+/// are cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
-/// A run did not end as it should.
+/// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program panicked, or a program panicked that was not joined. If several panicked,
-    /// this is the first. If a panic caused a deadlock, the run reports the panic.
+    /// The main program panicked, or a program that was not joined panicked. If several panicked,
+    /// this is the first panic. If a panic caused a deadlock, the run reports the panic.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// Where the program ran.
         at: Processor,
-        /// Which program.
+        /// The name of the program.
         program: String,
         /// The payload of the panic.
         payload: Payload,
     },
-    /// All programs waited, and none of them could wake another. They were cancelled by unwinding.
+    /// All programs waited, and none could wake another. They were cancelled by unwinding.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
-        /// The programs that waited, and what each waited for.
+        /// An entry for each waiting program.
         waits: Vec<Waiting>,
     },
-    /// The operating system gave no thread for a processor. The programs were cancelled by
-    /// unwinding.
+    /// The system gave no thread for a processor. The programs were cancelled by unwinding.
     #[error(
         "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
          more memory (ulimit -v)"
     )]
     NoThread {
-        /// Which processor has no thread.
+        /// The processor that has no thread.
         at: Processor,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The run had not ended when its limit of simulated time was reached. Its programs were
-    /// cancelled by unwinding.
+    /// The run reached its limit of simulated time. Its programs were cancelled by unwinding.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
@@ -57,7 +55,7 @@ pub enum RunError {
     TimeLimit {
         /// The limit of simulated time.
         limit: Span,
-        /// What each of its programs waited for.
+        /// An entry for each program of the run.
         programs: Vec<Waiting>,
     },
 }
@@ -65,12 +63,12 @@ pub enum RunError {
 /// One entry in the report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// What waits: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
+    /// The name of the waiting thread: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
     pub who: String,
-    /// The thread that waits, as [`Sleeper::thread`](crate::Sleeper::thread) returns it: no two
+    /// The waiting thread, as [`Sleeper::thread`](crate::Sleeper::thread) returns it. No two
     /// threads of a run have the same numbers.
     pub thread: (usize, u64),
-    /// What it waits for. The text completes "waits for".
+    /// The event that the thread waits for. The text completes "waits for".
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
@@ -79,7 +77,7 @@ pub struct Waiting {
 }
 
 impl RunError {
-    /// Resumes the panic of a [`RunError::Panic`]. Any other error panics with its text.
+    /// Resumes the panic of a [`RunError::Panic`]. Panics with the text of any other error.
     ///
     /// # Panics
     ///
@@ -92,34 +90,37 @@ impl RunError {
     }
 }
 
-/// What a machine knows when all programs of a run have ended. [`conclude`](Self::conclude) decides
-/// from it what [`Machine::run`] returns.
+/// The state of a run when all its programs have ended. [`conclude`](Self::conclude) derives the
+/// result of [`Machine::run`] from it.
 ///
 /// [`Machine::run`]: crate::Machine::run
 pub struct RunEnd<R> {
-    /// What the main program returned, or the payload with which it was unwound.
+    /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
-    /// Whether the main program was unwound only because a run was cancelled: this run, or one
-    /// around it.
+    /// Whether the main program was unwound only because a run was cancelled: this run, or a run
+    /// that encloses it.
     pub main_was_cancelled: bool,
     /// Whether this run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that was not joined, if the program panicked before the main
-    /// program ended: a [`RunError::Panic`].
+    /// The first panic of a program that was not joined, before the main program ended: a
+    /// [`RunError::Panic`].
     pub panic_before: Option<RunError>,
-    /// The first panic of such a program after the main program ended: a [`RunError::Panic`]. Its
-    /// only cause may be that the programs were cancelled.
+    /// The first panic of a program that was not joined, after the main program ended: a
+    /// [`RunError::Panic`]. Its only cause may be that the programs were cancelled.
     pub panic_after: Option<RunError>,
-    /// Why the machine has cancelled the programs, if it has: a deadlock, the limit of simulated
+    /// If the machine has cancelled the programs, the reason: a deadlock, the limit of simulated
     /// time, or a thread that the system did not give.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Decides what the run returns. If several things have failed, it reports the one that may
-    /// have caused the others. That is the first in this order: panics of programs while the main
-    /// program ran, the panic of the main program, panics of programs after it ended, and the
-    /// reason why programs were cancelled.
+    /// Decides what the run returns. If there are several failures, the run reports the failure
+    /// that may have caused the others. This is the first one in the following order:
+    ///
+    /// 1. panics of programs while the main program ran
+    /// 2. the panic of the main program
+    /// 3. panics of programs after the main program ended
+    /// 4. the reason why programs were cancelled
     ///
     /// # Errors
     ///
@@ -127,7 +128,7 @@ impl<R> RunEnd<R> {
     ///
     /// # Panics
     ///
-    /// If not this run but a run around it was cancelled, resumes the unwinding.
+    /// If a run around this one was cancelled, but this run was not, resumes the unwinding.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);
@@ -179,7 +180,7 @@ fn listed(waits: &[Waiting]) -> String {
     waits.iter().map(|wait| format!("\n  {wait}")).collect()
 }
 
-/// The text of a panic, if it has one.
+/// The text of a panic's payload, if the payload is a text.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&str>() {
         text

@@ -39,8 +39,8 @@ id! {
     CellId, "Cell"
 }
 id! {
-    /// A part of main memory with a home: an XDRAM module of a Cell blade, or on the host a NUMA
-    /// node.
+    /// A part of main memory that is near some SPEs: an XDRAM module of a Cell blade, or on the
+    /// host a NUMA node.
     ModuleId, "memory module"
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Processor {
     }
 }
 
-/// The number of a cooperative thread among those of its scope, counted from 0: see
+/// The number of a cooperative thread among the threads of its scope, counted from 0: see
 /// [`Spe::threads`](crate::Spe::threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub usize);

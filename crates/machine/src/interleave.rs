@@ -1,5 +1,5 @@
-//! Interleaved work: many independent pieces of work at once, so that one computes while the others
-//! wait for their data.
+//! Interleaved work: many independent pieces of work at once. While some pieces wait for their
+//! data, another piece computes.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -9,36 +9,42 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is ordinary sequential code that stages what it reads and waits for it. The
-//! number of pieces in flight decides how much of the latency is hidden. With too few the core
-//! still waits; with too many they evict each other's data from the cache; and where data is near,
-//! one at a time is best.
+//! A piece of work is ordinary sequential code that stages slices and waits for their data. The
+//! number of pieces *in flight* (begun and not ended) decides how much of the latency is hidden.
+//! With too few pieces the core still waits. With too many, they evict each other's data from the
+//! cache. If the data is near, one piece at a time is best.
 //!
-//! So [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1
-//! and with 8 threads, which shows whether there is latency to hide. If there is, it also tries up
-//! to 128 threads. It goes on with the fastest number. From time to time it measures again, because
+//! [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1 and
+//! with 8 threads, which shows whether there is latency to hide. If there is, it also tries up to
+//! 128 threads. It goes on with the fastest number. From time to time it measures again, because
 //! caches fill and inputs change.
 //!
-//! With one piece in flight there is a separate loop. On a machine that reads staged data in place,
-//! it is the loop that a program would write without this module: `stage` returns the slice, and
-//! the checks that other threads need are made once for many inputs. If the iterator says that
+//! One piece in flight has a loop of its own. On a machine that reads staged data in place, this is
+//! the loop that a program would write without this module: `stage` returns the slice, and the
+//! checks for other threads are made once for many inputs. If the iterator's `size_hint` says that
 //! these are the last inputs, the loop does not even count them.
+//!
+//! The code uses these words. A thread *looks outside* when it calls `SpeCore::look_outside`. A
+//! *portion* is the inputs between two looks outside. A *batch* is the inputs that are worked on
+//! with one number of threads. A *trial* measures a batch. A thread *holds* the flow while it uses
+//! the inputs and the sink, which takes the results.
 
-// Rejected: `interleave` as an iterator of results. An iterator that is leaked would leave threads
-// behind that borrow what is gone. Results go to a closure, which the call outlives.
-// Rejected: a body of interleaved work that uses the SPE around it. Its code does not depend on
-// whether it is alone: each `stage` checked whether other work waits, and nothing around it stayed
-// in a register (2.39 ns a look-up where a plain loop takes 0.58). A trait with a generic method
-// would allow that, but is no ordinary code.
-// Rejected: several inputs taken in advance by work that is alone. An input may be the answer to
+// Rejected: `interleave` as an iterator of results. If such an iterator is leaked, it leaves
+// threads behind that borrow values which no longer exist. Results go to a closure instead, which
+// outlives the call.
+// Rejected: a body that uses the SPE around it. Such a body has the same code whether it is the
+// only work or not. So each `stage` checked for other work, and no value stayed in a register
+// across `stage` (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method
+// would avoid this, but is no ordinary code.
+// Rejected: taking several inputs in advance when one piece is in flight. An input may depend on
 // the last result.
-// Rejected: a prefetch into the second-level cache for interleaved work. On a Zen 5 it gains
-// nothing in 64 MiB (AMAC with 128 in flight takes 2.45 ns a miss with it and 2.42 without) and
-// takes 1.2 to 1.6 times as long in 4 GiB. To choose it by a trial costs more than that: a separate
-// loop is a third place that calls the body, which is then no longer inlined (2.0 becomes 3.4 ns a
-// turn), and a check in each turn makes look-ups 5 to 10 % slower. A Zen 4, on which group
-// prefetching into that cache was reported to be twice as fast as AMAC with 32 in flight, was not
-// at hand.
+// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 this gains
+// nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128 look-ups in
+// flight takes 2.45 ns a miss with such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6
+// times as long. A trial that chooses the cache costs more than it gains. With a loop for each
+// cache, the body has a third caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a
+// check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by a report, group prefetching
+// into the second-level cache is twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -60,19 +66,20 @@ mod trial;
 
 use trial::{Trial, inputs_in};
 
-/// How many pieces of work are in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
+/// The number of pieces of work that are in flight at once: see
+/// [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The number that proves to be the fastest, 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). It is
-    /// measured with the first inputs. Where data is moved to a local store, each piece of work
-    /// needs room there for twice the data that one has used so far, which limits the number.
+    /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), measured with the first
+    /// inputs. Where data is moved to a local store, the room there limits the number: each piece
+    /// of work needs room for twice the data that a single piece has used so far.
     Automatic,
-    /// This number. 0 means 1.
+    /// This number of pieces. 0 means 1.
     Fixed(usize),
 }
 
 impl InFlight {
-    /// The most pieces of work that [`Automatic`](Self::Automatic) has in flight.
+    /// The largest number of pieces of work that [`Automatic`](Self::Automatic) has in flight.
     pub const AUTOMATIC_MAX: usize = THREADS[THREADS.len() - 1];
 }
 
@@ -82,16 +89,16 @@ impl From<usize> for InFlight {
     }
 }
 
-/// What interleaved work has done.
+/// A summary of completed interleaved work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interleaved {
-    /// How many inputs there were.
+    /// The number of inputs.
     pub inputs: usize,
-    /// How many pieces of work were in flight at the end.
+    /// The number of pieces of work that were in flight at the end.
     pub in_flight: usize,
 }
 
-/// Interleaved work ended before all inputs were worked on.
+/// The reason why interleaved work ended before all inputs were worked on.
 #[derive(thiserror::Error)]
 pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
@@ -103,11 +110,11 @@ pub enum InterleaveError {
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
     Cancelled {
-        /// How many inputs were taken.
+        /// The number of inputs that were taken.
         inputs: usize,
     },
     /// The body panicked. Pieces of work that had begun were finished, and the sink got their
-    /// results. After the panic no other input was begun, with one exception: if the sink was
+    /// results. No other input was begun after the panic, with one exception: if the sink was
     /// waiting when the body panicked, one more input was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
@@ -126,15 +133,14 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// It differs from the SPE only in [`stage`](Self::stage), which knows whether other pieces of work
-/// are in flight. If there are none, and data need not be moved, then there is nothing to wait for,
-/// and `stage` compiles to nothing. All other methods of [`Spe`](crate::Spe) can be called too, and
-/// do the same as elsewhere.
+/// Only [`stage`](Self::stage) differs from the SPE's own method: it knows whether other pieces of
+/// work are in flight. If there are no others, and data need not be moved, nothing has to be waited
+/// for, and `stage` compiles to nothing. All other methods of [`Spe`](crate::Spe) can be called
+/// too, and do the same as elsewhere.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether there is no other thread and no data to wait for. It is a constant in each of the
-    /// two loops that call the body, so that the loop for one piece of work compiles to a plain
-    /// loop.
+    /// Whether there is no other thread and no data to wait for. The value is a constant in each of
+    /// the two loops that call the body. So the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -147,9 +153,9 @@ impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
 impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits for it. Other pieces of work go on meanwhile. If there are none, this
-    /// need not switch threads: other threads of the SPE may have to wait for some tenths of a
-    /// millisecond, and threads that the body starts may have to wait longer.
+    /// Gets a slice and waits until it has arrived. Meanwhile other pieces of work go on. If there
+    /// are none, this method need not switch threads: other threads of the SPE may have to wait for
+    /// some tenths of a millisecond, and threads that the body starts may have to wait longer.
     ///
     /// # Errors
     ///
@@ -178,7 +184,7 @@ impl<S: SpeCore> Deref for InterleavedSpe<'_, S> {
     }
 }
 
-/// Work to be interleaved: see [`Spe::interleave`](crate::Spe::interleave).
+/// Interleaved work that has not begun yet: see [`Spe::interleave`](crate::Spe::interleave).
 #[must_use = "nothing is done before it is said what happens to the results"]
 pub struct Interleave<'a, S: SpeCore, I, F> {
     spe: &'a S,
@@ -201,13 +207,13 @@ where
         }
     }
 
-    /// Works on all inputs, and calls `sink` with each result as soon as it is there, and with the
-    /// number of its input.
+    /// Works on all inputs. Calls `sink` with each result as soon as the result is complete, and
+    /// with the number of its input.
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was
-    /// cancelled.
+    /// [`InterleaveError`] if the body panicked, the local store has no room for the threads, or
+    /// the run was cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -248,7 +254,7 @@ where
         }
         let inputs = flow.taken.get();
         if !flow.is_exhausted.get() {
-            // The threads ended before the end of the inputs.
+            // The threads ended before all inputs were taken.
             return Err(InterleaveError::Cancelled { inputs });
         }
         Ok(Interleaved {
@@ -257,13 +263,13 @@ where
         })
     }
 
-    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. A result
-    /// that is there before an earlier one is kept until it is its turn.
+    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. If a
+    /// result is complete before an earlier one, it is kept until its turn.
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the threads found no room, or the run was
-    /// cancelled. Results of later inputs than the first missing one are lost.
+    /// [`InterleaveError`] if the body panicked, the local store has no room for the threads, or
+    /// the run was cancelled. All results after the first missing one are lost.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;
@@ -298,37 +304,38 @@ where
     }
 }
 
-/// What the threads of interleaved work share.
+/// The state that the threads of interleaved work share.
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
     body: F,
-    /// How many threads work now, or worked last.
+    /// The number of threads that work now, or that worked last.
     in_flight: Cell<usize>,
-    /// How many inputs were taken, or [`HELD`] while a thread holds the flow.
+    /// The number of inputs that were taken, or [`HELD`] while a thread holds the flow.
     taken: Cell<usize>,
-    /// The inputs and the sink. The thread that holds the flow uses them. They may wait, and so let
-    /// other threads run. `None` while [`work_plainly`] has them, and after a panic there.
+    /// The inputs and the sink. Only the thread that holds the flow uses them. They may wait, and
+    /// other threads run meanwhile. `None` while [`work_plainly`] has them, and after a panic in
+    /// that function.
     ends: UnsafeCell<Option<Ends<I, K>>>,
-    /// Threads that wait until no thread holds the flow.
+    /// The threads that wait until no thread holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// When this many inputs have been taken, a thread has to check the fields below. So one
-    /// comparison for each input tells whether there is more to do than to take it.
+    /// When this number of inputs has been taken, a thread has to check the fields below. So one
+    /// comparison for each input decides whether a thread only takes an input or has to do more.
     stop: Cell<usize>,
-    /// The batch is complete when this many inputs have been taken.
+    /// When this number of inputs has been taken, the batch is complete.
     end: Cell<usize>,
-    /// The trial that measures this batch, if it is measured.
+    /// If this batch is measured, the trial that measures it.
     trial: Cell<Option<Trial>>,
-    /// How many inputs are worked on between two looks outside, and how long that should take.
+    /// The number of inputs of a portion, and the time that a portion should take.
     portion: Cell<usize>,
     portion_span: Cell<Span>,
-    /// How many inputs had been taken at the last look outside, and when that was.
+    /// The number of inputs taken before the last look outside, and the time of that look.
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// The most bytes of local store that one piece of work has used while it was alone.
+    /// The most bytes of local store that a piece of work has used while it was alone in flight.
     most_staged: Cell<usize>,
-    /// The input at which the body panicked first.
+    /// The input at which the body first panicked.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
 }
@@ -342,47 +349,46 @@ struct Ends<I, K> {
 /// The value of `Flow::taken` while a thread hands over a result or takes an input.
 const HELD: usize = usize::MAX;
 
-/// The numbers of threads that are tried; those below [`FEW`] only where there is no room for more.
+/// The numbers of threads that are tried. Numbers below [`FEW`] are tried only if there is no room
+/// for more threads.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
 /// The number of threads that shows whether there is latency to hide.
 const FEW: usize = 8;
 
-/// If an input takes more than this many times as long with [`FEW`] threads as with one, no larger
+/// If an input takes longer with [`FEW`] threads than with one by more than this factor, no larger
 /// number is tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// How long a choice of the number is kept: at least [`HOLD`], and at least [`HOLD_SHARE`] times as
-/// long as the measurement took. So measuring takes a small part of the time.
+/// A chosen number of threads is kept for at least this time, and for at least [`HOLD_SHARE`] times
+/// the duration of the trials. So trials take a small part of the time.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
 /// See [`HOLD`].
 const HOLD_SHARE: u128 = 64;
 
-/// A portion is the inputs between two looks [outside](SpeCore::look_outside). This is the size of
-/// the first one, when it is not known how long inputs take.
+/// The number of inputs of the first portion, when the time of an input is unknown.
 const FIRST_PORTION: usize = 16;
 
-/// The largest portion of inputs that are taken one by one: later inputs may take longer than those
-/// that were measured.
+/// The largest portion of inputs that are taken one by one. It is limited because later inputs may
+/// take longer than the measured ones.
 const PORTION_MAX: usize = 1 << 14;
 
-/// How many times as large as the last portion the next one may be, if data is in place.
+/// The factor by which a portion may be larger than the last one, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The time between two looks outside of threads that take turns, and of one thread whose data is
-/// not in place.
+/// The time of a portion, for several threads and for one thread with data that is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads is chosen only if it is faster than a smaller one by more than one
-/// part in this number. With 128 threads an input often takes as long as with 64, but longer while
-/// other programs use the memory.
+/// A larger number of threads is chosen only if it shortens the time of an input by more than `1 /
+/// LEAST_GAIN`. With 128 threads an input often takes as long as with 64, but longer while other
+/// programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads are chosen only if they are faster than the plain loop by more than one part in
-/// this number. A trial makes the plain loop look too slow: it counts inputs, which the loop for
-/// the last inputs does not. Where memory is the limit, a CPU overlaps more inputs of a shorter
-/// loop.
+/// Several threads are chosen only if they need less time for an input than the plain loop, by more
+/// than `1 / LEAST_GAIN_OVER_LOOP`. A trial makes the plain loop look too slow: the trial counts
+/// inputs, but the loop for the last inputs does not. Besides, where memory is the limit, a CPU
+/// overlaps more inputs of a shorter loop.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -434,7 +440,8 @@ where
         Ok(())
     }
 
-    /// Works on the inputs before `end`, one after the other, or on those of a trial.
+    /// Works on the inputs before `end` one after the other. If there is a trial, works on the
+    /// inputs of the trial.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
         loop {
@@ -464,8 +471,7 @@ where
         }
     }
 
-    /// As [`work_on_inputs`](Self::work_on_inputs), when there is no other thread and staged data
-    /// is in place.
+    /// As [`work_on_inputs`](Self::work_on_inputs), for one thread with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -473,7 +479,7 @@ where
                 return;
             }
             let to = self.stop.get();
-            // SAFETY: there is no other thread of this flow, so no thread holds it.
+            // SAFETY: this flow has no other thread, so no thread holds it.
             let ends = unsafe { (*self.ends.get()).take() };
             let Some(Ends { inputs, sink }) = ends else {
                 unreachable!("after a panic nothing is gone on with")
@@ -481,7 +487,7 @@ where
             let mut next = self.failing(to);
             next.left = to - from;
             let worked = work_plainly(self.spe, &self.body, inputs, sink, next);
-            // SAFETY: as above.
+            // SAFETY: as for the `ends` above.
             unsafe { *self.ends.get() = Some(worked.ends) };
             self.taken.set(worked.taken);
             if worked.is_exhausted {
@@ -491,7 +497,7 @@ where
         }
     }
 
-    /// Works on all inputs, with the number of threads that proves to be the fastest.
+    /// Works on all inputs, with the number of threads that is measured to be the fastest.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         loop {
             let begin = self.spe.now();
@@ -503,8 +509,8 @@ where
         }
     }
 
-    /// Measures with which number of threads an input takes the least time. Returns that number and
-    /// that time, or `None` if there are too few inputs.
+    /// Measures with which number of threads an input takes the least time. Returns this number and
+    /// this time, or `None` if there are too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -532,30 +538,30 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Whether the local store has room for the stacks of `threads` threads and for what they
-    /// stage. For each thread that is twice what one piece of work has used, because pieces of work
-    /// differ.
+    /// Whether the local store has room for the stacks of `threads` threads and for the data that
+    /// they stage. Each thread is given room for twice the data that one piece of work has used,
+    /// because pieces of work differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// The number of taken inputs at which it is time to look outside, or the batch is complete.
+    /// The number of taken inputs at which a thread looks outside or the batch is complete.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sets the time between two looks outside. If it is shorter than before, the size of portions
-    /// starts anew: the old size may be a million inputs too many.
+    /// Sets the time of a portion. If the new time is shorter, the size of portions starts anew,
+    /// because the old size may be too large by a million inputs.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Chooses the size of the next portion so that it takes as long as it should: the last
-    /// `inputs` inputs have taken the time since `begin`.
+    /// Chooses the size of the next portion, at most `most` inputs, so that it takes
+    /// `portion_span`. The last `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -565,8 +571,8 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// The time that an input takes with `threads` threads. `None` if there are too few inputs, or
-    /// no room for the threads.
+    /// The time that an input takes with `threads` threads. Returns `None` if there are too few
+    /// inputs, or no room for the threads.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
@@ -578,12 +584,12 @@ where
         }
     }
 
-    /// Works on inputs until there are no more, or the batch is complete. Other threads do the same
-    /// at the same time.
+    /// Works on inputs until there are no more, or the batch is complete. Other threads of the flow
+    /// do the same at the same time.
     ///
     /// `body` is called here and in [`work_plainly`]. The compiler inlines a short body in both
-    /// places and a long one in neither. The CPU predicts the return of a long one all the same,
-    /// because all threads call it from here.
+    /// places and a long body in neither. The CPU predicts the return of a long body correctly,
+    /// because all threads call it from this place.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -605,14 +611,14 @@ where
 
     /// Hands over the result of the input at `index`, and takes the next input.
     ///
-    /// Both happen in one step, which takes one load of the word that all threads share, and two
-    /// stores to it.
+    /// The exchange of a result for an input takes one load of the word that all threads share, and
+    /// two stores to it.
     #[inline(always)]
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            // Taken apart and put together, so that the input lies in memory only on this slow
-            // path.
+            // The pair is taken apart and put together again, so that the input lies in memory only
+            // on this slow path.
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
@@ -621,7 +627,8 @@ where
         held.take()
     }
 
-    /// As [`exchange`](Self::exchange), if there is more to do, or no result to hand over.
+    /// As [`exchange`](Self::exchange), if `stop` inputs have been taken, or if there is no result
+    /// to hand over.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -633,7 +640,7 @@ where
             let inputs = held.taken - self.looked_at.get();
             self.fit_portion(inputs, self.looked_when.get(), PORTION_MAX);
             self.stop.set(self.next_look(held.taken));
-            // Other threads may run meanwhile, and take inputs.
+            // Other threads may run during `look_outside`, and take inputs.
             drop(held);
             self.spe.look_outside();
             held = self.hold_slowly();
@@ -646,7 +653,7 @@ where
         held.take()
     }
 
-    /// Waits until no other thread holds the flow, and holds it.
+    /// Waits until no other thread holds the flow, and then holds it.
     fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
@@ -654,15 +661,14 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether it is time to look outside. During a trial, [`may_go_on`](Self::may_go_on) looks
-    /// outside.
+    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) does that.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Takes the right to the inputs and the sink. The caller has just seen that no other thread
-    /// has it.
+    /// Takes the right to use the inputs and the sink. The caller has just seen that no other
+    /// thread has this right.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -707,8 +713,8 @@ where
         }
     }
 
-    /// Does what there is to do when `stop` inputs have been taken. Returns whether another input
-    /// may be taken.
+    /// Is called when `stop` inputs have been taken. If a trial needs it, reads the clock. Returns
+    /// whether another input may be taken.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -720,8 +726,8 @@ where
         {
             let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
-                // The clock was read for the last time, before the next input is taken: so the batch
-                // ends after that input.
+                // The clock was read for the last time, and the next input is not taken yet. So the
+                // batch ends after that input.
                 self.end.set(taken + 1);
                 trial.next = taken + 1;
             }
@@ -735,13 +741,13 @@ where
     }
 }
 
-/// Works on `next.left` inputs, or fewer if there are no more. This is the loop that a program
-/// would write if it knew that staged data is in place.
+/// Works on `next.left` inputs, or on fewer if there are no more. This is the loop of a program
+/// that knows that staged data is in place.
 ///
-/// The optimiser should compile it to the same code. So the state that changes must not lie in
-/// memory to which other pointers may exist: the function is not inlined, and gets and returns the
-/// inputs and the sink by value. Then a sum to which the sink adds can stay in a register. The
-/// optimiser also unrolls only loops with one exit, so there are two loops below.
+/// The optimiser should compile it to the same code as that program. So the state that changes must
+/// not lie in memory to which other pointers may exist. Therefore the function is not inlined, and
+/// gets and returns the inputs and the sink by value. Then a sum to which the sink adds can stay in
+/// a register. The optimiser unrolls only loops with one exit, so there are two loops below.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -764,7 +770,7 @@ where
     let is_exhausted = if most.is_some_and(|most| most <= next.left) {
         for input in inputs.by_ref() {
             sink(next.index(), body(spe, input));
-            // `left` may pass zero if the iterator has more inputs than its `size_hint` said.
+            // If the iterator has more inputs than its `size_hint` said, `left` passes zero.
             next.left = next.left.wrapping_sub(1);
         }
         true
@@ -789,16 +795,16 @@ where
     }
 }
 
-/// What [`work_plainly`] returns.
+/// The result of [`work_plainly`].
 struct Worked<I, K> {
     ends: Ends<I, K>,
-    /// How many inputs have been taken.
+    /// The number of inputs that have been taken.
     taken: usize,
     /// Whether there are no more inputs.
     is_exhausted: bool,
 }
 
-/// The right to the inputs and the sink. One thread has it at a time.
+/// The right to use the inputs and the sink. Only one thread has it at a time.
 struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
@@ -864,13 +870,12 @@ where
     }
 }
 
-/// A guard around the work on an input. It is forgotten if that returns, so it is dropped only if
-/// the body, the sink or the inputs have panicked. Then it records the input.
+/// A guard around the work on an input. If the work returns, the guard is forgotten. If the body,
+/// the sink or the inputs panic, the guard is dropped and records the input.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input is `end - left`: so a loop that counts down has only `left` to
-    /// change.
+    /// The number of the input is `end - left`: a loop that counts down only changes `left`.
     end: usize,
     left: usize,
 }
@@ -887,7 +892,7 @@ impl Drop for Failing<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.failed.set(self.failed.get().or(Some(self.index())));
-        // No thread takes another input.
+        // With this value no thread takes another input.
         self.stop.set(0);
     }
 }

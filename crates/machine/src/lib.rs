@@ -1,22 +1,23 @@
 //! The interface of machines made of *cells*: cores that each have a small local store, and that
 //! move data explicitly, by DMA, mailboxes and signals.
 //!
-//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`]. There are
-//! two levels:
+//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`], at two
+//! levels:
 //!
-//! - **Every machine** has [`Spe`]s that stage slices ([`Spe::stage`] and its relatives), which the
-//!   borrow checker guards, run cooperative threads, and wait for and wake each other. Programs at
-//!   this level cannot race. New programs should use it.
+//! - **Every machine** has [`Spe`]s. Their programs read and change slices of main memory by
+//!   staging ([`Spe::stage`] and similar methods), and the borrow checker guards these slices. The
+//!   programs run cooperative threads, and they wait for and wake each other. Programs at this
+//!   level cannot race. New programs should use this level.
 //! - **A Cell** ([`CellMachine`], [`CellSpe`]) also has mailboxes, signals, a decrementer and the
 //!   raw level ([`Mfc`]): commands with local-store and effective addresses, tag groups, fences,
 //!   lists, reservations. This level is for tools that measure, and for programs that were written
-//!   in C for a Cell. A command cannot touch memory that no [`Region`](memory::Region) covers.
+//!   in C for a Cell. A command can only touch memory that a [`Region`](memory::Region) covers.
 //!
-//! A program that runs on every machine can still use the features of a Cell where the machine has
-//! them: see [`Machine::on_cell`].
+//! A program that runs on every machine can still use the features of a Cell on machines that are a
+//! Cell: see [`Machine::on_cell`].
 //!
-//! This crate defines what is legal ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`]) and
-//! what programs see. Each machine implements it in its own way.
+//! This crate defines the legal operations ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`])
+//! and the traits that programs use. Each machine implements these traits in its own way.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE
@@ -25,9 +26,9 @@
 //!                           └── mailboxes, signals, atomics ──┘            a Cell
 //! ```
 //!
-//! SPEs and the PPE wait and wake by [`Wait`] and [`Wake`]. While a thread waits, the other
-//! cooperative threads of its core run. When all threads wait, the run ends with
-//! [`RunError::Deadlock`], which lists each thread and what it waits for.
+//! SPEs and the PPE wait and wake by the methods of [`Wait`] and [`Wake`]. While a thread waits,
+//! the other cooperative threads of its core run. If all threads wait, the run ends with
+//! [`RunError::Deadlock`], which lists each thread and the event for which the thread waits.
 
 mod activity;
 mod atomic;

@@ -2,19 +2,19 @@
 //!
 //! | mailbox | words | written by | read by |
 //! |---|---|---|---|
-//! | inbound | 4 | the PPE, other SPEs | its SPE |
-//! | outbound | 1 | its SPE | the PPE |
-//! | outbound interrupt | 1 | its SPE | the PPE |
+//! | inbound | 4 | the PPE, other SPEs | the SPE that has the mailbox |
+//! | outbound | 1 | the SPE that has the mailbox | the PPE |
+//! | outbound interrupt | 1 | the SPE that has the mailbox | the PPE |
 //!
-//! On the hardware a PPE that writes to a full inbound mailbox loses a word. Here no word is lost:
-//! a write waits, or returns [`MailboxFull`].
+//! On the hardware, if the PPE writes to a full inbound mailbox, a word is lost. On the machines of
+//! this crate no word is lost: a write waits, or returns [`MailboxFull`].
 
 use crate::id::SpeId;
 
-/// Words that an inbound mailbox holds (channel 29; CellStats section 2.2).
+/// The number of words that an inbound mailbox can hold (channel 29; CellStats section 2.2).
 pub const INBOUND_WORDS: usize = 4;
 
-/// Words that an outbound mailbox holds (channels 28 and 30).
+/// The number of words that an outbound mailbox can hold (channels 28 and 30).
 pub const OUTBOUND_WORDS: usize = 1;
 
 /// One of an SPE's two outbound mailboxes.
@@ -41,8 +41,8 @@ impl Outbound {
     }
 }
 
-/// The mailbox is full. The error hands the word back. The method of the same name without `try_`
-/// waits until there is room.
+/// The error if a mailbox is full, with the word that was not written. Each method that returns
+/// this error has a variant without `try_` in its name, which waits for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"
@@ -50,7 +50,7 @@ impl Outbound {
 pub struct MailboxFull {
     /// The SPE that the mailbox belongs to.
     pub spe: SpeId,
-    /// Which of its mailboxes.
+    /// The name of the mailbox.
     pub mailbox: &'static str,
     /// The word that was not written.
     pub word: u32,

@@ -1,9 +1,9 @@
-//! What can be staged.
+//! The types that can be staged.
 
 use bytemuck::Pod;
 
-/// What can be staged: plain data, whose bytes mean the same in every local store. It is every type
-/// that is [`Pod`]: numbers, arrays of them, and structs that derive it.
+/// A type that can be staged: plain data with bytes that mean the same in every local store. Every
+/// type that is [`Pod`] is plain data: numbers, arrays, and structs that derive `Pod`.
 ///
 /// ```
 /// use cellworks_machine::bytemuck::{Pod, Zeroable};
@@ -22,8 +22,8 @@ use bytemuck::Pod;
 /// }
 /// ```
 ///
-/// The derives name the crate `bytemuck`. A program that does not depend on it says where it is, by
-/// one more line: `#[bytemuck(crate = "cellworks::bytemuck")]`.
+/// The derives name the crate `bytemuck`. If a program does not depend on that crate, it states the
+/// crate's path in one more line: `#[bytemuck(crate = "cellworks::bytemuck")]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no plain data, so it cannot be staged",
     label = "not `Pod`",

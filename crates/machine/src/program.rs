@@ -1,4 +1,4 @@
-//! Programs that a machine is to run on an SPE, and how they ended.
+//! Programs that a machine runs on an SPE, and their outcomes.
 
 use std::fmt;
 use std::panic::Location;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::Payload;
 
-/// A program that a machine is to run on an SPE.
+/// A program that a machine runs on an SPE.
 pub struct Program<S> {
     body: Body<'static, S>,
     outcome: Arc<Outcome>,
@@ -14,7 +14,7 @@ pub struct Program<S> {
     spawned_at: &'static Location<'static>,
 }
 
-/// The closure of a program. It stores the program's result where the handle finds it.
+/// The closure of a program. It stores the program's result in a place that the handle shares.
 pub(crate) type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
 
 /// Whether a program has ended, and the payload of its panic if it panicked.
@@ -47,7 +47,7 @@ impl<S> Program<S> {
         self.name
     }
 
-    /// Where it was spawned.
+    /// The call that spawned the program.
     pub fn spawned_at(&self) -> &'static Location<'static> {
         self.spawned_at
     }
@@ -57,7 +57,7 @@ impl<S> Program<S> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program. It never unwinds. Afterwards the machine hands the result to
+    /// Runs the program. This method never unwinds. The machine then hands the result to
     /// [`Outcome::end`] and notifies the PPE.
     ///
     /// # Errors

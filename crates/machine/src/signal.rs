@@ -1,10 +1,10 @@
 //! Signal notification: two 32-bit registers in each SPE, to which the PPE and other SPEs send
 //! words.
 //!
-//! A read takes the word and empties the register. A read of an empty register waits (channels 3
-//! and 4). In overwrite mode a second signal replaces the first. In OR mode the register collects
-//! the bits of both, so that many senders can share it (CBEA sections 8.7 and 9.10; CellStats
-//! section 2.2).
+//! A read takes the word and empties the register. If the register is empty, a read waits (channels
+//! 3 and 4). In overwrite mode a second signal replaces the first. In OR mode the register collects
+//! the bits of both signals, so that many senders can share the register (CBEA sections 8.7 and
+//! 9.10; CellStats section 2.2).
 
 use std::fmt;
 
@@ -30,19 +30,19 @@ impl fmt::Display for SignalRegister {
     }
 }
 
-/// What happens when a signal arrives before the last one was read.
+/// What happens when a signal arrives and the last one was not read yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SignalMode {
     /// The new signal replaces the old one.
     #[default]
     Overwrite,
-    /// The register holds the bits of both.
+    /// The register holds the bits of both signals.
     Or,
 }
 
 impl SignalMode {
-    /// What the register holds after `arriving` has arrived. `unread` is the word that was not read
-    /// yet, if there was one.
+    /// The content of the register after the signal `arriving`. `unread` is the word in the
+    /// register that was not read yet, if there was one.
     pub const fn combine(self, unread: Option<u32>, arriving: u32) -> u32 {
         match (self, unread) {
             (Self::Or, Some(unread)) => unread | arriving,

@@ -1,9 +1,9 @@
-//! The text of sizes in bytes, for messages and results.
+//! Sizes in bytes as text, for messages and results.
 
 /// The units. Each is 1,024 times the previous one.
 const UNITS: [&str; 4] = ["B", "KB", "MB", "GB"];
 
-/// A size in the largest unit that divides it.
+/// The text of a size in the largest unit that divides it without a remainder.
 ///
 /// ```
 /// use cellworks_machine::sizes::size;
@@ -14,7 +14,7 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
-/// A size in the largest unit that divides it, with the word for bytes, for sentences.
+/// As [`size`], for sentences: the unit of bytes is written out.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_words;
@@ -28,7 +28,7 @@ pub fn in_words(bytes: usize) -> String {
     }
 }
 
-/// A size in the largest unit that divides it, in the notation of flags.
+/// As [`size`], in the notation of command-line flags.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_flags;
@@ -39,8 +39,8 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// A size that the user has not chosen, such as the memory that is left, for sentences. If the
-/// exact size has many digits, it is rounded down to a tenth of its unit.
+/// As [`in_words`], for a size that the user has not chosen, such as the memory that is left. If
+/// the exact size has many digits, it is rounded down to a tenth of its unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;
@@ -56,7 +56,7 @@ pub fn rounded(bytes: usize) -> String {
     format!("{}.{tenths} {}", bytes / of, UNITS[unit])
 }
 
-/// A size as a number of the largest unit that divides it, and the index of that unit.
+/// A size in the largest unit that divides it without a remainder, and that unit's index.
 fn divided(bytes: usize) -> (usize, usize) {
     let fits = |unit: &usize| bytes >= 1 << (10 * unit) && bytes.is_multiple_of(1 << (10 * unit));
     let unit = (1..UNITS.len()).rev().find(fits).unwrap_or(0);

@@ -9,24 +9,25 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A slice that is borrowed shared is the source of a get. A slice that is borrowed exclusively is
-//! the target of a put. So the borrow checker keeps other code from a buffer while its transfer is
-//! under way. A get reads its bytes when it is issued, and a put writes them when it is committed:
-//! the borrow is alive at both times. A view that is leaked therefore keeps room in the local store
-//! until the program ends, but breaks no memory safety.
+//! A get borrows its source slice shared, and a put borrows its target slice exclusively. So the
+//! borrow checker keeps other code from changing or using a slice while its transfer is under way.
+//! A get reads the slice when the get is issued, and a put writes the slice when the view is
+//! committed: the borrow is alive at both times. A view that is leaked therefore keeps room in the
+//! local store until the program ends, but breaks no memory safety.
 //!
-//! On a host that is not strict the view *is* the memory, and nothing is copied. This makes a
-//! difference if a `StagedMut` is leaked: on such a host its writes have happened, on other
-//! machines they are lost. A [`PendingMut`] that was not waited for has no writes, so dropping it
-//! puts nothing back.
+//! A *strict* host copies slices through local stores, as a simulated machine does. On a host that
+//! is not strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on
+//! such a host, its writes have happened. On other machines they are lost. A [`PendingMut`] that
+//! was not waited for has no writes, so dropping it puts nothing back.
 
-// Rejected: a destructor that waits, for typed views. A leaked view skips it. A get copies when it
-// is issued and a put when it is committed, both while the borrow lives, so nothing depends on
-// destructors.
-// Rejected: a `Deref` that waits. It is a hidden yield: `cell.borrow_mut().push(f(&tile))` would
-// yield while the cell is borrowed. `Pending::wait` is explicit.
-// Rejected: `stream` as an `Iterator`. A program could keep its items until the local store is
-// full, inside `next`, which has no error to return. A stream lends its items.
+// Rejected: a destructor that waits, for typed views. If a view is leaked, its destructor does not
+// run. A get copies when it is issued and a put when it is committed, both while the borrow lives,
+// so nothing depends on destructors.
+// Rejected: a `Deref` that waits. It would yield without being seen: in
+// `cell.borrow_mut().push(f(&tile))` the thread would yield while the cell is borrowed.
+// `Pending::wait` is explicit.
+// Rejected: `stream` as an `Iterator`. A program could keep the items until the local store is
+// full. That happens inside `next`, which has no error to return. A stream lends its items.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -46,8 +47,8 @@ pub struct Pending<'a, T, S: SpeCore> {
     spe: &'a S,
 }
 
-// These methods are inlined for speed: after a switch of threads the CPU mispredicts every return
-// between the switch and the program.
+// The methods below are inlined for speed. After a switch of threads the CPU mispredicts the return
+// of each function between the switch and the program.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -64,7 +65,7 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived; other threads of the SPE run meanwhile.
+    /// Waits until the data has arrived. Other threads of the SPE run meanwhile.
     #[inline(always)]
     pub fn wait(self) -> Staged<'a, T, S> {
         self.spe.arrived(&self.staged._hold);
@@ -74,9 +75,8 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 
 /// A get that is under way, of a slice that will be put back.
 ///
-/// Until [`wait`](Self::wait), the target is borrowed and there is no view of it. If this is
-/// dropped without a wait, nothing is put back, and the room in the local store is free once the
-/// get has ended.
+/// Until [`wait`](Self::wait), the target is borrowed and has no view. If this value is dropped
+/// without a wait, nothing is put back. The room in the local store is free once the get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -87,7 +87,7 @@ pub struct PendingMut<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
-    /// Makes room for a slice, and starts its get if `fetch`.
+    /// Makes room for a slice, and starts its get if `fetch` is true.
     pub(crate) fn new(
         spe: &'a S,
         target: &'a mut [T],
@@ -107,13 +107,13 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived; other threads of the SPE run meanwhile.
+    /// Waits until the data has arrived. Other threads of the SPE run meanwhile.
     pub fn wait(self) -> StagedMut<'a, T, S> {
         self.spe.arrived(&self.hold);
         self.into_view()
     }
 
-    /// The view, without waiting: its data may not have arrived yet.
+    /// Returns the view without waiting: its data may not have arrived yet.
     pub(crate) fn into_view(self) -> StagedMut<'a, T, S> {
         StagedMut {
             view: self.view,
@@ -127,8 +127,8 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
 
 /// A view of a slice in the local store, for reading.
 ///
-/// It has no destructor of its own. So it is covariant, and may be kept in a variable that was
-/// declared before the slice.
+/// This type has no destructor of its own. So it is covariant, and a view may be kept in a variable
+/// that was declared before the slice.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -136,7 +136,7 @@ pub struct Staged<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
-    /// The view of `source`, made from what [`SpeCore::hold`] returned.
+    /// The view of `source`, made from the result of [`SpeCore::hold`].
     #[inline(always)]
     fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         }
     }
 
-    /// Gets `source` and waits for it.
+    /// Gets `source` and waits until it has arrived.
     #[inline(always)]
     pub(crate) fn get(
         spe: &S,
@@ -160,8 +160,8 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         Ok(Self::new(source, held))
     }
 
-    /// As [`get`](Self::get), for a machine that reads staged data in place, so that there is
-    /// nothing to wait for.
+    /// As [`get`](Self::get), for a machine that reads staged data in place, so that no data has to
+    /// arrive.
     ///
     /// # Safety
     ///
@@ -174,8 +174,8 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
     ) -> Result<Self, StageError> {
         let memory = NonNull::from_ref(source).cast::<T>();
         let request = StageRequest::new(memory, source.len(), true, at);
-        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call;
-        // the rest is the caller's promise.
+        // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call.
+        // The caller promises the other condition of `hold_in_place`.
         let held = unsafe { spe.hold_in_place(request) }?;
         Ok(Self::new(source, held))
     }
@@ -186,8 +186,8 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of its length in
-        // initialised bytes, aligned for T, and not written, as long as the hold lives and the
-        // source is borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
+        // initialised bytes, aligned for T, and not written. This holds as long as the hold lives
+        // and the source is borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
         unsafe { self.view.as_ref() }
     }
 }
@@ -195,7 +195,7 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 /// A view of a slice in the local store, for reading and writing. The slice is put back when the
 /// view is committed or dropped.
 ///
-/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it can happen during
+/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it is possible during
 /// unwinding.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
@@ -204,12 +204,12 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     memory: NonNull<T>,
     spe: &'a S,
     // Because this type itself has a destructor, the compiler makes the target outlive the view. If
-    // only the hold had one, the put could write to memory that was freed.
+    // only the hold had a destructor, the put could write to memory that was freed.
     _target: PhantomData<&'a mut [T]>,
 }
 
 impl<T: Pod, S: SpeCore> StagedMut<'_, T, S> {
-    /// Puts the data back and waits until it has left; other threads of the SPE run meanwhile.
+    /// Puts the data back and waits for the put. Other threads of the SPE run meanwhile.
     pub fn commit(self) {
         let spe = self.spe;
         drop(self);
@@ -221,15 +221,16 @@ impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: as for `Staged`.
+        // SAFETY: as in the `Deref` of `Staged`.
         unsafe { self.view.as_ref() }
     }
 }
 
 impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `Staged`. Besides, the target is borrowed exclusively for 'a, a local
-        // buffer belongs to the hold alone, and `&mut self` excludes every other use of this view.
+        // SAFETY: as in the `Deref` of `Staged`. Besides, the target is borrowed exclusively for
+        // 'a, a local buffer belongs only to the hold, and `&mut self` excludes every other use of
+        // this view.
         unsafe { self.view.as_mut() }
     }
 }
@@ -237,8 +238,8 @@ impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
 impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     fn drop(&mut self) {
         let bytes = self.view.len() * size_of::<T>();
-        // SAFETY: `view` and `memory` are the two ends of what `hold` holds, the view is not used
-        // again, and the target is still borrowed exclusively: 'a outlives `self`.
+        // SAFETY: `SpeCore::hold` returned `view` with `hold` for `memory`. The view is not used
+        // again, and the target is still borrowed exclusively, because 'a outlives `self`.
         unsafe {
             self.spe
                 .put_back(&self.hold, self.view.cast(), self.memory.cast(), bytes);
@@ -276,9 +277,9 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         }
     }
 
-    /// The next tile, or `None` at the end. All tiles have the length that was asked for; only the
-    /// last may be shorter. This waits until the tile has arrived; other threads of the SPE run
-    /// meanwhile.
+    /// Returns the next tile, or `None` at the end. All tiles have the length that was asked for,
+    /// except that the last one may be shorter. This method waits until the tile has arrived. Other
+    /// threads of the SPE run meanwhile.
     ///
     /// # Errors
     ///
@@ -306,7 +307,7 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         Ok(Some(self.current.insert(arriving.wait())))
     }
 
-    /// Starts the get of the next tile. If there is no room for it, it stays the next one.
+    /// Starts the get of the next tile. If there is no room, the tile stays the next one.
     fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
         let mut tiles = self.tiles.clone();
         let Some(tile) = tiles.next() else {

@@ -1,4 +1,4 @@
-//! The one place from which this crate takes atomics: std's, or loom's when it is model-checked.
+//! The one place from which this crate takes atomics: std's, or loom's when loom model-checks it.
 
 #[cfg(not(loom))]
 pub(crate) use std::{

@@ -6,12 +6,12 @@
 //!   spe.thread_scope(|scope| ...) ───────────────► scope.spawn(f) ──► ThreadHandle ── join ──► result
 //! ```
 //!
-//! Threads take turns: they switch where they wait or yield, and nowhere else. So they may share
-//! values that are not `Sync`. While one waits for a transfer, the others compute. They end before
-//! the call that started them returns, so they may borrow what the caller can borrow.
+//! Threads take turns: they switch only where they wait or yield. So they may share values that are
+//! not `Sync`. While one thread waits for a transfer, the others compute. The threads end before
+//! the call that started them returns, so they may borrow the caller's values.
 
-// Rejected: a scope of threads that its threads can reach. It would have to outlive the function
-// that gets it, on every machine. A thread that wants threads opens another scope.
+// Rejected: a scope that its threads can use to start more threads. On every machine the scope
+// would have to outlive the function that gets it. A thread that needs threads opens another scope.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -25,8 +25,8 @@ use crate::id::{SpeId, ThreadId};
 use crate::local_store::{LocalBuffer, StageError};
 use crate::spe::core::{NewThread, SpeCore, StartThread};
 
-/// Bytes of local store that the stack of a cooperative thread takes, unless its size is chosen: as
-/// many as in CellMT's own test (listing 11).
+/// The default size of a cooperative thread's stack: the bytes that the stack takes from the local
+/// store. It is the size in CellMT's own test (listing 11).
 pub const THREAD_STACK_BYTES: usize = 4096;
 
 /// The alignment of a stack in a local store.
@@ -54,17 +54,17 @@ fn wanted(threads: usize, stack_bytes: usize) -> String {
 }
 
 impl StackError {
-    /// The SPE whose local store is full.
+    /// The SPE with the full local store.
     pub fn spe(&self) -> SpeId {
         self.source.spe()
     }
 
-    /// How many threads were to be started.
+    /// The number of threads that the program wanted to start.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// How many of them would have fitted.
+    /// The number of those threads that would have fitted.
     pub fn fit(&self) -> usize {
         self.fit
     }
@@ -91,7 +91,7 @@ pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
     stack_bytes: Option<usize>,
 }
 
-/// A handle to the result of a cooperative thread. The thread goes on if the handle is dropped.
+/// A handle to the result of a cooperative thread. If the handle is dropped, the thread goes on.
 pub struct ThreadHandle<'scope, R, S: SpeCore> {
     spe: &'scope S,
     id: ThreadId,
@@ -104,7 +104,7 @@ struct Outcome<R> {
     has_ended: Cell<bool>,
 }
 
-/// Runs `f` on `spe`, and waits for all threads that it starts.
+/// Runs `f` on `spe`, and waits for all threads that `f` starts.
 #[track_caller]
 pub(crate) fn scope<'env, S: SpeCore, R>(
     spe: &'env S,
@@ -139,7 +139,7 @@ fn scope_at<'env, S: SpeCore, R>(
     match (ended, first) {
         (Ok(()), None) => result.expect("a machine runs a scope's function"),
         (Ok(()), Some((_, panic))) => resume_unwind(panic),
-        // The run was cancelled after the panic, perhaps because of it.
+        // The run was cancelled after a thread panicked, perhaps because of that panic.
         (Err(_), Some((_, panic))) if spe.is_cancelled() => resume_unwind(panic),
         (Err(own), _) => resume_unwind(own),
     }
@@ -153,7 +153,7 @@ pub(crate) fn threads<S: SpeCore>(
     body: &impl Fn(ThreadId),
 ) -> Result<(), StackError> {
     let at = Location::caller();
-    // Room for all stacks is taken before any thread runs.
+    // All stacks are reserved before any thread runs.
     let stacks = (0..count).map(|_| stack_room(spe, None, at));
     let stacks: Vec<_> = collect_stacks(stacks, count, THREAD_STACK_BYTES)?;
     scope_at(at, spe, |scope| {
@@ -164,7 +164,7 @@ pub(crate) fn threads<S: SpeCore>(
     Ok(())
 }
 
-/// Takes the room of a stack from the local store, if stacks take room there.
+/// Reserves the room of a stack in the local store, if stacks take room there.
 fn stack_room<S: SpeCore>(
     spe: &S,
     stack_bytes: Option<usize>,
@@ -203,8 +203,8 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that calls `f` with the thread's id. It runs for the first time when the
-    /// caller waits, yields or leaves the scope.
+    /// Starts a thread that calls `f` with the thread's id. The thread runs for the first time when
+    /// the caller waits, yields or leaves the scope.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
         self.builder().spawn(f)
     }
 
-    /// A builder, by which the size of the thread's stack can be chosen.
+    /// A builder, which can set the size of the thread's stack.
     pub fn builder(&self) -> ThreadBuilder<'_, 'scope, 'env, S> {
         ThreadBuilder {
             scope: self,
@@ -256,9 +256,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             }
             outcome.has_ended.set(true);
         });
-        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which lasts
-        // until `run_threads` returns, and an implementation of the unsafe trait `SpeCore` has run
-        // or dropped every body by then.
+        // SAFETY: only the lifetime changes. The values that the closure borrows live for 'scope,
+        // which lasts until `run_threads` returns. By then an implementation of the unsafe trait
+        // `SpeCore` has run or dropped every body.
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -279,7 +279,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
     /// to whole quadwords, from its local store; the default is [`THREAD_STACK_BYTES`]. On a real
-    /// computer this is the size of the real stack, which is at least 16 KiB; the default is a
+    /// computer this is the size of the real stack, which is at least 16 KiB, and the default is a
     /// setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
@@ -321,12 +321,13 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
         self.result.has_ended.get()
     }
 
-    /// Waits for the thread to end; the other threads of the SPE run meanwhile.
+    /// Waits for the thread to end. Meanwhile the other threads of the SPE run.
     ///
     /// # Errors
     ///
-    /// The payload of the thread's panic, which then counts as handled. [`Cancelled`] if the run
-    /// was cancelled and the caller is unwinding, so that it could not wait.
+    /// The payload of the thread's panic, if it panicked. The panic then counts as handled.
+    /// [`Cancelled`] if the run was cancelled and the caller could not wait, because it is
+    /// unwinding.
     #[track_caller]
     pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
         let has_ended = &self.result.has_ended;
@@ -344,7 +345,7 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     }
 }
 
-/// Describes what a join waits for.
+/// Describes the event for which `join` waits.
 struct Ending(ThreadId);
 
 impl fmt::Display for Ending {

@@ -3,8 +3,8 @@
 //! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
 //! picoseconds. A time has 128 bits.
 
-// Rejected: 64 bits of femtoseconds. They overflow after five hours, and hosts run longer. 128 bits
-// cost nothing where time is read.
+// Rejected: 64 bits of femtoseconds. They overflow after five hours, and runs on hosts last longer.
+// 128 bits cost nothing where programs read the time.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -36,7 +36,7 @@ impl Time {
         self.0
     }
 
-    /// The time that passed since `earlier`; zero if `earlier` is later.
+    /// The time that has passed since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -58,18 +58,18 @@ impl Span {
         self.0
     }
 
-    /// The span in nanoseconds, for reports. Arithmetic uses integers.
+    /// The span in nanoseconds as a float, for reports. All arithmetic uses integers.
     pub fn as_nanoseconds_f64(self) -> f64 {
         self.0 as f64 / FEMTOSECONDS_PER_NANOSECOND as f64
     }
 
-    /// The span in seconds, for reports.
+    /// The span in seconds as a float, for reports.
     pub fn as_seconds_f64(self) -> f64 {
         self.0 as f64 / FEMTOSECONDS_PER_SECOND as f64
     }
 }
 
-/// Rounds up to the next nanosecond, so that a wait of this duration is never too short.
+/// Rounds up to the next nanosecond, so that a wait of the resulting duration is never too short.
 impl From<Span> for Duration {
     fn from(span: Span) -> Self {
         let nanoseconds = span.0.div_ceil(FEMTOSECONDS_PER_NANOSECOND);
@@ -185,7 +185,7 @@ impl Timebase {
 }
 
 /// An SPE's decrementer: a 32-bit register that counts down by one at each tick of the timebase and
-/// wraps (CBEA section 9.7). Its value depends on the time alone, so all machines share this type.
+/// wraps (CBEA section 9.7). Its value depends only on the time, so all machines share this type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decrementer {
     written: u32,
@@ -201,7 +201,7 @@ impl Decrementer {
         }
     }
 
-    /// What the register holds at `now`.
+    /// The content of the register at `now`.
     pub const fn read(self, now: Time, timebase: Timebase) -> u32 {
         self.written
             .wrapping_sub(timebase.ticks_in(now.since(self.at)) as u32)

@@ -1,4 +1,4 @@
-//! What a machine is made of: SPEs in Cells, memory modules, and the distances between them.
+//! The parts of a machine: SPEs in Cells, memory modules, and the distances between them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct Topology {
     /// The nearest memory module of each Cell.
     cells: Vec<ModuleId>,
     spes: Vec<SpeSite>,
-    /// The nearest memory module of each SPE, if those of a Cell differ.
+    /// The nearest memory module of each SPE, if SPEs of one Cell have different ones.
     modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
     place_of_ppe: Option<String>,
@@ -37,13 +37,13 @@ pub struct Topology {
 /// Where one SPE sits.
 #[derive(Clone, Debug)]
 pub struct SpeSite {
-    /// Its Cell.
+    /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core, if other SPEs may share the core: on the host these are
-    /// hardware threads of one core (SMT), and SPEs that take turns on one CPU. `None` if the SPE
-    /// has a core of its own, as on a Cell.
+    /// A number for the SPE's core, if other SPEs may share the core. On the host, SPEs share a
+    /// core if they are hardware threads of one core (SMT), or take turns on one CPU. `None` if the
+    /// SPE has a core of its own, as on a Cell.
     pub core: Option<u32>,
-    /// The name of the place for users, such as `CPU 3`. It may be empty.
+    /// The name of the place for users, such as `CPU 3`. The name may be empty.
     pub place: String,
 }
 
@@ -53,14 +53,14 @@ pub struct SpeSite {
 pub enum Distance {
     /// The same SPE.
     Same,
-    /// Two SPEs on one core: on the host, its hardware threads.
+    /// Two SPEs on one core: on the host, hardware threads of the core.
     SameCore,
     /// Two SPEs of one Cell: on the host, cores under one last-level cache.
     SameCell,
-    /// SPEs of two Cells, both next to the same memory module.
+    /// SPEs of two Cells that have the same nearest memory module.
     AcrossCells,
-    /// SPEs of two Cells, next to different memory modules: on a Cell blade SPEs of the two chips,
-    /// on the host SPEs of different NUMA nodes, and so of different sockets.
+    /// SPEs of two Cells that have different nearest memory modules: on a Cell blade SPEs of the
+    /// two chips, on the host SPEs of different NUMA nodes, and so of different sockets.
     AcrossModules,
 }
 
@@ -83,8 +83,8 @@ impl Distance {
 }
 
 impl Topology {
-    /// Describes a machine: `cells[c]` is the memory module nearest to Cell `c`, `spes[s]` the
-    /// site of SPE `s`. Memory modules are numbered from 0 to the highest that is named.
+    /// Describes a machine: `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is
+    /// the site of SPE `s`. Memory modules are numbered from 0 to the highest number in `cells`.
     ///
     /// # Panics
     ///
@@ -112,8 +112,8 @@ impl Topology {
         }
     }
 
-    /// The same machine with at least `count` memory modules: for modules that are not the nearest
-    /// one of any Cell.
+    /// The same machine with at least `count` memory modules. By this method a machine can have
+    /// modules that are not the nearest module of any Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
@@ -122,11 +122,11 @@ impl Topology {
 
     /// The same machine, where SPE `s` is nearest to the memory module `modules[s]`. This is for a
     /// Cell that spans several modules, as a last-level cache spans the NUMA nodes of sub-NUMA
-    /// clustering. Without this, the nearest module of an SPE is that of its Cell.
+    /// clustering. By default, the nearest module of an SPE is the nearest module of its Cell.
     ///
     /// # Panics
     ///
-    /// If there is not one module for each SPE.
+    /// If the number of modules is not the number of SPEs.
     ///
     /// ```
     /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -149,7 +149,7 @@ impl Topology {
         self.with_modules(highest.map_or(0, |highest| highest as u16 + 1))
     }
 
-    /// The same machine with these capabilities, for machines that the default does not describe.
+    /// The same machine with these capabilities instead of [`Capabilities::default`].
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
@@ -197,7 +197,7 @@ impl Topology {
         self.spes[spe.index()].cell
     }
 
-    /// The name of the place of an SPE for users, such as `CPU 3`. It may be empty.
+    /// The name of the place of an SPE for users, such as `CPU 3`. The name may be empty.
     ///
     /// # Panics
     ///
@@ -206,14 +206,14 @@ impl Topology {
         &self.spes[spe.index()].place
     }
 
-    /// The same machine, where this is what its owner calls the place of the PPE.
+    /// The same machine, where `place` is the name of the place of the PPE for users.
     #[must_use]
     pub fn with_place_of_ppe(mut self, place: impl Into<String>) -> Self {
         self.place_of_ppe = Some(place.into());
         self
     }
 
-    /// What the machine's owner calls the place of the PPE, such as `CPU 0`, if it has a name.
+    /// The name of the place of the PPE for users, such as `CPU 0`, if the place has a name.
     pub fn place_of_ppe(&self) -> Option<&str> {
         self.place_of_ppe.as_deref()
     }
@@ -225,7 +225,7 @@ impl Topology {
         self
     }
 
-    /// The size of the last-level cache of a Cell, if the machine has one and tells.
+    /// The size of the last-level cache of a Cell, if the machine states it.
     pub fn last_level_cache_bytes(&self) -> Option<usize> {
         self.last_level_cache_bytes
     }
@@ -242,8 +242,8 @@ impl Topology {
         }
     }
 
-    /// The memory module that is nearest to a Cell. If the Cell spans several modules, it is the
-    /// module of the SPEs that a program should use first; [`module_of`](Self::module_of) returns
+    /// The memory module that is nearest to a Cell. If the Cell spans several modules, this is the
+    /// module of the SPEs that a program should use first. [`module_of`](Self::module_of) returns
     /// the module of each SPE.
     ///
     /// # Panics
@@ -253,10 +253,10 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// The name of a distance on this machine, for users. On a machine of two Cells, SPEs of
-    /// different Cells are in the `other Cell`, whichever memory modules are near. On a machine of
-    /// more Cells that all have different nearest memory modules, SPEs of different Cells are
-    /// `across Cells`. In all other cases a distance has its usual name.
+    /// The name of a distance on this machine, for users. If the machine has two Cells, SPEs of
+    /// different Cells are in the `other Cell`, whatever their memory modules. If it has more Cells
+    /// and each has a nearest memory module of its own, SPEs of different Cells are `across Cells`.
+    /// In all other cases a distance has its usual name.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};

@@ -1,5 +1,4 @@
-//! The latency of a get by size (CellMT, figure 2). It is a measurement of `stats`, offered as a
-//! program.
+//! The latency of a get by size (CellMT, figure 2): a measurement of `stats` as a program.
 
 use cellworks_apps::{
     Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
@@ -38,8 +37,8 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The largest DMA command, which is the largest block of the figure, and memory for the buffers of
-/// all SPEs of any machine.
+/// The limits: the largest DMA command, which is the largest block of the figure, and memory for
+/// the buffers of all SPEs of any machine.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -48,7 +47,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The time for each size on this computer.
+/// The time for the measurement of each size on this computer.
 const TIME_PER_SIZE: Span = Span::from_nanoseconds(50_000_000);
 
 impl DmaLatency {

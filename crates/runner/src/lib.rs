@@ -9,9 +9,9 @@
 //!
 //! Programs, measurements and exchanges are written once. They are compiled for each type of
 //! machine, because that makes them fast. The code around them, such as arguments, sessions and
-//! files of papers, does not need these types. It uses a [`Runner`] and a [`Chosen`], which hide
-//! them, so it is compiled once. For simulated machines ([`simulated`]) the programs are compiled
-//! once, too, although two crates run them.
+//! files of papers, uses a [`Runner`] and a [`Chosen`], which hide these types. So that code is
+//! compiled once. The programs for simulated machines ([`simulated`]) are also compiled only once,
+//! although two crates run them.
 //!
 //! ```
 //! use cellworks_machine::Machine;

@@ -1,4 +1,4 @@
-//! Programs without their types, which only this module knows.
+//! Programs as trait objects. Only this module knows their types.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -73,7 +73,7 @@ pub struct Conclusions {
     pub figures: Vec<Figure>,
 }
 
-/// A kind of program, with everything that the type of the program decides.
+/// A kind of program, with all properties that the type of the program decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// As [`Program::NAME`].
@@ -135,12 +135,13 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// The kind of program with this name. `None` if there is none.
+/// The kind of program with this name, or `None` if no program has it.
 pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
 }
 
-/// Calls `visitor` with the type of the program with this name. `None` if there is none.
+/// Calls `visitor` with the type of the program of this name, or returns `None` if no program has
+/// it.
 pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     if name == DmaLatency::NAME {
         return Some(visitor.visit::<DmaLatency>());
@@ -148,7 +149,7 @@ pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     cellworks_apps::visit(name, visitor)
 }
 
-/// Makes the [`Kind`] of a program.
+/// A visitor that makes the [`Kind`] of a program.
 struct Described;
 
 impl Visitor for Described {
@@ -193,7 +194,7 @@ impl Visitor for Described {
     }
 }
 
-/// A copy of a program as its type, which must be `P`.
+/// A copy of a program with its type, which must be `P`.
 fn typed<P: Program>(chosen: &dyn Chosen) -> P {
     let chosen: &dyn Any = chosen;
     let typed: &P = chosen.downcast_ref().expect("all programs are of one kind");

@@ -1,4 +1,4 @@
-//! Machines without their types, which only this module knows.
+//! Machines as trait objects. Only this module knows their types.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -11,13 +11,13 @@ use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visit
 
 use crate::program::{Chosen, visit};
 
-/// The function that is called with each picture that a program draws.
+/// A function that is called with each picture that a program draws.
 pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
 
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
-    /// Runs a program once. The program must have passed its [check](Chosen::check). `draw` is
-    /// called with each picture, if there is a `draw`.
+    /// Runs a program once. The program must have passed its [check](Chosen::check). If there is a
+    /// `draw`, it is called with each picture.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ pub trait Runner {
 
 /// A simulated machine as a runner. The programs for simulated machines are compiled in this crate,
 /// and not again in the crates that call this function.
-// Inlined into another crate it would have all the code of the programs compiled there.
+// If the function were inlined into another crate, the programs would be compiled there too.
 #[inline(never)]
 pub fn simulated(sim: &Sim) -> &dyn Runner {
     sim
@@ -107,7 +107,7 @@ impl<M: CellMachine> Runner for M {
     }
 }
 
-/// Runs a program on a machine. The visit has the types of both.
+/// A visitor that runs a program on a machine. Its method has the types of both.
 struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,

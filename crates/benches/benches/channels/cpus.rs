@@ -1,22 +1,22 @@
-//! Which CPUs this process may use.
+//! The CPUs that this process may use.
 
 /// The CPUs that this process may use, in ascending order.
 pub fn allowed() -> Vec<usize> {
-    // SAFETY: the set is plain bits, valid as zeros, which the call writes.
+    // SAFETY: the set is plain bits, valid as zeros. The call writes it.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, size_of_val(&set), &mut set);
         set
     };
     (0..libc::CPU_SETSIZE as usize)
-        // SAFETY: within the set.
+        // SAFETY: the CPU is within the set.
         .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
         .collect()
 }
 
-/// Keeps the calling thread, and those that it starts, on some CPUs.
+/// Keeps the calling thread, and the threads that it starts, on some CPUs.
 pub fn use_only(cpus: &[usize]) {
-    // SAFETY: the set is plain bits, valid as zeros; the call only reads it.
+    // SAFETY: the set is plain bits, valid as zeros. The call only reads it.
     let result = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         cpus.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
@@ -29,7 +29,7 @@ pub fn use_only(cpus: &[usize]) {
 
 /// The CPU time that this process has used, in nanoseconds.
 pub fn time_used_ns() -> f64 {
-    // SAFETY: plain numbers, valid as zeros, which the call writes.
+    // SAFETY: the struct is plain numbers, valid as zeros. The call writes it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut usage);

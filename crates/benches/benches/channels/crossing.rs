@@ -1,4 +1,4 @@
-//! Several processes on each of two SPEs, whose messages cross.
+//! Several processes on each of two SPEs. Their messages cross between the SPEs.
 
 use crate::peers::{crossing, go};
 use crate::table::{System, compare, is_wanted, system};
@@ -7,7 +7,7 @@ use crate::{ours, two_cores};
 const LOOPS: usize = 10_000;
 const HOPS: usize = 20_000;
 const RINGS: [usize; 4] = [10, 100, 1_000, 10_000];
-/// Above this a ring of OS threads is left out.
+/// A ring of more processes than this is not measured with OS threads.
 const MOST_THREADS: usize = 1_000;
 const LEAVES: usize = 1_024;
 const NUMBERS: usize = 8_192;

@@ -1,25 +1,24 @@
-//! What channels cost, beside the peers that are crates, and beside what no channel can go below: a
-//! line that two cores hand to each other.
+//! Compares the cost of channels with other crates, and with the least possible cost: two cores
+//! that hand a cache line to each other.
 //!
 //! ```text
 //!   main ── one_core    CommsTime, rendezvous, alternation: processes that take turns on one CPU
-//!       ├── two_cores   rendezvous between two SPEs, waiting actively and asleep
-//!       ├── crossing    several processes on each of two SPEs, whose messages cross
+//!       ├── two_cores   rendezvous between two SPEs, which wait actively or sleep
+//!       ├── crossing    several processes on each of two SPEs, with messages between them
 //!       ├── stream      buffered channels, one by one and in batches
 //!       └── crowd       more processes than CPUs, and processes that only wait
-//!   ours                the same small programs, of our channels
-//!   peers               and of those of others: of OS threads, of tasks, and of goroutines
+//!   ours                the small programs of these tables, with our channels
+//!   peers               the same programs with other channels: of OS threads, tasks and goroutines
 //! ```
 //!
-//! A program takes the same number of messages with every system, and warms up with a tenth of it.
+//! A program sends the same number of messages in every system, and warms up with a tenth of them.
 //!
-//! The systems of a table are measured in turn, again and again, in one process, so that ratios
-//! hold on a noisy machine. It prints Markdown tables: nanoseconds as median (minimum-maximum) over
-//! the repetitions, and the median over the repetitions of the ratio to the first system in the
-//! same repetition.
+//! The systems of a table take turns in every repetition, in one process, so that ratios hold on a
+//! noisy machine. Prints Markdown tables: nanoseconds as median (minimum-maximum) over the
+//! repetitions, and the median of the ratio to the first system in the same repetition.
 //!
-//! Run it with `cargo bench -p cellworks-benches --bench channels`; words after `--` choose the
-//! tables whose titles contain one.
+//! Run it with `cargo bench -p cellworks-benches --bench channels`. If words follow `--`, only
+//! tables with one of these words in the title are measured.
 
 mod cpus;
 mod crossing;

@@ -10,7 +10,7 @@ use crate::ours;
 use crate::peers::{go, tasks, threads};
 use crate::table::{compare, is_wanted, system};
 
-/// Messages in one measurement, the same for every system.
+/// The number of messages in one measurement, the same for every system.
 const MESSAGES: usize = 100_000;
 
 pub fn run(cpus: &[usize]) {

@@ -1,4 +1,4 @@
-//! The programs, of our channels. Each returns nanoseconds for each message.
+//! The programs with our channels. Each function returns nanoseconds for each message.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use cellworks_csp::{
 use cellworks_host::{Host, HostSpe};
 use cellworks_machine::SpeId;
 
-/// A host with so many SPEs on the CPUs that this process may use now.
+/// A host with `spes` SPEs on the CPUs that this process may use now.
 pub fn host(spes: usize) -> Host {
     let host = Host::builder().spes(spes).build();
     host.unwrap_or_else(|error| panic!("no host with {spes} SPEs: {error}"))
@@ -20,7 +20,7 @@ fn spe(index: usize) -> SpeId {
     SpeId::new(index as u16)
 }
 
-/// The result of a measurement, which one of the processes makes.
+/// The result of a measurement by one of the processes.
 #[derive(Default)]
 struct Result(AtomicU64);
 
@@ -59,7 +59,7 @@ fn write_numbers<E, R: Reach>(
     Ok(())
 }
 
-/// Reads some items, and then as many as are measured.
+/// Reads some items to warm up, and then measures the time to read `messages` items.
 fn time_reads<T: Item, E, R: Reach>(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<T, E, R>,
@@ -88,7 +88,7 @@ fn time_reads<T: Item, E, R: Reach>(
     Ok(start.elapsed())
 }
 
-/// The ends of the channels of CommsTime but for the one at its consumer.
+/// The ends of all channels of CommsTime except the channel of the consumer.
 struct Ring<R: Reach> {
     to_delta: Writer<u64, One, R>,
     at_delta: Reader<u64, One, R>,
@@ -99,7 +99,8 @@ struct Ring<R: Reach> {
     to_consumer: Writer<u64, One, R>,
 }
 
-/// CommsTime on one SPE: prefix, delta and successor, which `ring` adds, and a consumer.
+/// CommsTime on one SPE. `ring` adds the processes prefix, delta and successor; this function adds
+/// the consumer.
 fn comms_time_of<R: Reach + 'static>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
@@ -135,7 +136,7 @@ fn comms_time_of<R: Reach + 'static>(
     result.get()
 }
 
-/// CommsTime on one SPE, of processes that are written by hand.
+/// CommsTime on one SPE, with processes that are written by hand.
 pub fn comms_time<R: Reach + 'static>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
@@ -172,7 +173,7 @@ pub fn comms_time<R: Reach + 'static>(
     })
 }
 
-/// CommsTime of [standard processes](cellworks_csp::processes).
+/// CommsTime with [standard processes](cellworks_csp::processes).
 pub fn comms_time_of_standard_processes<R: Reach + 'static>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
@@ -241,8 +242,8 @@ pub fn ping_pong_on_one_spe<R: Reach>(
     result.get()
 }
 
-/// An item goes back and forth between pairs of SPEs, all at the same time. With a pause before
-/// each message the other side has fallen asleep.
+/// An item goes back and forth between the SPEs of several pairs at the same time. If there is a
+/// pause before each message, the receiving side is asleep when the message comes.
 pub fn ping_pong<T: Item + Sync + Clone>(
     host: &Host,
     pairs: usize,
@@ -291,7 +292,7 @@ pub fn ping_pong<T: Item + Sync + Clone>(
     result.get()
 }
 
-/// A stream of numbers through a buffer, from one SPE to another or to itself.
+/// A stream of numbers through a buffer, from one SPE to another or to the same SPE.
 pub fn stream(host: &Host, channel: Channel, at: [usize; 2], messages: usize, batch: usize) -> f64 {
     let result = Result::default();
     let (mut writer, mut reader) = channel.one_to_one::<u64>();
@@ -308,7 +309,7 @@ pub fn stream(host: &Host, channel: Channel, at: [usize; 2], messages: usize, ba
     result.get()
 }
 
-/// The same through a channel of one SPE.
+/// A stream of numbers through a buffered channel of one SPE.
 pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: usize) -> f64 {
     let result = Result::default();
     let mut network = Network::on(host);
@@ -327,8 +328,8 @@ pub fn stream_on_one_spe(host: &Host, capacity: usize, messages: usize, batch: u
     result.get()
 }
 
-/// A process alternates over `channels` rendezvous channels, each with a writer of its own, all on
-/// one SPE.
+/// A process alternates over `channels` rendezvous channels. Each channel has a writer of its own.
+/// All processes are on one SPE.
 pub fn alternation<R: Reach>(
     host: &Host,
     channel: impl Fn() -> Channel<R> + Sync,
@@ -370,7 +371,7 @@ pub fn alternation<R: Reach>(
     result.get()
 }
 
-/// So many processes alternate over the same two channels, on all SPEs.
+/// `readers` processes alternate over the same two channels, on all SPEs.
 pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 {
     let result = Result::default();
     let spes = cellworks_machine::Machine::topology(host).spes().len();
@@ -421,8 +422,8 @@ pub fn alternating_readers(host: &Host, readers: usize, messages: usize) -> f64 
     result.get()
 }
 
-/// CommsTime on two SPEs: prefix and delta on one, successor and consumer on the other, so that
-/// three of four communications cross.
+/// CommsTime on two SPEs: prefix and delta are on one, successor and consumer on the other. So
+/// three of the four communications cross.
 pub fn comms_time_on_two_spes(host: &Host, loops: usize) -> f64 {
     let result = Result::default();
     let (mut to_delta, mut at_delta) = Channel::new().one_to_one::<u64>();
@@ -458,7 +459,7 @@ pub fn comms_time_on_two_spes(host: &Host, loops: usize) -> f64 {
     result.get()
 }
 
-/// A token goes round a ring of processes, which are on two SPEs by turns: one hop.
+/// A token goes round a ring of processes, alternately on two SPEs. Returns the time of a hop.
 pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
     let result = Result::default();
     let rounds = hops.div_ceil(processes);
@@ -479,7 +480,7 @@ pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
                 to_next.write(process, 0)?;
                 Ok::<_, ProcessError>(here.read(process)?)
             };
-            // The first round begins all of them.
+            // The first round starts all processes, so it is not measured.
             round()?;
             let start = Instant::now();
             for _ in 0..rounds {
@@ -493,7 +494,7 @@ pub fn token(host: &Host, processes: usize, hops: usize) -> f64 {
     result.get()
 }
 
-/// Numbers in no order.
+/// Numbers in a random order.
 pub fn unsorted(numbers: usize) -> Vec<u64> {
     let mut random = 1_u64;
     let mut next = || {
@@ -505,7 +506,7 @@ pub fn unsorted(numbers: usize) -> Vec<u64> {
     (0..numbers).map(|_| next()).collect()
 }
 
-/// Which of two numbers comes first in a merge: 0 or 1. `None` if there is none.
+/// Which of two numbers comes first in a merge: 0 or 1. `None` if there are no numbers.
 pub fn side_of_smaller(heads: [Option<u64>; 2]) -> Option<usize> {
     match heads {
         [None, None] => None,
@@ -514,7 +515,8 @@ pub fn side_of_smaller(heads: [Option<u64>; 2]) -> Option<usize> {
     }
 }
 
-/// A merge sort by a tree of processes, which are on the SPEs of a host by turns: a number.
+/// A merge sort by a tree of processes, which are distributed over the SPEs of a host. Returns the
+/// time for a number.
 pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
     let spes = cellworks_machine::Machine::topology(host).spes().len();
     let unsorted = unsorted(numbers);
@@ -566,7 +568,7 @@ pub fn merge_sort(host: &Host, leaves: usize, numbers: usize) -> f64 {
     ns_each(start, numbers)
 }
 
-/// The CPU time that so many processes take which wait, in nanoseconds for each second.
+/// The CPU time that `processes` waiting processes take, in nanoseconds for each second.
 pub fn idle(host: &Host, processes: usize) -> f64 {
     let spes = cellworks_machine::Machine::topology(host).spes().len();
     let mut network = Network::on(host);
@@ -581,7 +583,7 @@ pub fn idle(host: &Host, processes: usize) -> f64 {
         );
     }
     let used = network.run_with(|_| {
-        // They fall asleep.
+        // All processes fall asleep in this time.
         std::thread::sleep(Duration::from_millis(100));
         let before = crate::cpus::time_used_ns();
         std::thread::sleep(Duration::from_secs(1));

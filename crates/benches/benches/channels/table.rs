@@ -1,4 +1,4 @@
-//! Measuring systems in turn, and the tables of that.
+//! Measures systems in turn, and prints their tables.
 
 const REPETITIONS: usize = 15;
 
@@ -16,16 +16,16 @@ pub fn system<'a>(name: impl Into<String>, measure: impl FnMut() -> f64 + 'a) ->
 }
 
 impl System<'_> {
-    /// The same with more words in front of its name.
+    /// The same system with more words in front of its name.
     pub fn called(mut self, words: &str) -> Self {
         self.name = format!("{words}, {}", self.name);
         self
     }
 }
 
-/// Whether the command line asks for a table, or for none.
+/// Whether to measure the table with this title: the command line asks for it, or for no table.
 pub fn is_wanted(title: &str) -> bool {
-    // Cargo adds `--bench`.
+    // Cargo adds the argument `--bench`.
     let words: Vec<String> = std::env::args()
         .skip(1)
         .filter(|w| w != "--bench")
@@ -33,8 +33,8 @@ pub fn is_wanted(title: &str) -> bool {
     words.is_empty() || words.iter().any(|word| title.contains(word))
 }
 
-/// Measures all systems in turn, and prints their table. Does nothing if the command line asks for
-/// other tables.
+/// Measures all systems in turn, and prints their table. If the command line asks for other tables,
+/// does nothing.
 pub fn compare(title: &str, mut systems: Vec<System<'_>>) {
     if !is_wanted(title) {
         return;

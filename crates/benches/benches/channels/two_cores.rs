@@ -13,7 +13,7 @@ use crate::{cpus, ours};
 const ROUND_TRIPS: usize = 10_000;
 const SLEEPY_ROUND_TRIPS: usize = 50;
 
-/// Long enough that everybody who waits has fallen asleep.
+/// A time after which every waiting thread has fallen asleep.
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// The CPUs of the first two SPEs of a host.
@@ -28,8 +28,8 @@ pub fn cpus_of(host: &impl Machine) -> Option<[usize; 2]> {
     (cpus[0] != cpus[1]).then_some(cpus)
 }
 
-/// Two threads hand a line to each other, and wait for it actively, with something between two
-/// looks; one way.
+/// Two threads hand a cache line to each other and wait for it actively. Between two looks at the
+/// line a thread calls `between_looks`. Returns the time of one way.
 fn line(at: [usize; 2], round_trips: usize, between_looks: impl Fn() + Sync) -> f64 {
     let line = &CachePadded::new(AtomicU64::new(0));
     let hand_over = |from: u64| {

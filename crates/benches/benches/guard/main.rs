@@ -1,17 +1,17 @@
-//! The twelve figures that no change may make slower by more than 3 %.
+//! Twelve figures. No change may make one of them slower by more than 3 %.
 //!
-//! Alone it prints them. With the same program of another build it runs both in turn and prints how
-//! the two compare:
+//! Without `--old` the program prints its figures. With `--old` and the same program of another
+//! build, it runs both programs in turn and compares them:
 //!
 //! ```text
 //! cargo bench -p cellworks-benches --bench guard --no-run   # in the old checkout; prints PROGRAM
 //! cargo bench -p cellworks-benches --bench guard -- --old PROGRAM
 //! ```
 //!
-//! A pair is one run of each, the first of them changing from pair to pair, and gives one ratio of
-//! new to old a figure. Printed are the medians, and the interval that holds the median of the
-//! ratio with 95 %, from the order of the ratios alone. A figure has become slower if the whole
-//! interval is above 1.03.
+//! A pair is one run of each program. Which program is first changes from pair to pair. A pair
+//! gives one ratio of new to old for each figure. The program prints the medians, and the interval
+//! that contains the median of the ratio with a probability of 95 %. The interval is computed only
+//! from the order of the ratios. A figure has become slower if the whole interval is above 1.03.
 
 #[path = "../channels/cpus.rs"]
 #[allow(dead_code, reason = "the other benchmark uses the rest")]
@@ -39,11 +39,11 @@ use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
 use memory::{Pages, Table};
 
 const PAIRS: usize = 20;
-/// The places of the ratios, in their order, between which the median of 20 lies with 95 %: a
-/// median of 20 has 5 or fewer on one side with a probability of 2.1 %.
+/// With a probability of 95 %, the true median lies between these places of the 20 sorted ratios.
+/// With a probability of 2.1 % each, at most 5 of 20 ratios lie below it, or at most 5 above it.
 const INTERVAL: [usize; 2] = [5, 14];
 const SLOWER: f64 = 1.03;
-/// Measurements of a figure in one run, of which the median counts.
+/// The number of measurements of a figure in one run. Their median counts.
 const REPETITIONS: usize = 3;
 
 /// A figure: its name, and a measurement that returns nanoseconds.
@@ -110,7 +110,7 @@ fn measure_all() {
     }
 }
 
-/// Runs a build of this program; its figures in the order in which it prints them.
+/// Runs a build of this program. Returns its figures in the order in which the build prints them.
 fn figures_of(program: &Path) -> Vec<(String, f64)> {
     let output = Command::new(program).output();
     let output = output.unwrap_or_else(|error| panic!("cannot run {}: {error}", program.display()));
@@ -233,7 +233,7 @@ fn look_up() -> f64 {
     outcome.expect("the program ends")
 }
 
-/// A mailbox exchange between the SPEs of eight pairs of a QS20.
+/// A mailbox exchange between the SPEs of eight pairs in a QS20.
 fn message() -> f64 {
     const PAIRS: u16 = 8;
     const ROUNDS: u32 = 20_000;
@@ -259,7 +259,7 @@ fn message() -> f64 {
     ns_each(start, 2 * usize::from(PAIRS) * ROUNDS as usize)
 }
 
-/// A packet of 128 bytes from memory to one of eight SPEs that all get blocks.
+/// A packet of 128 bytes from memory to an SPE, while eight SPEs get blocks.
 fn packet() -> f64 {
     const SPES: u16 = 8;
     const BLOCKS: usize = 400;

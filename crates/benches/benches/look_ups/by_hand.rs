@@ -1,5 +1,6 @@
-//! Pipelines for look-ups, as they are written by hand where nothing else hides the misses: `L`
-//! dependent misses each, `N` of them in flight, prefetched into the cache of level `LEVEL`.
+//! Pipelines for look-ups, written by hand as in programs that have no interleaved work. A look-up
+//! has `L` dependent misses, and `N` look-ups are in flight. Entries are prefetched into the cache
+//! of level `LEVEL`.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -7,14 +8,14 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{follow, key};
 
-/// Prefetches an entry into the first-level cache, or only into the second.
+/// Prefetches an entry into the first-level cache, or only into the second-level one.
 #[inline(always)]
 fn prefetch<const LEVEL: u8>(table: &[u64], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let line = (&raw const table[at]).cast();
-        // SAFETY: a prefetch has no effect but on the cache.
+        // SAFETY: a prefetch only has an effect on the cache.
         unsafe {
             match LEVEL {
                 1 => _mm_prefetch::<_MM_HINT_T0>(line),
@@ -26,8 +27,8 @@ fn prefetch<const LEVEL: u8>(table: &[u64], at: usize) {
     let _ = (table, at);
 }
 
-/// Chen et al., "Improving hash join performance through prefetching" (2004): a group goes through
-/// each stage together.
+/// Group prefetching (Chen et al., "Improving hash join performance through prefetching", 2004):
+/// all look-ups of a group go through a stage before the next stage begins.
 pub fn group<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], probes: usize) -> u64 {
     let mask = table.len() - 1;
     let mut sum = 0_u64;
@@ -55,8 +56,8 @@ pub fn group<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], pro
     sum
 }
 
-/// Kocberber et al., "Asynchronous memory access chaining" (2015): each look-up has a state of its
-/// own, and goes on to the next one when it is done.
+/// AMAC (Kocberber et al., "Asynchronous memory access chaining", 2015): each place in the pipeline
+/// has its own state, and begins the next look-up when its last one is done.
 pub fn amac<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], probes: usize) -> u64 {
     #[derive(Clone, Copy, Default)]
     struct State {
@@ -106,7 +107,7 @@ pub fn amac<const L: usize, const N: usize, const LEVEL: u8>(table: &[u64], prob
     sum
 }
 
-/// Pending once.
+/// A future that is pending once.
 struct Later(bool);
 
 impl Future for Later {
@@ -122,7 +123,7 @@ impl Future for Later {
     }
 }
 
-/// A ring of futures of one type, each polled in turn, and made anew in its place when it is done.
+/// A ring of futures of one type, polled in turn. When a future is done, a new one replaces it.
 pub fn futures<const L: usize, const N: usize, const LEVEL: u8>(
     table: &[u64],
     probes: usize,

@@ -1,14 +1,13 @@
-//! Random look-ups, one core: ordinary code that is interleaved, beside the plain loop and
-//! pipelines written by hand. In tables of words, of which some fit into a cache, and in three
-//! structures of pointers.
+//! Compares interleaved work of ordinary code with the plain loop and with pipelines written by
+//! hand: random look-ups on one core. The look-ups are in tables of words, some of which fit into a
+//! cache, and in three structures of pointers.
 //!
-//! All methods are measured in turn, again and again, in one process, so that ratios hold on a
-//! noisy machine. Prints Markdown tables: nanoseconds a miss as median (minimum-maximum) over the
-//! repetitions, and the median over the repetitions of the ratio to the plain loop in the same
-//! repetition.
+//! All methods take turns in every repetition, in one process, so that ratios hold on a noisy
+//! machine. Prints Markdown tables: nanoseconds a miss as median (minimum-maximum) over the
+//! repetitions, and the median of the ratio to the plain loop in the same repetition.
 //!
 //! Run it with `cargo bench -p cellworks-benches --bench look_ups`. It takes some minutes and 5 GiB
-//! of memory; `-- "64 MiB"` prints only those tables whose titles contain these words.
+//! of memory. With `-- "64 MiB"` it measures only tables with these words in the title.
 
 mod by_hand;
 mod memory;
@@ -28,12 +27,12 @@ use cellworks_machine::{InFlight, InterleavedSpe, Machine, Spe, SpeId};
 use memory::{Pages, Table};
 use table::{System, compare, system};
 
-/// Misses in one measurement.
+/// The number of misses in one measurement.
 const MISSES: usize = 1 << 20;
 
-/// Tables, and sizes of structures, that no cache of the second level holds.
+/// Sizes of tables and structures that do not fit into a second-level cache.
 const LARGE: [(usize, &str); 2] = [(64 << 20, "64 MiB"), (4 << 30, "4 GiB")];
-/// Tables that a cache holds.
+/// Sizes of tables that fit into a cache.
 const SMALL: [(usize, &str); 2] = [(16 << 10, "16 KiB"), (256 << 10, "256 KiB")];
 
 fn main() {
@@ -59,19 +58,19 @@ fn main() {
         .expect("the program does not panic");
 }
 
-/// A key that looks random, and is the same each time.
+/// A key that looks random, but is the same in every run.
 fn key(probe: usize) -> u64 {
     let mixed = (probe as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Where a look-up that has found `word` goes on.
+/// The index at which a look-up goes on after it has read `word`.
 #[inline(always)]
 fn follow(word: u64, key: u64, mask: usize) -> usize {
     (word ^ key) as usize & mask
 }
 
-/// The ordinary code: stages an entry, waits for it, and follows it.
+/// The ordinary code: stages an entry, waits for the entry, and follows it.
 #[inline(always)]
 fn look_up<const L: usize, S: Spe>(spe: InterleavedSpe<'_, S>, table: &[u64], key: u64) -> u64 {
     let mask = table.len() - 1;
@@ -102,7 +101,7 @@ fn plain<const L: usize>(table: &[u64], probes: usize) -> u64 {
     sum
 }
 
-/// Interleaved work on inputs from 0 to `probes`: the sum of its results.
+/// The sum of the results of interleaved work on the inputs from 0 to `probes`.
 fn interleave(
     spe: &HostSpe,
     in_flight: InFlight,
@@ -116,11 +115,11 @@ fn interleave(
     sum
 }
 
-/// What the methods of one table have in common.
+/// The state that the methods of one table share.
 struct Work {
     probes: usize,
     misses_per_probe: usize,
-    /// What the first method found; the others have to find the same.
+    /// The result of the first method. The other methods must have the same result.
     found: Cell<Option<u64>>,
 }
 
@@ -133,7 +132,7 @@ impl Work {
         }
     }
 
-    /// A method that does a number of look-ups, and returns the sum of what they found.
+    /// A method that does a number of look-ups, and returns the sum of their results.
     fn method<'a>(&'a self, name: &'a str, run: impl Fn(usize) -> u64 + 'a) -> System<'a> {
         system(name, move || {
             let start = Instant::now();

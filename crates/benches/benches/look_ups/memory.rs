@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The pages that memory is mapped in.
+/// The size of the pages in which memory is mapped.
 #[derive(Clone, Copy)]
 pub enum Pages {
     /// 2 MiB.
@@ -20,7 +20,7 @@ impl fmt::Display for Pages {
     }
 }
 
-/// A power of two of random words.
+/// A table of random words. Its length is a power of two.
 pub struct Table {
     words: *mut u64,
     len: usize,
@@ -30,8 +30,8 @@ impl Table {
     pub fn new(bytes: usize, pages: Pages) -> Self {
         const HUGE: usize = 2 << 20;
         let mapped = bytes.next_multiple_of(HUGE) + HUGE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory in
-        // use; it is never unmapped but in `drop`.
+        // SAFETY: a new anonymous mapping at an address that the kernel chooses touches no memory
+        // in use. Only `drop` unmaps it.
         let (words, len) = unsafe {
             let mapping = libc::mmap(
                 std::ptr::null_mut(),
@@ -51,7 +51,7 @@ impl Table {
                 eprintln!("warning: the kernel does not take advice on the size of pages");
             }
             let aligned = begin.map_addr(|address| address.next_multiple_of(HUGE));
-            // What is before and after goes back, so that `drop` has one range.
+            // The pages before and after the table are unmapped, so that `drop` has one range.
             let before = aligned.addr() - begin.addr();
             if before > 0 {
                 libc::munmap(mapping, before);
@@ -64,7 +64,7 @@ impl Table {
         let mut table = Self { words, len };
         let mut word = 0x1234_5678_9abc_def1_u64;
         for place in table.words_mut() {
-            // xorshift64: every word but 0, in an order without pattern.
+            // xorshift64 gives every word except 0, in an order without pattern.
             word ^= word << 13;
             word ^= word >> 7;
             word ^= word << 17;
@@ -74,12 +74,12 @@ impl Table {
     }
 
     pub fn words(&self) -> &[u64] {
-        // SAFETY: the mapping has so many words, which this owns.
+        // SAFETY: the mapping has `len` words, which this value owns.
         unsafe { std::slice::from_raw_parts(self.words, self.len) }
     }
 
     pub fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as above, borrowed exclusively.
+        // SAFETY: as in `words`, and the words are borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.words, self.len) }
     }
 }
@@ -87,7 +87,7 @@ impl Table {
 impl Drop for Table {
     fn drop(&mut self) {
         let bytes = (self.len * size_of::<u64>()).next_multiple_of(2 << 20);
-        // SAFETY: what is left of the mapping, which nobody borrows any more.
+        // SAFETY: this is the rest of the mapping, and nothing borrows it any more.
         unsafe { libc::munmap(self.words.cast(), bytes) };
     }
 }

@@ -1,8 +1,7 @@
-//! Structures of pointers, walked by ordinary code: a B+-tree, a graph, and a hash join with
-//! chained buckets.
+//! Ordinary code walks structures of pointers: a B+-tree, a graph, and a hash join with buckets.
 //!
-//! Each look-up is one function, generic over how it reads a node; the plain loop reads the memory,
-//! the interleaved run stages it. Nothing else differs.
+//! Each look-up is one function that is generic over how it reads a node. The plain loop loads
+//! nodes, and interleaved work stages nodes. Nothing else differs.
 
 use cellworks_host::HostSpe;
 use cellworks_machine::{InFlight, InterleavedSpe};
@@ -11,15 +10,15 @@ use crate::memory::{Pages, Table};
 use crate::table::{compare, is_wanted};
 use crate::{Work, interleave, key};
 
-/// Look-ups in one measurement.
+/// The number of look-ups in one measurement.
 const PROBES: usize = 1 << 18;
 
-/// Reads the nodes of a structure: `words` words from `at` on.
+/// Reads a node of a structure: `N` words from `at` on.
 trait Read {
     fn read<const N: usize>(&self, memory: &[u64], at: usize) -> [u64; N];
 }
 
-/// By plain loads.
+/// Reads by plain loads.
 struct Plainly;
 
 impl Read for Plainly {
@@ -31,7 +30,7 @@ impl Read for Plainly {
     }
 }
 
-/// By staging.
+/// Reads by staging.
 struct Staging<'a>(InterleavedSpe<'a, HostSpe>);
 
 impl Read for Staging<'_> {
@@ -82,7 +81,7 @@ pub fn measure(spe: &HostSpe, bytes: usize, size: &str) {
     }
 }
 
-/// Measures a look-up in a plain loop, and interleaved.
+/// Measures a look-up in a plain loop and with interleaved work.
 fn three(
     spe: &HostSpe,
     title: &str,
@@ -107,12 +106,12 @@ fn three(
     compare(title, methods);
 }
 
-/// A B+-tree whose inner nodes have 8 keys (a line) and 9 children, laid out level by level; its
-/// keys are the multiples of 2 from 0 on.
+/// A B+-tree. Its inner nodes have 8 keys (one line) and 9 children, and are laid out level by
+/// level. Its keys are the multiples of 2 from 0 on.
 struct Tree {
     levels: usize,
     keys: u64,
-    /// Where each level begins, the root first.
+    /// The index at which each level begins, the root first.
     begins: Vec<usize>,
 }
 
@@ -121,7 +120,7 @@ const NODE_WORDS: usize = FANOUT - 1;
 
 impl Tree {
     fn build(memory: &mut [u64]) -> Self {
-        // A level has 9 times as many nodes as the one above.
+        // A level has 9 times as many nodes as the level above.
         let (mut begins, mut nodes) = (vec![0], 1);
         loop {
             let end = begins.last().expect("there is a root") + nodes * NODE_WORDS;
@@ -132,7 +131,7 @@ impl Tree {
             nodes *= FANOUT;
         }
         let levels = begins.len();
-        // Under a node of the level above the leaves there are 9 leaves of 8 keys.
+        // A node of the level above the leaves has 9 leaves of 8 keys.
         let keys = (nodes * NODE_WORDS) as u64;
         for (level, begin) in begins.iter().enumerate() {
             let below = keys / FANOUT.pow(level as u32) as u64;
@@ -142,7 +141,7 @@ impl Tree {
                     memory[begin + node * NODE_WORDS + slot] = if level + 1 == levels {
                         2 * (first + slot as u64)
                     } else {
-                        // The first key of the child to the right.
+                        // The first key of the child to the right of this key.
                         2 * (first + (slot as u64 + 1) * (below / FANOUT as u64))
                     };
                 }
@@ -155,7 +154,7 @@ impl Tree {
         }
     }
 
-    /// How many keys are smaller than one that is asked for, if it is there.
+    /// The number of keys that are smaller than the wanted key, if the tree has that key.
     #[inline(always)]
     fn find(&self, reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
         let wanted = key(probe) % (2 * self.keys);
@@ -173,7 +172,7 @@ impl Tree {
     }
 }
 
-/// Nodes of 8 words: 7 edges to other nodes, and a value.
+/// Fills memory with nodes of 8 words: 7 edges to other nodes, and a value.
 fn fill_graph(memory: &mut [u64]) {
     let nodes = memory.len() as u64 / 8;
     for (at, word) in memory.iter_mut().enumerate() {
@@ -194,8 +193,8 @@ fn walk(reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
     sum
 }
 
-/// The build side of a hash join: buckets that hold the first row of a chain, and rows of key,
-/// payload and next row.
+/// The build side of a hash join. A bucket holds the first row of a chain. A row has a key, a
+/// payload and the next row.
 struct Join {
     rows: usize,
     buckets: usize,
@@ -206,7 +205,7 @@ const NO_ROW: u64 = u64::MAX;
 
 impl Join {
     fn build(memory: &mut [u64]) -> Self {
-        // One word for a bucket and four for a row.
+        // A bucket takes one word, and a row takes four.
         let rows = memory.len() / (ROW_WORDS + 2);
         let buckets = rows.next_power_of_two() / 2;
         memory[..buckets].fill(NO_ROW);
@@ -222,7 +221,7 @@ impl Join {
         Self { rows, buckets }
     }
 
-    /// The payload of the row that has a key; half of the keys have none.
+    /// The payload of the row with a key. Half of the keys have no row.
     #[inline(always)]
     fn probe(&self, reader: &impl Read, memory: &[u64], probe: usize) -> u64 {
         let key = key(probe * 2_654_435_761 % (2 * self.rows));

@@ -128,7 +128,7 @@ fn swaps_of_all_spes_take_turns<M: CellMachine>(machine: &M) {
                     let store = spe.local_store();
                     let scratch = store.reserve(128, 128, "a line").unwrap().address();
                     for round in 0..ROUNDS / 10 {
-                        // SPE 2 in round 5 swaps what SPE 1 left in it.
+                        // SPE 2 in round 5 swaps the value that SPE 1 has stored.
                         let expected = round * SPES as u32 + spe.id().index() as u32;
                         let op = AtomicOp::CompareAndSwap {
                             expected,
@@ -166,7 +166,7 @@ fn a_swap_that_finds_something_else_stores_nothing<M: CellMachine>(machine: &M) 
                     assert_eq!(spe.mfc().reservation_lost(), !kept);
                 }
             });
-            // The first two find 0 and not 1, so the reservation stays; the third ends it.
+            // Two swaps expect 1 and find 0, so the reservation stays. The third ends it.
             for expected in [[1, 1], [0, 0]] {
                 ppe.read_out_mbox(spe(0), Outbound::Plain);
                 let swapper = ppe.spawn(spe(1), move |spe: &M::Spe| {
@@ -182,7 +182,7 @@ fn a_swap_that_finds_something_else_stores_nothing<M: CellMachine>(machine: &M) 
             reserver.join().unwrap();
         })
         .unwrap();
-    // The last swap covered two words, of which only the second was still 0.
+    // The last swap covered two words. Only the second of them was still 0.
     assert_eq!((region.load_u32(0), region.load_u32(4)), (7, 7));
 }
 
@@ -216,7 +216,7 @@ fn a_conditional_store_needs_a_reservation<M: CellMachine>(machine: &M) {
                 let mfc = spe.mfc();
                 assert!(mfc.reservation_lost());
                 assert!(!mfc.putllc(LINE, region.at(0)).unwrap());
-                // A reservation of one line is none of another, and a failed store ends it.
+                // A reservation holds for one line. A failed store ends it.
                 mfc.getllar(LINE, region.at(0)).unwrap();
                 assert!(!mfc.reservation_lost());
                 assert!(!mfc.putllc(LINE, region.at(128)).unwrap());
@@ -252,7 +252,7 @@ fn any_store_to_the_line_ends_the_reservation<M: CellMachine>(machine: &M) {
                     assert!(mfc.reservation_lost(), "{name}");
                     assert!(!mfc.putllc(LINE, region.at(0)).unwrap(), "{name}");
                 }
-                // A store to the next line does not.
+                // A store to the next line does not end the reservation.
                 mfc.getllar(LINE, region.at(0)).unwrap();
                 region.write(128, &[1]);
                 assert!(mfc.putllc(LINE, region.at(0)).unwrap());
@@ -316,7 +316,7 @@ fn lines_are_reserved_one_at_a_time<M: CellMachine>(machine: &M) {
 fn a_reservation_ends_with_its_region<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
-            // A region that takes the place of another may get its addresses.
+            // A region may get the addresses of a region that was freed before.
             for _ in 0..100 {
                 let before = machine.allocate(ModuleId::new(0), 4_096).unwrap();
                 let line = before.at(3_968);
@@ -401,7 +401,7 @@ fn what_is_no_word_of_a_region_is_refused<M: CellMachine>(machine: &M) {
                     )
                 );
                 assert!(matches!(words(nowhere, 1), AtomicError::Mfc(_)));
-                // A local store has no lines to reserve.
+                // The lines of a local store cannot be reserved.
                 let own = store.effective(LsAddr(0));
                 assert!(spe.mfc().getllar(LINE, own).is_err());
             };

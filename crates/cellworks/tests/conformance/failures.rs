@@ -1,4 +1,4 @@
-//! How runs fail: panics, deadlocks, cancellation.
+//! Failures of runs: panics, deadlocks, cancellation.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ on_every_machine![
     a_dead_peer_is_a_deadlock,
 ];
 
-/// Runs what must end in a deadlock, and gives the report, with locations checked and left out.
+/// Returns the entries of the report of a deadlock, without their locations, which it checks.
 fn deadlock(result: Result<impl Sized, RunError>) -> Vec<(String, String)> {
     let Err(RunError::Deadlock { waits }) = result else {
         panic!("expected a deadlock, got {:?}", result.err());
@@ -67,7 +67,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn a_program_that_computed_before_it_waits_for_ever_is_reported<M: Machine>(machine: &M) {
-    // The condition computes, too, so the program waits from a time on that no event has reached.
+    // The condition lets time pass, so the program waits from a time that no event has reached.
     let result = machine.run(|ppe| {
         drop(ppe.spawn(spe(1), |spe: &M::Spe| {
             spe.wait_until(&"what never comes", &mut || {
@@ -89,7 +89,7 @@ fn a_panic_comes_out_of_join<M: Machine>(machine: &M) {
             let program = |_: &M::Spe| -> u32 { std::panic::panic_any(7_i8) };
             let payload = ppe.spawn(spe(0), program).join().unwrap_err();
             assert_eq!(payload.downcast_ref(), Some(&7_i8));
-            // It counts as handled, and the SPE goes on.
+            // The panic counts as handled, and the SPE can run another program.
             assert_eq!(ppe.spawn(spe(0), |_: &M::Spe| 3).join().unwrap(), 3);
         })
         .unwrap();
@@ -189,7 +189,7 @@ fn a_panic_of_a_thread_reaches_the_program<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Runs a closure when it is dropped.
+/// Calls the closure when this value is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -212,7 +212,7 @@ fn a_panicking_destructor_is_carried<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Panics when it is dropped.
+/// Panics when this value is dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -234,7 +234,7 @@ fn assert_bomb_went_off(error: &RunError) {
 fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M, words: &impl Words<M>) {
     let error = machine
         .run(|ppe| {
-            // Nobody holds the handle when the program ends, so the SPE drops the result.
+            // The handle has been dropped when the program ends, so the SPE drops the result.
             drop(ppe.spawn(spe(0), |spe: &M::Spe| {
                 words.read(spe);
                 Bomb
@@ -253,7 +253,7 @@ fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |spe: &M::Spe| words.read(spe)));
-            // Never begins, and is dropped with the run.
+            // This program never begins. It is dropped with the run.
             drop(ppe.spawn(spe(0), move |_: &M::Spe| drop(bomb)));
         })
         .unwrap_err();
@@ -311,7 +311,7 @@ fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(
             .unwrap();
         }));
     });
-    // The panic of the thread is the first, and wins over the deadlock.
+    // The panic of the thread comes first, so the run reports the panic and not the deadlock.
     let text = result.unwrap_err().to_string();
     assert!(text.ends_with("and its destructor waits"), "{text}");
 }
@@ -385,7 +385,7 @@ fn a_dead_peer_is_a_deadlock<M: CellMachine>(machine: &M) {
     assert_eq!(deadlock(result), pairs(&expected));
 }
 
-/// Does what the PPE waits for, but only when it is cancelled.
+/// Fulfils the condition for which the PPE waits, but only when the program is cancelled.
 struct AnswersLate<'a, S: Spe>(&'a S, &'a AtomicU32);
 
 impl<S: Spe> Drop for AnswersLate<'_, S> {

@@ -48,7 +48,7 @@ fn on_one_spe<M: Machine, R: Send>(machine: &M, program: impl FnOnce(&M::Spe) ->
     outcome.unwrap()
 }
 
-/// Lets inputs be completed in another order than that in which they were begun.
+/// Makes inputs complete in a different order from that in which they were begun.
 fn linger<S: Spe>(spe: &S, input: usize) {
     for _ in 0..input % 5 {
         spe.yield_now();
@@ -118,7 +118,7 @@ fn one_in_flight_needs_no_thread<M: Machine>(machine: &M) {
     });
 }
 
-/// Inputs that know how many they are, and such that do not.
+/// The inputs are iterators that know their length, and iterators that do not.
 fn one_in_flight_works_on_inputs_as_a_loop_does<M: Machine>(machine: &M) {
     let words: Vec<u64> = (0..5_000).map(|at| at * 3).collect();
     on_one_spe(machine, |spe| {
@@ -202,7 +202,7 @@ fn the_number_that_is_chosen_leaves_room_for_data<M: Machine>(machine: &M) {
 }
 
 fn staged_data_is_followed<M: Machine>(machine: &M) {
-    // Each entry names the next one of its chain.
+    // Each entry is the index of the next one in its chain.
     let next: Vec<u64> = (0..4_096_u64).map(|at| (at * 5 + 1) % 4_096).collect();
     on_one_spe(machine, |spe| {
         let follow = |spe: InterleavedSpe<'_, M::Spe>, start: usize| {
@@ -211,7 +211,7 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
             })
         };
         let plain = |start: usize| (0..3).fold(start, |at, _| next[at] as usize);
-        // One takes no turns, and with many a host prefetches several lines together.
+        // One piece takes no turns. With many, a host prefetches lines together.
         for in_flight in [1, 8, 40] {
             let found = spe.interleave(in_flight, 0..500, follow).collect().unwrap();
             assert!(found.into_iter().eq((0..500).map(plain)), "{in_flight}");
@@ -219,7 +219,7 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
     });
 }
 
-/// Whoever waits for something else than its data ends its turns, and begins them again.
+/// A piece of work that waits for other things than its data leaves the turns and rejoins them.
 fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
     let words: Vec<u64> = (0..256).collect();
     on_one_spe(machine, |spe| {
@@ -233,7 +233,7 @@ fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
             let mut found = interleaved_stage(interleaved, input);
             match input % 4 {
                 0 => spe.yield_now(),
-                // For a later one to have begun, if there is one.
+                // Waits until a later input has begun, if there is one.
                 1 => {
                     let last = place + 2 > 200;
                     spe.wait_until(&"a later input", &mut || last || begun.get() > place + 1);
@@ -301,7 +301,7 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
     });
 }
 
-/// One that says nothing true about its length.
+/// An iterator with a wrong `size_hint`.
 struct Misjudged<I>(I, (usize, Option<usize>));
 
 impl<I: Iterator> Iterator for Misjudged<I> {
@@ -404,7 +404,7 @@ fn a_panic_names_its_input<M: Machine>(machine: &M) {
         };
         assert_eq!(index, 5);
         assert_eq!(*payload.downcast::<&str>().unwrap(), "no such key");
-        // What was in flight is finished, and nothing else is begun.
+        // Inputs in flight are finished, and no other input is begun.
         assert!((6..=12).contains(&begun.get()), "{}", begun.get());
         assert_eq!(done.len(), begun.get() - 1);
     });
@@ -461,7 +461,7 @@ fn what_was_given_is_dropped_once<M: Machine>(machine: &M) {
 fn stacks_that_do_not_fit_are_an_error<M: Machine>(machine: &M) {
     on_one_spe(machine, |spe| {
         match spe.interleave(100, 0..200, |_, input| input).collect() {
-            // A host that is not strict takes no local store for stacks.
+            // On a host that is not strict, stacks take no room in a local store.
             Ok(results) => assert!(results.into_iter().eq(0..200)),
             Err(InterleaveError::Stack(error)) => assert_eq!(error.fit(), 64),
             Err(error) => panic!("{error}"),
@@ -522,7 +522,7 @@ fn work_in_a_destructor_of_a_cancelled_program_says_what_is_missing<M: Machine>(
     assert_eq!(alone, "100000 results");
     let missing = "inputs had been taken; the others were not worked on";
     assert_eq!(*fixed, format!("the run was cancelled after 0 {missing}"));
-    // How many were taken by one thread before others were tried is for the machine to say.
+    // The machine decides how many inputs one thread takes before more threads are tried.
     assert!(
         automatic == alone || automatic.ends_with(missing),
         "{automatic}"
@@ -568,7 +568,7 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(
                 let work = spe.interleave(in_flight, inputs, body);
                 work.as_completed(|_, word| assert_eq!(word, 1)).unwrap();
             });
-            // Some of them are of the same core as the one that works, where that has several.
+            // If a core has several SPEs, some of these share the core of SPE 0.
             let others: Vec<_> = (1..spes)
                 .map(|other| ppe.spawn(spe(other), |spe: &M::Spe| words.read(spe)))
                 .collect();
@@ -583,7 +583,7 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(
     }
 }
 
-/// How many inputs are worked on between two looks outside depends on how long they take.
+/// The time of an input decides how many inputs are worked on between two looks outside.
 fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl Words<M>) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let word = [1_u64];
@@ -599,7 +599,7 @@ fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl
                     spe.yield_now();
                     let body = |spe: InterleavedSpe<'_, M::Spe>, input: usize| {
                         if input == 100 {
-                            // Not before: whoever begins a batch looks outside, too.
+                            // The answer is late, because each batch begins with a look outside.
                             words.answer(&spe, 1);
                         }
                         if !heard.get() {

@@ -1,7 +1,7 @@
-//! The contracts of `machine`, each written once and run on every machine.
+//! Tests of the contracts of `machine`. Each test is written once and runs on every machine.
 //!
-//! A new machine is one more line in [`on_every_cell!`], or one more module in
-//! [`on_every_machine!`] if it is no Cell.
+//! To add a machine that is a Cell, add a line to [`on_every_cell!`]. To add another machine, add a
+//! module to [`on_every_machine!`].
 
 mod atomics;
 mod failures;
@@ -28,10 +28,11 @@ use cellworks::machine::{CellMachine, CellSpe, Machine, Ppe, Processor, Spe, Spe
 use cellworks::sim::{Description, Sim};
 use plain_machine::PlainMachine;
 
-/// How many SPEs the machines of these tests have. Computers with fewer CPUs share them out.
+/// The number of SPEs of these machines. On a computer with fewer CPUs, SPEs share CPUs.
 const SPES: usize = 4;
 
-/// A machine for each configuration that programs meet. `strict` copies through local stores.
+/// This function and the next ones make a machine for each configuration. A `strict` host copies
+/// through local stores.
 fn host() -> Host {
     Host::builder().spes(SPES).build().unwrap()
 }
@@ -40,7 +41,7 @@ fn strict_host() -> Host {
     Host::builder().spes(SPES).strict().build().unwrap()
 }
 
-/// A QS20, simulated, with two SPEs of each Cell.
+/// A simulated QS20 with two SPEs in each Cell.
 fn qs20() -> Sim {
     let mut description = Description::built_in("qs20").unwrap();
     for cell in &mut description.cells {
@@ -54,8 +55,8 @@ fn plain() -> PlainMachine {
     PlainMachine::new(SPES)
 }
 
-/// Runs cases, functions generic over the machine: on every machine, then those that are handed
-/// [`Words`], mailboxes where there are any, and then those for Cells only.
+/// Runs cases, which are generic over the machine: first those for every machine, then those that
+/// also get [`Words`] (mailboxes on a Cell), then those for Cells.
 macro_rules! on_every_machine {
     (
         $($case:ident),* $(,)?
@@ -97,9 +98,9 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// Words that programs send each other, for cases that are about something else.
+/// Words that programs send to each other, for cases that test something else.
 trait Words<M: Machine>: Sync {
-    /// Takes the oldest word that was sent to this SPE; waits while there is none.
+    /// Takes the oldest word that was sent to this SPE. Waits until there is one.
     #[track_caller]
     fn read(&self, spe: &M::Spe) -> u32;
 
@@ -115,7 +116,7 @@ trait Words<M: Machine>: Sync {
     /// Sends a word to the PPE.
     fn answer(&self, spe: &M::Spe, word: u32);
 
-    /// Takes the word that an SPE has sent to the PPE; waits while there is none.
+    /// Takes the word that an SPE has sent to the PPE. Waits until there is one.
     #[track_caller]
     fn read_answer(&self, ppe: &Ppe<'_, '_, M>, from: SpeId) -> u32;
 }
@@ -151,7 +152,7 @@ impl<M: CellMachine> Words<M> for Mailboxes {
     }
 }
 
-/// Words in ordinary memory, by the number of the SPE.
+/// Words in ordinary memory, indexed by the number of the SPE.
 #[derive(Default)]
 struct Memory {
     to: [Mutex<VecDeque<u32>>; SPES],
@@ -162,7 +163,7 @@ fn take(words: &Mutex<VecDeque<u32>>) -> Option<u32> {
     words.lock().unwrap().pop_front()
 }
 
-/// Waits for a word in `words`. A destructor of a cancelled program gets 0.
+/// Waits for a word in `words`. In a destructor of a cancelled program it returns 0.
 #[track_caller]
 fn wait_for(waiter: &impl Wait, words: &Mutex<VecDeque<u32>>) -> u32 {
     let mut word = None;

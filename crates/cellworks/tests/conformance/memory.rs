@@ -1,4 +1,4 @@
-//! Where main memory is.
+//! The memory modules in which main memory lies.
 
 use cellworks::machine::mfc::EffectiveAddress;
 use cellworks::machine::{CellMachine, Spe};

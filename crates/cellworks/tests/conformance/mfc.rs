@@ -67,7 +67,7 @@ fn every_legal_size_is_moved_both_ways<M: CellMachine>(machine: &M) {
             to.read(0, &mut moved);
             assert_eq!(moved, pattern[..bytes as usize], "{bytes} bytes");
         }
-        // Small transfers may start anywhere in a quadword, as long as both ends agree.
+        // Small transfers may start anywhere in a quadword, if both addresses have the same offset.
         let at = LsAddr(buffer.address().0 + 6);
         mfc.issue(RawCommand::get(at, from.at(1_030), 2, TAG))
             .unwrap();
@@ -93,7 +93,7 @@ fn what_the_architecture_forbids_is_refused<M: CellMachine>(machine: &M) {
         assert!(refused(command).contains("invalid DMA command"));
         let end = LsAddr(spe.local_store().bytes() as u32 - 16);
         assert!(refused(RawCommand::get(end, ea, 32, TAG)).contains("past the"));
-        // Nothing of all this has taken an entry.
+        // The refused commands have taken no entries.
         assert_eq!(spe.mfc().free_entries(), 16);
     });
 }
@@ -106,7 +106,7 @@ fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
             .mfc()
             .issue(RawCommand::put(LsAddr(0), nowhere, 16, TAG));
         assert!(matches!(fault, Err(MfcFault::DataStorage { ea, .. }) if ea == nowhere));
-        // The last bytes are inside, what goes on behind them is not.
+        // The last bytes of the region are legal. Bytes behind them are not.
         let last = region.at(4_080);
         spe.mfc()
             .issue(RawCommand::get(LsAddr(0), last, 16, TAG))
@@ -154,7 +154,7 @@ fn a_list_gathers_and_scatters<M: CellMachine>(machine: &M) {
     on_spe(machine, |spe| {
         let list = LsAddr(0x100);
         let data = LsAddr(0x1000);
-        // Every other block of 64 bytes.
+        // The elements are every other block of 64 bytes.
         let elements = |base: &dyn Fn(usize) -> EffectiveAddress| -> Vec<ListElement> {
             (0..32).map(|i| element(base(i * 128), 64, false)).collect()
         };
@@ -201,7 +201,7 @@ fn a_list_with_stall_and_notify_waits_for_its_acknowledgement<M: CellMachine>(ma
             .unwrap();
         assert_eq!(mfc.wait_stalled(), TAG.mask());
         assert_eq!((arrived(), mfc.incomplete_tags()), (16, TAG.mask()));
-        // The notification was taken; another comes only with another stall.
+        // The notification was taken. Only another stall gives another notification.
         assert_eq!(mfc.take_stall_notifications(), TagMask::NONE);
         mfc.acknowledge_stall(TAG).unwrap();
         assert_eq!(mfc.wait_stalled(), TAG.mask());
@@ -242,7 +242,7 @@ fn a_fenced_command_waits_for_a_stalled_list<M: CellMachine>(machine: &M) {
             .unwrap();
         mfc.wait_all(other.mask());
         let word_at = |offset| region.load_u32(offset);
-        // Another group does not wait for the list; the fenced put of its own group does.
+        // Only the fenced put of the list's own tag group waits for the list.
         assert_eq!((word_at(512), word_at(256)), (0x0707_0707, 0));
         assert_eq!(mfc.wait_any(TAG.mask() | other.mask()), other.mask());
         mfc.acknowledge_stall(TAG).unwrap();
@@ -361,7 +361,7 @@ fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
                 (this.read_in_mbox(), this.read_signal(SignalRegister::Two))
             });
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
-                // The register's address ends in 0xc, and the word's has to as well.
+                // Both ends of a transfer end in 0xc, as the register does.
                 let word = LsAddr(0x100c);
                 let mfc = this.mfc();
                 this.local_store().write_word(word, 77);
@@ -370,7 +370,7 @@ fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
                 let signal = ProblemStateRegister::SigNotify2.of(spe(1));
                 mfc.issue(RawCommand::sndsig(word, signal, TAG)).unwrap();
                 mfc.wait_all(TAG.mask());
-                // There is no such SPE, and a register cannot be read this way.
+                // The machine has no SPE 99, and a register cannot be read by a get.
                 let nobody = ProblemStateRegister::InMbox.of(spe(99));
                 mfc.issue(RawCommand::put(word, nobody, 4, TAG))
                     .unwrap_err();
@@ -440,7 +440,7 @@ fn storage_control_zeroes_whole_lines<M: CellMachine>(machine: &M) {
     let region = machine.allocate(module(), 512).unwrap();
     region.write(0, &[1; 512]);
     on_spe(machine, |spe| {
-        // From the middle of the second line to the middle of the third.
+        // The range is from the middle of the second line to the middle of the third.
         let zero = RawCommand::new(Opcode::Sdcrz, LsAddr(0), region.at(192), 128, TAG);
         spe.mfc().issue(zero).unwrap();
         let nothing = RawCommand::new(Opcode::Sdcrz, LsAddr(0), region.at(64), 0, TAG);
@@ -462,7 +462,7 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
             let sender = ppe.spawn(spe(0), |this: &M::Spe| {
                 let in_mbox = ProblemStateRegister::InMbox.of(spe(1));
                 let list = LsAddr(0x100);
-                // The data of an element starts in the quadword after the one before it.
+                // The data of an element starts in the quadword after that of the element before.
                 for word in 0..6 {
                     this.local_store()
                         .write_word(LsAddr(0x100c + 16 * word), word);
@@ -470,7 +470,7 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
                 write_list(this, list, &[element(in_mbox, 4, false); 6]);
                 let put = RawCommand::putl(LsAddr(0x1000), in_mbox.eah(), list, 48, TAG);
                 this.mfc().issue(put).unwrap();
-                // What is ordered after the list waits with it.
+                // A command that is ordered after the list waits with the list.
                 let after = RawCommand::putf(LsAddr(0x1000), region.at(0), 16, TAG);
                 this.mfc().issue(after).unwrap();
                 this.mfc().wait_all(TAG.mask());

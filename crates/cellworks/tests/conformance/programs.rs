@@ -1,4 +1,4 @@
-//! Programs: starting, borrowing, joining, cooperative threads.
+//! Programs: how they start, borrow and are joined, and their cooperative threads.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -96,7 +96,7 @@ fn a_machine_can_run_again<M: Machine>(machine: &M) {
 }
 
 fn the_same_text_runs_on_all_spes_at_once<M: Machine>(machine: &M, words: &impl Words<M>) {
-    // Each waits for all others, so they must really run at the same time.
+    // Each program waits for all others, so all programs must really run at the same time.
     machine
         .run(|ppe| {
             for at in ppe.topology().spes() {
@@ -161,7 +161,7 @@ fn threads_wait_for_each_other<M: Machine>(machine: &M) {
             let program = |spe: &M::Spe| {
                 let turn = Cell::new(0);
                 spe.threads(5, |ThreadId(thread)| {
-                    // Backwards: the last thread goes first.
+                    // The threads take turns backwards: the last thread goes first.
                     let mine = 4 - thread;
                     assert!(spe.wait_until(&"its turn", &mut || turn.get() == mine));
                     turn.set(mine + 1);
@@ -191,7 +191,7 @@ fn threads_run_as_many_as_their_stacks_fit<M: CellMachine>(machine: &M) {
                 (outcome, sum.get())
             };
             let (outcome, sum) = ppe.spawn(spe(0), program).join().unwrap();
-            // A host that is not strict takes no local store for stacks.
+            // On a host that is not strict, stacks take no room in a local store.
             let Err(error) = outcome else {
                 assert_eq!(sum, 1_999_000);
                 return;

@@ -25,7 +25,7 @@ on_every_cell![
 
 const TAG: Tag = Tag::of::<5>();
 const OTHER: Tag = Tag::of::<6>();
-/// In the local store. The address of a mailbox ends in 0xc, and so does that of the word for it.
+/// Addresses in the local store. A word for a mailbox must end in 0xc, as the mailbox does.
 const DATA: LsAddr = LsAddr(0x1000);
 const WORD: LsAddr = LsAddr(0x100c);
 
@@ -33,8 +33,8 @@ fn region<M: CellMachine>(machine: &M, bytes: usize) -> Region {
     machine.allocate(ModuleId::new(0), bytes).unwrap()
 }
 
-/// Leaves a put in the proxy queue of SPE 0 that cannot be performed: the mailbox of SPE 1 is full,
-/// with the words 0 to 3. The put is of the word 4, in tag group 5.
+/// Leaves a put in the proxy queue of SPE 0 that cannot be performed, because the mailbox of SPE 1
+/// is full with the words 0 to 3. The put is of the word 4, in tag group 5.
 fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     for word in 0..4 {
         ppe.write_in_mbox(spe(1), word);
@@ -49,7 +49,7 @@ fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
 }
 
-/// Starts a program that reads the words which [`block`] has sent, and so lets the put complete.
+/// Starts a program that reads the words which [`block`] has sent. So the put can complete.
 fn read_all<'scope, M: CellMachine>(
     ppe: &'scope Ppe<'scope, '_, M>,
 ) -> Handle<'scope, [u32; 5], M> {
@@ -58,7 +58,7 @@ fn read_all<'scope, M: CellMachine>(
     })
 }
 
-/// Reads them, and waits for the put.
+/// Reads the words that [`block`] has sent, and waits for the put.
 fn unblock<'scope, M: CellMachine>(ppe: &'scope Ppe<'scope, '_, M>) {
     let reader = read_all(ppe);
     ppe.wait_all_proxy(spe(0), TagMask::ALL);
@@ -66,7 +66,7 @@ fn unblock<'scope, M: CellMachine>(ppe: &'scope Ppe<'scope, '_, M>) {
     assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TagMask::NONE);
 }
 
-/// What the PPE does while its put is in the proxy queue: see [`block`].
+/// Calls `main` on the PPE while its put is in the proxy queue: see [`block`].
 fn while_blocked<M: CellMachine>(
     machine: &M,
     main: impl for<'scope, 'env> FnOnce(&'scope Ppe<'scope, 'env, M>, &'env Region),
@@ -139,7 +139,7 @@ fn a_fenced_command_waits_for_its_tag_group<M: CellMachine>(machine: &M) {
             ppe.wait_any_proxy(spe(0), TAG.mask() | OTHER.mask()),
             OTHER.mask()
         );
-        // The last word of what is put is not 0.
+        // Only the put without a fence has happened: its last word is 4.
         assert_eq!((region.load_u32(140), region.load_u32(268)), (0, 4));
         unblock(ppe);
         assert_eq!(region.load_u32(140), 4);
@@ -159,7 +159,7 @@ fn a_ninth_command_waits<M: CellMachine>(machine: &M) {
             "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), \
              which waits for an entry"
         );
-        // The other SPEs' queues are others.
+        // The proxy queues of the other SPEs are separate.
         ppe.try_issue_proxy(spe(2), behind(384)).unwrap();
         let reader = read_all(ppe);
         ppe.issue_proxy(spe(0), behind(256)).unwrap();
@@ -173,7 +173,7 @@ fn a_put_to_a_full_mailbox_needs_no_question_to_go_on<M: CellMachine>(machine: &
     while_blocked(machine, |ppe, region| {
         ppe.issue_proxy(spe(0), RawCommand::putf(DATA, region.at(128), 16, TAG))
             .unwrap();
-        // Meanwhile the PPE waits for something else.
+        // Meanwhile the PPE waits for another event.
         let reader = read_all(ppe);
         assert_eq!(reader.join().unwrap(), [0, 1, 2, 3, 4]);
         ppe.wait_all_proxy(spe(0), TAG.mask());
@@ -250,7 +250,7 @@ fn what_the_proxy_queue_does_not_take_is_refused<M: CellMachine>(machine: &M) {
                 "gets: it would start the SPU after the transfer, which a Cell allows here and this machine does not; \
                  use get, and `Ppe::spawn` to start a program (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
             );
-            // The rest is refused as the SPU's queue refuses it.
+            // The proxy queue refuses the other illegal commands as the SPU's queue does.
             assert!(refused(RawCommand::get(DATA, ea, 24, TAG)).contains("DMA alignment"));
             assert!(refused(RawCommand::get(DATA, ea, 16_400, TAG)).contains("at most 16384 bytes"));
             let past_the_end = LsAddr(256 * 1024 - 16);

@@ -1,5 +1,5 @@
-//! Programs of a machine use the machine's threads: those of `cellworks::threads`, which know
-//! nothing of machines, are refused.
+//! Programs of a machine use the machine's own threads. The threads of `cellworks::threads` know
+//! nothing of machines, so they are refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,7 +19,7 @@ on_every_machine![
     raw_threads_that_would_take_words_of_a_mailbox_are_an_error,
 ];
 
-/// Calls everything that would start, suspend or wake threads, and checks that each call panics.
+/// Calls every function that starts, suspends or wakes threads, and checks that each call panics.
 fn all_are_refused() {
     let calls: [(&str, fn()); 8] = [
         ("run", || {
@@ -72,7 +72,7 @@ fn a_thread_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// What once was a false deadlock on a simulated machine, with both words lost.
+/// If a simulated machine allowed this, it would lose both words and report a deadlock.
 fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: CellMachine>(machine: &M) {
     let error = machine.run(|ppe| {
         let reads = ppe.spawn(spe(0), |spe: &M::Spe| {
@@ -95,7 +95,7 @@ fn a_condition_that_uses_raw_threads_is_an_error<M: Machine>(machine: &M, words:
         let program = move |spe: &M::Spe| {
             spe.wait_until(&"a word", &mut || {
                 asked += 1;
-                // At first on the stack of the thread that waits, later perhaps on another one.
+                // Later calls of the condition may be on the stack of another thread.
                 if asked > 1 {
                     threads::scope(|s| {
                         s.spawn(|| words.try_read(spe));

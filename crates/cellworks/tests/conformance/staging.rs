@@ -1,4 +1,4 @@
-//! Typed staging: what arrives, what goes back, what is lent.
+//! Typed staging: the data that arrives, the data that goes back, and the views that are lent.
 
 use std::cell::RefCell;
 
@@ -39,7 +39,7 @@ fn a_mutable_view_goes_back_when_it_is_dropped<M: Machine>(machine: &M) {
     let mut data: Vec<u32> = (0..4_000).collect();
     machine
         .run(|ppe| {
-            // Disjoint parts of one slice, on all SPEs at once.
+            // All SPEs change disjoint parts of one slice at once.
             let parts = data.chunks_mut(1_000).zip(ppe.topology().spes());
             for (part, at) in parts {
                 let program = move |spe: &M::Spe| {
@@ -62,7 +62,7 @@ fn a_mutable_view_goes_back_when_it_is_committed<M: Machine>(machine: &M) {
                 let mut view = spe.stage_mut(&mut data).unwrap();
                 view[1] = 20;
                 view.commit();
-                // The borrow has ended with the view.
+                // The borrow has ended together with the view.
                 assert_eq!(data, [1, 20, 3]);
             };
             ppe.spawn(spe(0), program).join().unwrap();
@@ -159,12 +159,12 @@ fn a_mutable_get_that_nobody_waits_for_puts_nothing_back<M: Machine>(machine: &M
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {
-                // More than the local store holds, were the room not given back.
+                // If the room were not given back, these gets would not fit into the local store.
                 for _ in 0..4 {
                     drop(spe.stage_mut_ahead(&mut data).unwrap());
                 }
                 drop(spe.stage_mut_ahead(&mut data).unwrap());
-                // It would replace this.
+                // If the get were put back, it would overwrite these bytes.
                 data.fill(8);
                 spe.stage_out(&mut data[..1]).unwrap()[0] = 9;
             };
@@ -218,11 +218,11 @@ fn a_leaked_view_harms_nobody<M: Machine>(machine: &M) {
                 let mut view = spe.stage_mut(&mut target).unwrap();
                 view[0] = 5;
                 std::mem::forget(view);
-                // Whether the 5 is there is the one thing in which machines may differ.
+                // Machines may differ only in whether the 5 has reached the target.
                 assert!(target[0] == 1 || target[0] == 5);
                 assert_eq!(target[1..], [1; 63]);
                 drop(target);
-                // The SPE goes on.
+                // The SPE can still stage.
                 assert_eq!(*spe.stage(&[3_u8; 8]).unwrap(), [3; 8]);
             };
             ppe.spawn(spe(0), program).join().unwrap();

@@ -1,4 +1,4 @@
-//! Waking threads by name, and waiting until a time.
+//! Waking a single thread, and waiting until a time.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -96,12 +96,12 @@ fn each_of_many_threads_is_woken_by_name_from_another_spe<M: Machine>(
     let wakes = |this: &M::Spe| {
         words.read(this);
         for thread in (0..THREADS).rev() {
-            // Long enough for the thread before it to have gone on.
+            // This is long enough for the thread that was woken before to go on.
             this.compute(Cycles(10_000));
             done[thread].store(true, Ordering::Release);
             let sleeper = sleepers.lock().unwrap()[thread];
             this.wake(sleeper.unwrap());
-            // What is woken twice goes on once.
+            // A thread that is woken twice goes on once.
             this.wake(sleeper.unwrap());
         }
     };
@@ -152,7 +152,7 @@ fn a_destructor_wakes_without_a_processor<M: Machine>(machine: &M, words: &impl 
             waits.join().unwrap()
         })
         .unwrap();
-    // The run has ended: nothing happens.
+    // The run has ended, so the waker does nothing.
     waker.wake(sleeper);
     std::thread::spawn(move || waker.wake(sleeper))
         .join()
@@ -185,7 +185,7 @@ fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
             spe.wake(spe.sleeper());
             spe.wake(old);
         }
-        // Nor does it end a wait whose time has not come.
+        // Such a wake does not end a wait before its condition is true.
         let turns = Cell::new(0);
         spe.threads(2, |thread| {
             if thread.0 == 0 {
@@ -223,14 +223,14 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
                 assert!(!spe.wait_until_deadline(&"nothing", from + MOMENT, &mut || false));
                 assert!(passed(from, spe.now()));
             } else {
-                // Runs meanwhile.
+                // This thread runs while the other one waits.
                 assert!(!passed(from, spe.now()) || others.get() > 0);
                 others.set(others.get() + 1);
             }
         })
         .unwrap();
         assert_eq!(others.get(), 1);
-        // A time that is over.
+        // The deadline has passed already.
         assert!(!spe.wait_until_deadline(&"nothing", from, &mut || false));
         assert!(spe.wait_until_deadline(&"what is there", from, &mut || true));
     };
@@ -240,7 +240,7 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
 }
 
 fn what_comes_before_the_deadline_is_seen<M: Machine>(machine: &M, words: &impl Words<M>) {
-    // An hour: the test would notice.
+    // If the wait lasted the whole hour, the test would notice.
     let hour = Span::from_femtoseconds(3_600_000_000_000_000_000);
     let program = move |this: &M::Spe| {
         let mut word = None;
@@ -275,7 +275,7 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(
     machine: &M,
     words: &impl Words<M>,
 ) {
-    // SPE 0 waits for a word that SPE 1 sends when its time has come.
+    // SPE 0 waits for a word that SPE 1 sends after its deadline.
     machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |this: &M::Spe| words.read(this)));
@@ -285,7 +285,7 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(
             }));
         })
         .unwrap();
-    // After that nobody is left who would go on.
+    // After the deadline no thread is left that could go on.
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
@@ -297,7 +297,7 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(
     assert!(matches!(error, RunError::Deadlock { .. }), "{error}");
 }
 
-/// Says whom to wake and wakes it, when it is dropped.
+/// When this value is dropped, it wakes the thread that drops it.
 struct WakesItself<'a, S: Spe>(&'a S);
 
 impl<S: Spe> Drop for WakesItself<'_, S> {
@@ -346,7 +346,7 @@ fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
         .run(|ppe| {
             let waits = &waits;
             let computes = move |spe: &M::Spe| {
-                // Others of its SPE that wait are not ready, and other SPEs go on.
+                // A waiting thread of the SPE is not ready. Other SPEs go on meanwhile.
                 let done = Cell::new(false);
                 spe.threads(2, |thread| {
                     if thread.0 == 0 {
@@ -378,7 +378,7 @@ fn nobody_waits_briefly_while_others_want_to_run<M: Machine>(machine: &M) {
             }
         })
         .unwrap();
-        // Alone it may, and goes on by itself.
+        // A thread without others may wait briefly, and goes on by itself.
         spe.wait_briefly();
     };
     machine

@@ -1,4 +1,4 @@
-//! Mailboxes, signals, time.
+//! Mailboxes, signals and clocks.
 
 use cellworks::machine::mailbox::Outbound;
 use cellworks::machine::{CellMachine, CellSpe, SignalMode, SignalRegister, Spe, Wake};
@@ -78,7 +78,7 @@ fn each_outbound_mailbox_holds_one_word<M: CellMachine>(machine: &M) {
 }
 
 fn spes_write_to_each_others_mailboxes<M: CellMachine>(machine: &M) {
-    // A token goes round the ring of SPEs and each adds one.
+    // A token goes round the ring of SPEs. Each SPE adds one to it.
     let token = machine
         .run(|ppe| {
             let count = ppe.topology().spes().len() as u16;
@@ -222,7 +222,7 @@ fn the_decrementer_counts_down<M: CellMachine>(machine: &M) {
                     spe.yield_now();
                 }
                 assert!(spe.decrementer() <= (1 << 30) - 1_000);
-                // The slowest that any of these machines has is the 14.318 MHz of a QS20.
+                // The slowest decrementer of these machines is that of a QS20, with 14.318 MHz.
                 assert!(spe.timebase().hertz() >= 14_318_000);
             };
             ppe.spawn(spe(0), program).join().unwrap();
@@ -235,7 +235,7 @@ fn time_goes_on<M: CellMachine>(machine: &M) {
         .run(|ppe| {
             let start = ppe.now();
             let at_spe = ppe.spawn(spe(0), |spe: &M::Spe| spe.now()).join().unwrap();
-            // One clock for all processors of a run.
+            // All processors of a run have one clock.
             assert!(start <= at_spe && at_spe <= ppe.now());
         })
         .unwrap();

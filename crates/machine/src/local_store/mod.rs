@@ -1,9 +1,10 @@
 //! Local stores: the memory of an SPE, as its own programs use it.
 //!
-//! The SPE itself reaches the bytes by local-store address, with the methods here; its MFC does so
-//! in commands. Other processors reach them by DMA, because the local store is mapped in main
-//! memory. Programs reserve the addresses that they use. So no buffer overwrites another, and a
-//! local store that is full can list its holders.
+//! The SPE reaches the bytes of its local store by local-store address, with the methods of
+//! [`LocalStore`]. The commands of its MFC use local-store addresses too. Other processors reach
+//! the bytes by DMA, because the local store is mapped in main memory. Programs reserve the
+//! addresses that they use. So no buffer overwrites another, and if a local store is full, the
+//! error lists the holders of its bytes.
 
 pub mod space;
 
@@ -20,7 +21,7 @@ use space::{NoRoom, Space};
 /// Bytes of a Cell's local stores.
 pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
 
-/// What a program does with its local store, for a machine that watches it.
+/// A use of a local store by a program, for a machine that watches the local store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalStoreUse {
     /// The program reads bytes.
@@ -33,8 +34,8 @@ pub enum LocalStoreUse {
     Release,
 }
 
-/// Called for everything that a program does with its local store, with the address of the first
-/// byte and the number of bytes.
+/// A function that is called for every use of the local store by the program, with the address of
+/// the first byte and the number of bytes.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
 /// The local store of one SPE. Cloning gives another handle to the same store.
@@ -46,8 +47,8 @@ pub struct LocalStore {
     watch: Option<LocalStoreWatch>,
 }
 
-/// A range of addresses of a local store that is reserved for its owner. Dropping it frees the
-/// range.
+/// A range of addresses of a local store that is reserved for its owner. When the buffer is
+/// dropped, the range is free again.
 pub struct LocalBuffer {
     start: u32,
     bytes: usize,
@@ -55,7 +56,7 @@ pub struct LocalBuffer {
     watch: Option<LocalStoreWatch>,
 }
 
-/// A slice did not fit into the local store.
+/// The error of a slice that did not fit into the local store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the local store of {spe} is full: {no_room}")]
 pub struct StageError {
@@ -76,18 +77,18 @@ impl StageError {
         self.spe
     }
 
-    /// What was needed, what is free, and what holds the rest.
+    /// The bytes that were needed, the bytes that are free, and the holders of the rest.
     pub fn no_room(&self) -> &NoRoom {
         &self.no_room
     }
 }
 
 impl LocalStore {
-    /// The local store of `spe`, whose bytes are `bytes`. Machines call this.
+    /// The local store of `spe`, with the bytes of the region `bytes`. Machines call this.
     ///
     /// # Panics
     ///
-    /// If it has 4 GiB or more, or not a multiple of 16 bytes.
+    /// If `bytes` has 4 GiB or more, or its size is not a multiple of 16 bytes.
     pub fn new(spe: SpeId, bytes: Region) -> Self {
         let size = u32::try_from(bytes.bytes()).expect("a local store has 32-bit addresses");
         assert!(size.is_multiple_of(16), "a local store has whole quadwords");
@@ -99,8 +100,8 @@ impl LocalStore {
         }
     }
 
-    /// The same local store, which calls `watch` for everything that is done through this handle
-    /// and its clones: for machines that look for hazards.
+    /// The same local store, which calls `watch` for every use through this handle and its clones.
+    /// Machines that look for hazards use this method.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -123,20 +124,20 @@ impl LocalStore {
         self.bytes.bytes()
     }
 
-    /// How many of its bytes are not reserved.
+    /// How many bytes of the store are not reserved.
     pub fn free_bytes(&self) -> usize {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`, and returns the largest number of bytes that were reserved at once while it ran,
-    /// minus those that were reserved before. Calls may be nested.
+    /// Runs `f`, and returns the largest number of bytes that were reserved at once while `f` ran,
+    /// minus the bytes that were reserved before. Calls may be nested.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // The peak may be less than `before`: if another thread of the SPE has begun a peak of its
-        // own meanwhile, after a buffer was released.
+        // If a buffer was released, and then another thread of the SPE began a count of its own,
+        // the peak may be less than `before`.
         ((peak as usize).saturating_sub(before), result)
     }
 
@@ -144,7 +145,7 @@ impl LocalStore {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if no hole is large enough. It lists the holders.
+    /// [`StageError`] if no hole is large enough. The error lists the holders of the local store.
     #[track_caller]
     pub fn reserve(
         &self,
@@ -155,7 +156,7 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// As [`reserve`](Self::reserve), with `at` as the line of the program that holds the buffer.
+    /// As [`reserve`](Self::reserve), with `at` as the call that reserves the buffer.
     ///
     /// # Errors
     ///
@@ -181,7 +182,7 @@ impl LocalStore {
         })
     }
 
-    /// The effective address of the byte at `at`, where other processors reach it by DMA.
+    /// The effective address of the byte at `at`. Other processors use this address for DMA.
     ///
     /// # Panics
     ///
@@ -195,7 +196,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If they leave the store.
+    /// If the bytes leave the store.
     #[track_caller]
     pub fn read(&self, from: LsAddr, into: &mut [u8]) {
         let range = self.range(from, into.len());
@@ -207,7 +208,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If they leave the store.
+    /// If the bytes leave the store.
     #[track_caller]
     pub fn write(&self, to: LsAddr, from: &[u8]) {
         let range = self.range(to, from.len());
@@ -219,7 +220,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If it leaves the store.
+    /// If the word leaves the store.
     #[track_caller]
     pub fn read_word(&self, from: LsAddr) -> u32 {
         let mut word = [0; 4];
@@ -231,13 +232,13 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If it leaves the store.
+    /// If the word leaves the store.
     #[track_caller]
     pub fn write_word(&self, to: LsAddr, word: u32) {
         self.write(to, &word.to_ne_bytes());
     }
 
-    /// The bytes as a region of main memory. Machines use it to move data.
+    /// The bytes of the local store as a region of main memory, by which machines move data.
     pub fn region(&self) -> &Region {
         &self.bytes
     }
@@ -283,7 +284,7 @@ impl LocalBuffer {
         LsAddr(self.start)
     }
 
-    /// How many bytes it has.
+    /// How many bytes the buffer has.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

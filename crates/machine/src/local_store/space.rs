@@ -1,36 +1,37 @@
-//! Which parts of a local store are reserved, and for what.
+//! The reserved parts of a local store, and their uses.
 
 use std::fmt;
 use std::panic::Location;
 
-/// The bytes of one local store, handed out and taken back.
+/// The addresses of one local store, with the reserved parts and their uses.
 ///
-/// It manages addresses and touches no memory. A reservation takes the first hole, from the lowest
-/// address on, that is large enough. A part that is released joins the free space beside it at
-/// once. Each holder is recorded with its description and the line of the program that reserved it,
-/// so that an error can list the holders.
+/// A `Space` only manages addresses and does not touch the memory. A reservation takes the first
+/// hole that is large enough, starting from the lowest address. When a part is released, it joins
+/// the free space beside it at once. Each holder is recorded with its description and the line of
+/// the program that reserved it, so that an error can list the holders.
 ///
-/// All operations walk a sorted array, because a local store has tens of holders and not thousands.
+/// All operations scan a sorted array, because a local store has only some tens of holders.
 #[derive(Clone, Debug)]
 pub struct Space {
     bytes: u32,
-    /// Sorted by address, without overlap. The holes between them are the free space.
+    /// Sorted by address, without overlap. The holes between the holders are the free space.
     holders: Vec<Holder>,
-    /// How many bytes the holders hold, and how many they held at most.
+    /// The number of bytes that are reserved now.
     held: u32,
+    /// The largest value of `held` since the last call of `begin_peak`.
     peak: u32,
 }
 
-/// A part of a local store that is in use.
+/// A reserved part of a local store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its first byte, counted from the beginning of the local store.
+    /// The first byte of the part, counted from the beginning of the local store.
     pub start: u32,
-    /// How many bytes it holds, 1 at least.
+    /// The number of bytes, at least 1.
     pub bytes: u32,
-    /// What it is, for a message: `staged [f32]`.
+    /// The use of the part, as messages write it: `staged [f32]`.
     pub what: &'static str,
-    /// The line of the program that reserved it.
+    /// The line of the program that reserved the part.
     pub at: &'static Location<'static>,
 }
 
@@ -51,7 +52,7 @@ impl fmt::Display for Holder {
 }
 
 impl Space {
-    /// A local store of this many bytes, all free.
+    /// A local store of `bytes` bytes, all free.
     pub const fn new(bytes: u32) -> Space {
         Space {
             bytes,
@@ -61,14 +62,15 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes that start at a multiple of `align`, and returns where they start.
-    /// `what` is what they are for, `at` the line of the program that asked.
+    /// Reserves `bytes` bytes that start at a multiple of `align`, and returns the address of the
+    /// first byte. `what` describes the use of the bytes. `at` is the line of the program that
+    /// asked for the bytes.
     ///
-    /// A reservation of 0 bytes holds one byte, so that it has a start of its own.
+    /// A reservation of 0 bytes holds one byte, so that each reservation has a start of its own.
     ///
     /// # Errors
     ///
-    /// [`NoRoom`] if no hole is large enough. Nothing is reserved then.
+    /// [`NoRoom`] if no hole is large enough. In this case nothing is reserved.
     ///
     /// # Panics
     ///
@@ -88,7 +90,7 @@ impl Space {
         let found = self.holes().enumerate().find_map(|(index, hole)| {
             let start = u64::from(hole.start).next_multiple_of(align.into());
             let room = u64::from(hole.end).checked_sub(start)?;
-            // Start and size fit into u32, because they lie inside the hole.
+            // Start and size fit into u32, because the reservation lies inside the hole.
             (need as u64 <= room).then_some((index, start as u32, need as u32))
         });
         let Some((index, start, bytes)) = found else {
@@ -124,7 +126,7 @@ impl Space {
         }
     }
 
-    /// How many bytes are free in all.
+    /// The number of all free bytes.
     pub fn free_bytes(&self) -> u32 {
         self.bytes - self.held
     }
@@ -134,15 +136,15 @@ impl Space {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// How many bytes were held at once, at most, since the call of
-    /// [`begin_peak`](Self::begin_peak) that returned `outer`.
+    /// The largest number of bytes that were reserved at once since the matching call of
+    /// [`begin_peak`](Self::begin_peak), which returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);
         peak
     }
 
-    /// How many bytes the largest hole has: the size of the largest reservation with alignment 1.
+    /// The size of the largest hole: the largest possible reservation with alignment 1.
     pub fn largest_free_bytes(&self) -> u32 {
         self.holes()
             .map(|hole| hole.end - hole.start)
@@ -150,7 +152,7 @@ impl Space {
             .unwrap_or(0)
     }
 
-    /// The space before each holder and behind the last, including empty ones.
+    /// The free ranges before each holder and after the last one, including empty ranges.
     fn holes(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
         let starts = std::iter::once(0).chain(self.holders.iter().map(Holder::end));
         let ends = self
@@ -185,25 +187,25 @@ impl Space {
     }
 }
 
-/// A local store has no room for a reservation: what was asked for, what is free, and which holders
-/// have the rest.
+/// The error if a local store has no room for a reservation. It states the wanted bytes, the free
+/// bytes, and the holders of the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRoom {
-    /// How many bytes were asked for.
+    /// The number of bytes that the program asked for.
     pub need_bytes: usize,
-    /// The alignment that was asked for.
+    /// The alignment that the program asked for.
     pub align_bytes: u32,
-    /// What they were for.
+    /// The use for which the program wanted the bytes.
     pub what: &'static str,
-    /// The line of the program that asked.
+    /// The line of the program that asked for the bytes.
     pub at: &'static Location<'static>,
     /// The size of the local store.
     pub local_store_bytes: u32,
-    /// How much of it is free in all.
+    /// The number of all free bytes.
     pub free_bytes: u32,
-    /// How much of it is free in one piece.
+    /// The number of free bytes in the largest hole.
     pub largest_hole_bytes: u32,
-    /// The holders of the rest, largest first.
+    /// The holders of the other bytes, the largest first.
     pub holders: Vec<Holder>,
 }
 
@@ -276,7 +278,7 @@ mod tests {
         Location::caller()
     }
 
-    /// A place as the message writes it.
+    /// A source location as the message writes it.
     fn place(at: &Location<'_>) -> String {
         format!("{}:{}", at.file(), at.line())
     }
@@ -437,8 +439,8 @@ mod tests {
     }
 
     proptest! {
-        /// Reservations lie inside, aligned, without overlap; a refusal is right; all released is
-        /// all free.
+        /// Reservations are aligned inside the store and do not overlap. They are refused only if
+        /// no hole is large enough. After all are released, all bytes are free.
         #[test]
         fn reservations_never_overlap_and_free_space_joins(
             size in 1u32..2_000,

@@ -1,17 +1,17 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Bytes are copied by machine code that the Rust compiler does not see into: the C library's
-//! `memmove`, or one load and one store instruction for a word. So copies that race are no data
-//! races of the language.
+//! The bytes are copied by machine code that is opaque to the Rust compiler: the C library's
+//! `memmove`, or one load and one store instruction for a word. So if copies race, this is no data
+//! race of the language.
 //!
-//! Each line has a *version*. It is odd while a processor writes the line under its lock, and even
-//! otherwise. A reservation is the version that was read with the line. A conditional store
-//! succeeds if it can change the version from that value to the next, odd one.
+//! Each line has a *version*. The version is odd while a processor writes the line under its lock,
+//! and even otherwise. A reservation records the version that was read with the line. A conditional
+//! store succeeds if it can change the version from the recorded value to the next, odd value.
 //!
 //! Every store must raise the version of its lines: otherwise a reservation would still hold after
-//! the store. This costs a locked instruction for each line, which is wasted if no line of the
-//! block was ever reserved. So there are two ways to store. The first reservation on a block closes
-//! the fast way for ever:
+//! the store. Raising a version costs a locked instruction for each line, which is wasted if no
+//! line of the block was ever reserved. So there are two ways to store: a fast way, and one that
+//! locks lines. The first reservation on a block closes the fast way for ever:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -22,11 +22,12 @@
 //!   in_flight = false
 //! ```
 //!
-//! Either the store sees `watched`, or the reservation sees the store in flight and waits for it.
+//! Either the store sees `watched`, or the reservation sees that a store is in flight and waits
+//! until the store has ended.
 
-// Rejected: a reservation that compares contents. A value that changes and changes back would not
-// be noticed, and pointer structures built on `putllc` rely on the opposite.
-// Rejected: a locked store for each line of every put. It would misreport what copying costs on
+// Rejected: a reservation that compares contents. It would not notice a value that changes and
+// changes back. Pointer structures built on `putllc` rely on noticing such changes.
+// Rejected: a locked store for each line of every put. It would misreport the cost of copying on
 // this computer: a locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
 // the caches 1.7 ns (16 KB in 217 ns).
 
@@ -47,13 +48,13 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 /// from every thread, initialised, aligned to 128 bytes, and accessed only through the [`Block`]
 /// that owns the value.
 pub unsafe trait Backing: Send + Sync {
-    /// The first byte.
+    /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
-    /// How many bytes there are.
+    /// The number of bytes.
     fn bytes(&self) -> usize;
 }
 
-/// True while a processor is in the middle of a store. Each MFC has one of its own.
+/// A flag that is true while a processor is in the middle of a store. Each MFC has its own flag.
 #[derive(Debug)]
 pub struct InFlight(AtomicBool);
 
@@ -66,41 +67,41 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number: it differs if another block was mapped at the same address since.
+    /// The block's serial number. If another block takes the block's addresses, its number differs.
     block: u64,
     line: usize,
     version: u64,
 }
 
-/// Bytes that several processors may access at once.
+/// Memory that several processors may access at once.
 pub struct Block {
     serial: u64,
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
-    /// One for each line. Empty for a local store, whose lines cannot be reserved.
+    /// One version for each line. Empty for a local store, because its lines cannot be reserved.
     versions: Box<[AtomicU64]>,
-    /// A line was reserved at least once, so stores must take the locked way.
+    /// True once a line was reserved: stores must then take the locked way.
     watched: AtomicBool,
-    /// No store is under way on the fast way any more.
+    /// True once the fast way has no store in flight any more.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
 
-// SAFETY: `Backing` is `Send + Sync` and promises that its bytes may be accessed from every
-// thread; `base` is only a pointer to them.
+// SAFETY: `Backing` is `Send + Sync` and promises that its bytes may be accessed from every thread.
+// `base` is only a pointer to these bytes.
 unsafe impl Send for Block {}
-// SAFETY: as above; all accesses to the bytes are atomic or made by machine code.
+// SAFETY: as for `Send`. All accesses to the bytes are atomic or made by machine code.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block of main memory, whose lines can be reserved.
+    /// A block of main memory. Its lines can be reserved.
     pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         let lines = backing.bytes().div_ceil(LINE_BYTES);
         Self::with_versions(backing, home, lines)
     }
 
-    /// A block for a local store. Its lines cannot be reserved, so stores to it never lock.
+    /// A block for a local store. Its lines cannot be reserved, so stores to the block never lock.
     pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         Self::with_versions(backing, home, 0)
     }
@@ -124,17 +125,17 @@ impl Block {
         self.bytes
     }
 
-    /// Its memory module.
+    /// The memory module of the block.
     pub fn home(&self) -> ModuleId {
         self.home
     }
 
-    /// Whether lines can be reserved: not in a local store.
+    /// Whether the block's lines can be reserved. The lines of a local store cannot.
     pub fn can_be_reserved(&self) -> bool {
         !self.versions.is_empty()
     }
 
-    /// Where the bytes `offset..offset + bytes` start.
+    /// The address of the first of the bytes `offset..offset + bytes`.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
@@ -151,15 +152,14 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If they leave the block.
+    /// If the bytes leave the block.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         let from = self.at(offset, into.len());
         // SAFETY: `at` checked `from`; `into` is an exclusive slice of the same length.
         unsafe { copy(into.as_mut_ptr(), from, into.len()) }
     }
 
-    /// Copies `from` to `offset`, line by line. This ends the reservations on the lines that it
-    /// touches.
+    /// Copies `from` to `offset`, line by line. This ends the reservations on these lines.
     ///
     /// # Panics
     ///
@@ -170,8 +170,8 @@ impl Block {
         unsafe { self.write_locked(offset, from.as_ptr(), from.len()) }
     }
 
-    /// Copies `bytes` bytes of `source`, from `source_offset` on, to `offset`: what a DMA transfer
-    /// does. `in_flight` is the copying processor's own.
+    /// Copies `bytes` bytes of `source`, from `source_offset` on, to `offset`, as a DMA transfer
+    /// does. `in_flight` is the flag of the copying processor.
     ///
     /// # Panics
     ///
@@ -213,13 +213,13 @@ impl Block {
             at.is_aligned(),
             "a word at offset {offset} is not aligned to 4 bytes"
         );
-        // SAFETY: in bounds and aligned by the checks above, alive as long as `self`, and accessed
-        // only atomically or by foreign machine code (`Backing`'s contract).
+        // SAFETY: the checks above make the word in bounds and aligned. The word lives as long as
+        // `self`, and is accessed only atomically or by machine code (`Backing`'s contract).
         unsafe { &*at }
     }
 
     /// Applies `op` to the aligned 32-bit word at `offset` as one step that no other access can
-    /// divide, and returns what the word was before.
+    /// divide. Returns the word's old value.
     ///
     /// # Panics
     ///
@@ -241,9 +241,9 @@ impl Block {
         )
     }
 
-    /// As `fetch_update`, in a block of which a line was reserved at least once. It is a function
-    /// of its own so that `fetch_update` stays small: a locked instruction waits for all stores
-    /// before it, including those by which a large function spills registers to its stack.
+    /// As `fetch_update`, for a block on which a line was reserved at least once. The code is in a
+    /// function of its own to keep `fetch_update` small. A locked instruction waits for all stores
+    /// before it, including the stores by which a large function spills registers to its stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
@@ -270,7 +270,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If there is no such line, or the block is a local store.
+    /// If the block has no such line, or is a local store.
     pub fn reserve<'a>(
         &self,
         line: usize,
@@ -304,7 +304,7 @@ impl Block {
         }
     }
 
-    /// Stores a whole line if the reservation still holds. Returns whether it did.
+    /// Stores a whole line if the reservation still holds. Returns whether the line was stored.
     pub fn store_conditional(&self, reserved: ReservedLine, from: &[u8; LINE_BYTES]) -> bool {
         let ReservedLine {
             block,
@@ -337,7 +337,7 @@ impl Block {
             && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
     }
 
-    /// Runs `fast` if no line of the block was ever reserved, otherwise `locked`.
+    /// Runs `fast` if no line of the block was ever reserved. Otherwise runs `locked`.
     #[inline]
     fn guarded<R>(
         &self,
@@ -360,7 +360,7 @@ impl Block {
         }
     }
 
-    /// Copies to `offset` under the locks of the lines, one line at a time.
+    /// Copies bytes to `offset` under the locks of the lines, one line at a time.
     ///
     /// # Safety
     ///
@@ -390,7 +390,8 @@ impl Block {
                     .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                // The odd version must be seen before any byte that is written under it.
+                // Other processors must see the odd version before they see any byte that is
+                // written under it.
                 fence(Ordering::Release);
                 return version;
             }
@@ -410,8 +411,8 @@ impl Block {
 
 #[cfg(not(loom))]
 fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
-    // In this way pages that are never touched take no memory. Collecting an iterator would touch
-    // them.
+    // A zeroed allocation takes no memory for pages that are never touched. Collecting an iterator
+    // would touch all pages.
     bytemuck::allocation::zeroed_slice_box(lines)
 }
 
@@ -424,11 +425,11 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// Both ends are valid for `bytes` bytes. They may overlap, and be accessed by others at the same
-/// time as long as these accesses are atomic or made by this function.
+/// Both ends are valid for `bytes` bytes. The two ends may overlap. Other threads may access the
+/// bytes at the same time, as long as these accesses are atomic or made by this function.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    // A transfer of a naturally aligned word is one access, as it is for the MFC.
+    // A naturally aligned word is copied by one access, as the MFC does it.
     #[cfg(target_arch = "x86_64")]
     macro_rules! word {
         ($class:ident, $modifier:literal) => {{
@@ -475,8 +476,8 @@ mod models {
     /// A line of main memory.
     struct Line(Box<[StdAtomicU64; 16]>);
 
-    // SAFETY: the box is a line of initialised bytes, to which there is no other reference. It is
-    // aligned to 8 bytes only, which is all that these tests need.
+    // SAFETY: the box is a line of initialised bytes, and no other reference to it exists. The box
+    // is aligned to 8 bytes only, which is enough for these tests.
     unsafe impl Backing for Line {
         fn base(&self) -> NonNull<u8> {
             NonNull::from(&*self.0).cast()
@@ -492,7 +493,7 @@ mod models {
         Block::main_memory(Box::new(Line(Box::new(words))), ModuleId::new(0))
     }
 
-    /// Adds one to the first word by a reservation.
+    /// Adds one to the first byte of a line by a reservation.
     fn add_one(block: &Block, stores: &[std::sync::Arc<InFlight>]) {
         loop {
             let mut bytes = [0; LINE_BYTES];
@@ -536,9 +537,9 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not see the word itself. It tries other orders only where both threads
-            // locked the line. So this thread, which loom runs first, must be the one whose swap
-            // stores.
+            // loom sees the versions of lines, but not the word. So it tries other orders only if
+            // both threads lock the line. In the first order this thread runs first, so its swap
+            // must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

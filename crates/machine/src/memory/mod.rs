@@ -1,9 +1,10 @@
-//! Main memory at the raw level: regions that a machine allocated, reached by effective address.
+//! Main memory at the raw level: regions that a machine allocated and that programs access by
+//! effective address.
 //!
 //! Programs that use typed staging do not need this module: their main memory is ordinary Rust
-//! memory. The raw level takes addresses as numbers, as the hardware does, and is safe for the same
-//! reason: every address is *translated*. An address that no [`Region`] covers gives an error and
-//! no access.
+//! memory. At the raw level addresses are numbers, as for the hardware. The raw level is safe
+//! because every address is *translated*: if no [`Region`] covers an address, the program gets an
+//! error and no access happens.
 //!
 //! ```text
 //!   program          MFC                    AddressSpace                     Block
@@ -16,7 +17,7 @@
 //!
 //! Several processors may access the bytes of a region at once. All accesses go through `block`,
 //! which makes them atomic accesses in Rust's sense. After a race the bytes are a mixture of the
-//! values that were written, as on the hardware, and never undefined behaviour.
+//! values that were written, as on the hardware. A race is never undefined behaviour.
 
 mod block;
 mod space;
@@ -26,23 +27,24 @@ pub use space::{AddressSpace, Region, Translation};
 
 use crate::sizes::in_words;
 
-/// Bytes in a line: the unit of reservations and of the bus (CBEA pages 65 and 91).
+/// The size of a line in bytes. The line is the unit of reservations and of the bus (CBEA pages 65
+/// and 91).
 pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
 
-/// A region could not be allocated.
+/// The reason why a region could not be allocated.
 #[derive(Debug, thiserror::Error)]
 pub enum AllocateError {
     /// The machine has no such memory module.
     #[error("{module} does not exist: {machine} has memory modules 0 to {highest}")]
     NoSuchModule {
-        /// The module asked for.
+        /// The memory module that was asked for.
         module: crate::ModuleId,
         /// The machine's name.
         machine: String,
-        /// The highest module number there is.
+        /// The highest number of a memory module of the machine.
         highest: usize,
     },
-    /// A region holds at least one byte.
+    /// The region would have had 0 bytes.
     #[error("a region of 0 bytes was asked for; a region holds at least 1 byte")]
     Empty,
     /// The machine does not give pages of this size.
@@ -52,21 +54,21 @@ pub enum AllocateError {
         in_words(*page_bytes)
     )]
     NoSuchPages {
-        /// The bytes asked for.
+        /// The number of bytes that were asked for.
         bytes: usize,
-        /// The module asked for.
+        /// The memory module that was asked for.
         module: crate::ModuleId,
-        /// The size of the pages asked for.
+        /// The size of pages that was asked for.
         page_bytes: usize,
-        /// Why not, and what to do.
+        /// The reason, and advice.
         why: String,
     },
     /// The operating system gave no memory.
     #[error("{} of main memory in {module} could not be allocated: {source}", in_words(*bytes))]
     Refused {
-        /// The bytes asked for.
+        /// The number of bytes that were asked for.
         bytes: usize,
-        /// The module asked for.
+        /// The memory module that was asked for.
         module: crate::ModuleId,
         /// The error of the operating system.
         source: std::io::Error,

@@ -1,4 +1,4 @@
-//! Which region an effective address belongs to.
+//! Address spaces, which find the region that covers an effective address.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use super::{Backing, Block, InFlight};
 use crate::id::ModuleId;
 use crate::mfc::EffectiveAddress;
 
-/// A machine's main memory: the regions that are mapped, by effective address.
+/// A machine's main memory: the mapped regions, by effective address.
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// Raised when a region is unmapped, so that no [`Translation`] uses it any more.
+    /// A counter of unmapped regions. When it changes, every [`Translation`] empties its cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
 /// Bytes of main memory that every processor of a machine can reach by effective address.
 ///
-/// Cloning gives another handle. The bytes are unmapped when the last handle is dropped. Commands
-/// that use their addresses afterwards fail with
+/// Cloning a region gives another handle to the same bytes. The bytes are unmapped when the last
+/// handle is dropped. Later commands that use the bytes' addresses fail with
 /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
@@ -43,7 +43,7 @@ impl AddressSpace {
     ///
     /// # Panics
     ///
-    /// If the addresses overlap a region that is mapped.
+    /// If the addresses overlap a mapped region.
     pub fn map(
         self: &Arc<Self>,
         at: EffectiveAddress,
@@ -53,11 +53,11 @@ impl AddressSpace {
         self.map_block(at, Block::main_memory(backing, home))
     }
 
-    /// Maps a local store at an address, where other processors reach it by DMA.
+    /// Maps a local store at an address, which other processors use for DMA.
     ///
     /// # Panics
     ///
-    /// If the addresses overlap a region that is mapped.
+    /// If the addresses overlap a mapped region.
     pub fn map_local_store(
         self: &Arc<Self>,
         at: EffectiveAddress,
@@ -132,13 +132,12 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// If they leave the region.
+    /// If the bytes leave the region.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`. Like every store, this ends the reservations on the lines that it
-    /// touches.
+    /// Copies `from` to `offset`. Like every store, this ends the reservations on its lines.
     ///
     /// # Panics
     ///
@@ -157,7 +156,7 @@ impl Region {
         self.0.block.load_u32(offset)
     }
 
-    /// The bytes themselves. Machines use them to move data.
+    /// The block with the region's bytes. Machines use the block to move data.
     pub fn block(&self) -> &Block {
         &self.0.block
     }
@@ -179,11 +178,11 @@ impl Drop for Mapped {
     }
 }
 
-/// A block and where it is mapped.
+/// A block, and the address at which it is mapped.
 type Recent = Option<(u64, Arc<Block>)>;
 
-/// Translates the addresses of one processor in an [`AddressSpace`]. It caches the regions that it
-/// used last, as the translation look-aside buffer of an MFC does.
+/// Translates the addresses of one processor in an [`AddressSpace`]. A translation caches the
+/// regions that it used last, as the translation lookaside buffer of an MFC does.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,
@@ -193,7 +192,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// The translation of one more processor.
+    /// A translation for one more processor.
     pub fn new(space: Arc<AddressSpace>) -> Self {
         let in_flight = Arc::new(InFlight::new());
         let mut stores = space.stores.lock().unwrap_or_else(PoisonError::into_inner);
@@ -208,8 +207,8 @@ impl Translation {
         }
     }
 
-    /// Calls `access` with the block that holds the bytes `ea..ea + bytes` and the offset of the
-    /// first. Returns `None` if no region covers all of them.
+    /// Calls `access` with the block that holds the bytes `ea..ea + bytes` and with the offset of
+    /// the first byte in the block. Returns `None` if no single region covers all bytes.
     #[inline]
     pub fn with<R>(
         &self,
@@ -239,7 +238,7 @@ impl Translation {
         Some(result)
     }
 
-    /// Every processor's stores in flight, for [`Block::reserve`].
+    /// The store flags of all processors, for [`Block::reserve`].
     pub fn stores_in_flight(&self) -> Vec<Arc<InFlight>> {
         self.space.stores_in_flight()
     }

@@ -5,8 +5,8 @@ use super::fault::{MfcFault, Misalignment, Operation};
 use super::limits::{LIST_ELEMENT_BYTES, LOCK_LINE_BYTES, MAX_LIST_BYTES, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
 
-/// The rules for size and alignment of one transfer, alone or as an element of a list (CBEA p.57
-/// table 7-6).
+/// Checks the size and the alignment of one transfer, or of one element of a list (CBEA p.57 table
+/// 7-6).
 #[inline]
 pub(super) fn check_shape(
     operation: Operation,
@@ -24,7 +24,7 @@ pub(super) fn check_shape(
         _ if bytes.is_multiple_of(16) => 16,
         _ => return fault(Misalignment::Size),
     };
-    // A power of two, so a mask does what a division would.
+    // `need` is a power of two, so a mask does the same as a division.
     if lsa.0 & (need - 1) != 0 {
         return fault(Misalignment::LocalStore {
             lsa,
@@ -37,7 +37,7 @@ pub(super) fn check_shape(
     Ok(())
 }
 
-/// The rules for the parameters of a list command (CBEA p.57 table 7-6, s.7.5.3 p.60, p.116).
+/// Checks the parameters of a list command (CBEA p.57 table 7-6, s.7.5.3 p.60, p.116).
 pub(super) fn check_list(operation: Operation, lsa: LsAddr, list: LsAddr) -> Result<(), MfcFault> {
     let fault = |why| Err(MfcFault::DmaAlignment { operation, why });
     if operation.bytes > MAX_LIST_BYTES {
@@ -53,7 +53,7 @@ pub(super) fn check_list(operation: Operation, lsa: LsAddr, list: LsAddr) -> Res
     }
 }
 
-/// That the operation's bytes at `lsa` lie in the local store.
+/// Checks that the operation's bytes at `lsa` lie in the local store.
 #[inline]
 pub(super) fn check_local_store(
     operation: Operation,
@@ -72,7 +72,7 @@ pub(super) fn check_local_store(
     }
 }
 
-/// That the operation's bytes at `ea` end at 2^64 at most.
+/// Checks that the operation's bytes at `ea` end at 2^64 at most.
 #[inline]
 pub(super) fn check_effective_range(
     operation: Operation,
@@ -86,8 +86,8 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// The local-store line of an atomic command. Its alignment is not checked: the line that holds the
-/// address is meant (CBEA p.57 table 7-6 note 1).
+/// Returns the local-store line of an atomic command. The alignment of `lsa` is not checked: the
+/// command means the line that holds the address (CBEA p.57 table 7-6 note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

@@ -1,4 +1,4 @@
-//! The check that turns what a program gives into a [`Command`], and the kinds of commands.
+//! The check that turns a [`RawCommand`] into a [`Command`], and the kinds of commands.
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::check::{check_effective_range, check_line, check_list, check_local_store, check_shape};
@@ -12,25 +12,25 @@ use super::tag::Tag;
 mod tests;
 
 impl RawCommand {
-    /// Checks the command for an SPU's queue and a local store of `local_store_bytes`; the result
-    /// is the proof that its shape is legal.
+    /// Checks whether the command's shape is legal, for an SPU's queue and a local store of
+    /// `local_store_bytes` bytes.
     ///
-    /// If a command breaks several rules, a command error is reported ahead of an alignment error
-    /// (CBEA p.57 table 7-6 note 2), and both ahead of the ranges. Zero bytes and an empty list are
+    /// If a command breaks several rules, a command error is reported first, then an alignment
+    /// error, then a range error (CBEA p.57 table 7-6 note 2). Zero bytes and an empty list are
     /// legal and move nothing. The elements of a list are checked when
     /// [`ListCursor`](super::ListCursor) reads them, as on the hardware.
     ///
-    /// The hardware lets a transfer run past the end of the local store and wraps its address to 0
-    /// (the local store limit register, CBEA s.15.6 p.221). That is refused here: no program means
-    /// it, and the bytes at address 0 are usually the program itself.
+    /// If a transfer runs past the end of the local store, the hardware wraps its address to 0 (the
+    /// local store limit register, CBEA s.15.6 p.221). This check refuses such a transfer: programs
+    /// do it only by mistake, and the bytes at address 0 are usually the program itself.
     ///
     /// # Errors
     ///
-    /// - [`MfcFault::InvalidDmaCommand`]: an illegal or reserved opcode, an `s` form, a tag above
-    ///   31.
+    /// - [`MfcFault::InvalidDmaCommand`]: an illegal or reserved opcode, an `s` form (which starts
+    ///   the SPU), a tag above 31.
     /// - [`MfcFault::DmaAlignment`]: an illegal size, a misaligned address, addresses at different
-    ///   offsets in their 16-byte blocks, a signal of other than 4 bytes, a malformed list. Not for
-    ///   the ordering and the atomic commands, which have no such rules (same table, note 1).
+    ///   offsets in their 16-byte blocks, a signal that does not have 4 bytes, a malformed list.
+    ///   The ordering and the atomic commands have no such rules (same table, note 1).
     /// - [`MfcFault::LocalStoreRange`]: the bytes, or the list, leave the local store.
     /// - [`MfcFault::DataSegment`]: the bytes leave the effective address space at 2^64.
     ///
@@ -42,17 +42,17 @@ impl RawCommand {
         self.check_for(self.check_spu_opcode()?, local_store_bytes)
     }
 
-    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. It takes no lists and
-    /// no atomic commands: they belong to a program on the SPE.
+    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. This queue takes no
+    /// lists and no atomic commands, because they belong to a program on the SPE.
     ///
-    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. They are refused
-    /// here: a program is started by [`Ppe::spawn`](crate::Ppe::spawn).
+    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
+    /// them: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
     ///
     /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check); for a list, an atomic command or an `s` form it is
+    /// As [`check`](Self::check). A list, an atomic command or an `s` form gives
     /// [`MfcFault::InvalidDmaCommand`].
     ///
     /// # Panics
@@ -63,7 +63,7 @@ impl RawCommand {
         self.check_for(self.check_proxy_opcode()?, local_store_bytes)
     }
 
-    /// Checks everything but whether the queue takes such commands.
+    /// Checks everything except whether the queue takes commands with this opcode.
     #[inline]
     fn check_for(&self, opcode: Opcode, local_store_bytes: u32) -> Result<Command, MfcFault> {
         assert!(
@@ -81,7 +81,7 @@ impl RawCommand {
         };
 
         if class == Class::Atomic {
-            // No tag to check: the immediate atomics carry none (CBEA s.7.8 p.65).
+            // The immediate atomics have no tag to check (CBEA s.7.8 p.65).
             let lsa = check_line(opcode, lsa, local_store_bytes)?;
             return Ok(Command::Atomic(Atomic {
                 opcode,
@@ -203,7 +203,8 @@ impl RawCommand {
 
     #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
-        // The class ids are in the upper half of the command word and name nothing (CBEA p.114).
+        // The upper half of the command word holds the class ids, which do not name the command
+        // (CBEA p.114).
         let number = self.opcode as u16;
         Opcode::from_number(number).ok_or_else(|| {
             let word = self.opcode;
@@ -217,10 +218,10 @@ impl RawCommand {
     }
 }
 
-/// A command whose shape the hardware accepts; only [`RawCommand::check`] and
-/// [`RawCommand::check_proxy`] make one, so holding one is the proof.
+/// A command with a shape that the hardware accepts. Only [`RawCommand::check`] and
+/// [`RawCommand::check_proxy`] make a `Command`, so each one has a legal shape.
 ///
-/// Whether its effective address is mapped is not part of the shape: the machine finds out when it
+/// Whether the effective address is mapped is not part of the shape. The machine finds out when it
 /// moves the bytes, and then reports [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
@@ -254,7 +255,7 @@ impl Command {
         }
     }
 
-    /// The tag group, or `None` for the immediate atomics, which have none.
+    /// The tag group, or `None` for the immediate atomics, which have no tag.
     pub const fn tag(&self) -> Option<Tag> {
         match self {
             Command::Transfer(c) => Some(c.tag),
@@ -268,7 +269,7 @@ impl Command {
     }
 }
 
-/// The command that a fault about this command names.
+/// The operation that a fault about this command names.
 impl From<&Command> for Operation {
     fn from(command: &Command) -> Operation {
         let bytes = match command {
@@ -287,7 +288,7 @@ impl From<&Command> for Operation {
     }
 }
 
-/// Getters, each with its documentation, for the fields that the commands share.
+/// Documented getters for the fields that the commands share.
 macro_rules! getters {
     ($($command:ident { $($field:ident: $type:ty),* })*) => {$(
         impl $command { $(getters!(@ $field $type);)* }
@@ -301,15 +302,15 @@ macro_rules! getters {
         pub const fn tag(&self) -> $type { self.tag }
     };
     (@ lsa $type:ty) => {
-        /// Where the data start in the local store.
+        /// The address of the data in the local store.
         pub const fn lsa(&self) -> $type { self.lsa }
     };
     (@ ea $type:ty) => {
-        /// Where the data start in the effective address space.
+        /// The effective address of the data.
         pub const fn ea(&self) -> $type { self.ea }
     };
     (@ bytes $type:ty) => {
-        /// How many bytes the command covers.
+        /// The number of bytes that the command covers.
         pub const fn bytes(&self) -> $type { self.bytes }
     };
 }
@@ -325,7 +326,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Which way the bytes move.
+    /// The direction in which the bytes move.
     pub const fn direction(&self) -> Direction {
         direction_of(self.opcode)
     }
@@ -337,8 +338,8 @@ impl Transfer {
 }
 
 /// A list of up to 2,048 transfers that share a tag group, a queue entry and the upper half of
-/// their effective addresses. The list itself lies in the local store; a
-/// [`ListCursor`](super::ListCursor) walks it.
+/// their effective addresses. The list itself lies in the local store. A
+/// [`ListCursor`](super::ListCursor) reads its elements.
 ///
 /// Source: CBEA s.7.4 p.59, s.7.5.3 p.60.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -353,7 +354,7 @@ pub struct ListTransfer {
 }
 
 impl ListTransfer {
-    /// Which way the bytes move.
+    /// The direction in which the bytes move.
     pub const fn direction(&self) -> Direction {
         direction_of(self.opcode)
     }
@@ -363,23 +364,23 @@ impl ListTransfer {
         self.opcode.order()
     }
 
-    /// Where the list starts in the local store: a multiple of 8.
+    /// The address of the list in the local store: a multiple of 8.
     pub const fn list(&self) -> LsAddr {
         self.list
     }
 
-    /// Bytes of list: 8 for each element.
+    /// The size of the list in bytes: 8 for each element.
     pub const fn list_bytes(&self) -> u32 {
         self.list_bytes
     }
 
     /// How many elements the list has, 0 to 2,048.
     pub const fn elements(&self) -> u16 {
-        // At most 16 KB of 8 bytes each.
+        // A list has at most 16 KB, and each element has 8 bytes, so the number fits.
         (self.list_bytes / LIST_ELEMENT_BYTES) as u16
     }
 
-    /// The 4 GiB area, the upper 32 bits, of every element's effective address.
+    /// The upper 32 bits of every element's effective address, which name a 4 GiB area.
     pub const fn eah(&self) -> u32 {
         self.eah
     }
@@ -406,9 +407,9 @@ impl SendSignal {
     }
 }
 
-/// A command that moves nothing and orders others: [`Opcode::Barrier`] the whole queue but the
-/// immediate atomics (CBEA s.7.9.3 p.72, p.308), [`Opcode::Mfcsync`] and [`Opcode::Mfceieio`] their
-/// tag group.
+/// A command that moves nothing and orders other commands. [`Opcode::Barrier`] orders the whole
+/// queue except the immediate atomics (CBEA s.7.9.3 p.72, p.308). [`Opcode::Mfcsync`] and
+/// [`Opcode::Mfceieio`] order their tag group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OrderingCommand {
     opcode: Opcode,
@@ -418,7 +419,7 @@ pub struct OrderingCommand {
 /// An immediate atomic command on one 128-byte lock line: [`Opcode::Getllar`], [`Opcode::Putllc`]
 /// or [`Opcode::Putlluc`].
 ///
-/// The addresses are rounded down to their lines. Source: CBEA s.7.8 pp.65-68.
+/// Both addresses are rounded down to a line. Source: CBEA s.7.8 pp.65-68.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Atomic {
     opcode: Opcode,
@@ -426,9 +427,9 @@ pub struct Atomic {
     ea: EffectiveAddress,
 }
 
-/// `putqlluc`: a lock line stored unconditionally, in the queue, with an implied fence.
+/// `putqlluc`: stores a lock line unconditionally, through the queue, with an implied fence.
 ///
-/// The addresses are rounded down to their lines. Source: CBEA s.7.8.4 p.68.
+/// Both addresses are rounded down to a line. Source: CBEA s.7.8.4 p.68.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueuedLinePut {
     tag: Tag,
@@ -436,8 +437,8 @@ pub struct QueuedLinePut {
     ea: EffectiveAddress,
 }
 
-/// A hint or an order to the atomic cache about a range of effective addresses; a barrier of its
-/// tag group.
+/// A hint or an order to the atomic cache about a range of effective addresses. The command is also
+/// a barrier of its tag group.
 ///
 /// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on this chip (Handbook s.6.2.2.4 p.151) and
 /// may have any size. [`Opcode::Sdcrz`] zeroes every lock line that holds a byte of the range (CBEA

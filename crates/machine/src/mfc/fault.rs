@@ -1,4 +1,4 @@
-//! Faults: why the MFC refuses a command, by the architecture's names.
+//! Faults: the reasons why the MFC refuses a command, by the architecture's names.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
 
-/// Why the MFC refused a command. The message names the command, the value, the rule and a legal
-/// example.
+/// The reason why the MFC refused a command. The message names the command, the value, the rule and
+/// a legal example.
 ///
-/// The first two and the data faults are the interrupts that the architecture raises; on the
-/// hardware the SPE's command queue is suspended then (CBEA p.57, p.113).
+/// The first two faults and the data faults are interrupts of the architecture. When the hardware
+/// raises one of them, it suspends the SPE's command queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -35,7 +35,7 @@ pub enum MfcFault {
     DataSegment {
         /// The command or list element.
         operation: Operation,
-        /// Where it starts.
+        /// The address of the first byte.
         ea: EffectiveAddress,
     },
     /// MFC data-storage interrupt: the effective address is not mapped, or the access is not
@@ -47,12 +47,12 @@ pub enum MfcFault {
     DataStorage {
         /// The command or list element.
         operation: Operation,
-        /// Where it starts.
+        /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element that leaves the 4 GiB area of its list.
+    /// A list element leaves the 4 GiB area of its list.
     ///
-    /// The hardware moves what lies before the boundary and stops there; here nothing of the
+    /// The hardware moves the bytes before the boundary and stops there. Here no byte of the
     /// element moves.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
@@ -62,13 +62,13 @@ pub enum MfcFault {
     ListCrosses4GiB {
         /// The list element.
         operation: Operation,
-        /// Where it starts.
+        /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// Data, or a list, that leave the local store.
+    /// The data or the list leaves the local store.
     ///
-    /// Not a fault of the architecture: the hardware wraps the address to 0 (local store limit
-    /// register, CBEA s.15.6 p.221). It is refused because no program means it.
+    /// The architecture has no such fault: the hardware wraps the address to 0 (local store limit
+    /// register, CBEA s.15.6 p.221). The command is refused, because programs wrap only by mistake.
     #[error(
         "{operation} at local store address {lsa}: it would end at {end}, past the {local_store_bytes} bytes of this local \
          store (a Cell would wrap to address 0: LSLR, CBEA s.15.6); {}",
@@ -76,23 +76,23 @@ pub enum MfcFault {
         end = format_args!("{:#x}", u64::from(lsa.0) + u64::from(operation.bytes))
     )]
     LocalStoreRange {
-        /// The command or list element; for a list command itself, the bytes are those of the list.
+        /// The command or list element. For a list command itself, the bytes are those of the list.
         operation: Operation,
-        /// Where it starts in the local store.
+        /// The local-store address of the first byte.
         lsa: LsAddr,
         /// The size of the local store.
         local_store_bytes: u32,
     },
 }
 
-/// The operation that a fault is about: a command, or one element of a list command.
+/// The operation that a fault names: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     /// The command.
     pub opcode: Opcode,
-    /// The element of the list, counted from 0; `None` where the command itself is meant.
+    /// The element of the list, counted from 0, or `None` for the command itself.
     pub element: Option<u16>,
-    /// Bytes to move; for a list command itself, the bytes of the list.
+    /// The number of bytes to move. For a list command itself, the bytes of the list.
     pub bytes: u32,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The advice where something leaves the local store.
+/// The advice for data that leaves the local store.
 struct LastFit {
     bytes: u32,
     local_store_bytes: u32,
@@ -141,10 +141,10 @@ impl fmt::Display for LastFit {
     }
 }
 
-/// Why a command is invalid.
+/// The reason why a command is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum InvalidCommand {
-    /// The opcode is not one of the architecture's.
+    /// The architecture has no such opcode.
     #[error(
         "command word {word:#010x}: opcode {:#06x} names no MFC command; put is 0x0020 and get is 0x0040", word & 0xFFFF
     )]
@@ -152,7 +152,7 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// The opcode is in the reserved half.
+    /// The opcode is in the reserved half of the numbers.
     #[error(
         "command word {word:#010x}: opcode {:#06x} is reserved, as all from 0x8000 are; put is 0x0020 and get is 0x0040",
         word & 0xFFFF
@@ -161,7 +161,7 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// An `s` form, which only the proxy queue takes.
+    /// An `s` form in an SPE's queue. Only the proxy queue takes such a command.
     #[error(
         "{opcode}: it starts the SPU after the transfer, which only the proxy queue can; from an SPE use {use_instead}"
     )]
@@ -171,7 +171,7 @@ pub enum InvalidCommand {
         /// The same command for an SPE's queue.
         use_instead: Opcode,
     },
-    /// A list or an atomic command for the proxy queue.
+    /// A list or an atomic command in the proxy queue.
     #[error(
         "{opcode}: the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it from a \
          program on the SPE"
@@ -180,10 +180,10 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// An `s` form for the proxy queue.
+    /// An `s` form in the proxy queue.
     ///
-    /// Legal on the hardware, where it starts the SPU at the address in its next-program-counter
-    /// register. Programs here have no such address.
+    /// On the hardware this command is legal: it starts the SPU at the address in the SPU's
+    /// next-program-counter register. Programs of this project have no such address.
     #[error(
         "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
          {use_instead}, and `Ppe::spawn` to start a program"
@@ -199,10 +199,10 @@ pub enum InvalidCommand {
     Tag {
         /// The command.
         opcode: Opcode,
-        /// The tag that it carried.
+        /// The tag of the command.
         tag: u32,
     },
-    /// An immediate atomic while another has not completed.
+    /// An immediate atomic that was issued before another one completed.
     #[error(
         "{opcode} while a {pending} is pending: an SPE has one immediate atomic at a time; read the status of the {pending} \
          from MFC_RdAtomicStat first"
@@ -215,18 +215,18 @@ pub enum InvalidCommand {
     },
 }
 
-/// Which rule of size or alignment a command breaks.
+/// The rule of size or alignment that a command breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Misalignment {
     /// A size that is not 0, 1, 2, 4, 8, 16 or a multiple of 16.
     Size,
     /// A size above 16 KB.
     TooLarge,
-    /// A local-store address that is not a multiple of 2, 4, 8 or 16, as the size asks.
+    /// A local-store address that is not a multiple of 2, 4, 8 or 16, depending on the size.
     LocalStore {
         /// The address.
         lsa: LsAddr,
-        /// The number of which it has to be a multiple.
+        /// The address must be a multiple of this number.
         multiple_of: u32,
     },
     /// Addresses at different offsets in their 16-byte blocks.
@@ -236,31 +236,31 @@ pub enum Misalignment {
         /// The address in memory.
         ea: EffectiveAddress,
     },
-    /// A signal of other than 4 bytes.
+    /// A signal that does not have 4 bytes.
     SignalSize,
-    /// Bytes of list that are not a multiple of 8.
+    /// A list with a size that is not a multiple of 8 bytes.
     ListSize,
-    /// More than 16 KB of list.
+    /// A list of more than 16 KB.
     ListTooLong,
     /// A list that does not start at a multiple of 8.
     ListAddress {
-        /// Where it starts.
+        /// The address of the list.
         list: LsAddr,
     },
-    /// A list command whose data do not start at a multiple of 8.
+    /// A list command with data that does not start at a multiple of 8.
     ListLocalStore {
-        /// Where they start.
+        /// The address of the data.
         lsa: LsAddr,
     },
-    /// A first element of 16 bytes or fewer whose data do not start at a multiple of 16.
+    /// A first element of 16 bytes or fewer, with data that does not start at a multiple of 16.
     FirstElement {
-        /// Where they start.
+        /// The address of the data.
         lsa: LsAddr,
     },
 }
 
 impl Misalignment {
-    /// The message without the architecture's name for it.
+    /// The message without the architecture's name of the fault.
     fn about(self, operation: &Operation) -> impl fmt::Display {
         let operation = *operation;
         let Operation { opcode, bytes, .. } = operation;
@@ -323,8 +323,8 @@ impl Misalignment {
                     multiple_of: LIST_ELEMENT_BYTES
                 }
             ),
-            // A multiple of 8 passes this check, but only a multiple of 16 is right for every first
-            // element.
+            // This check accepts every multiple of 8, but the first element may need a multiple of
+            // 16. So the advice names multiples of 16.
             Misalignment::ListLocalStore { lsa } => write!(
                 f,
                 "{opcode} with its data at local store address {lsa}: they start at a multiple of 8 at least; use {}",
@@ -345,7 +345,7 @@ impl Misalignment {
         })
     }
 
-    /// Where the architecture states the rule.
+    /// The place where the architecture states the rule.
     const fn source(self) -> &'static str {
         match self {
             Misalignment::FirstElement { .. } => "CBEA s.7.5.3",
@@ -354,7 +354,7 @@ impl Misalignment {
     }
 }
 
-/// The legal addresses on both sides of one that is not: `0x1000 or 0x1010`.
+/// The nearest legal addresses below and above an illegal address: `0x1000 or 0x1010`.
 struct Neighbours {
     of: LsAddr,
     multiple_of: u32,
@@ -387,7 +387,7 @@ mod tests {
         raw.check(LOCAL_STORE_BYTES).unwrap_err().to_string()
     }
 
-    /// The fault of the last of these elements, in a list whose data start at `lsa`.
+    /// The message of the fault of the last of these elements, in a list with data at `lsa`.
     #[track_caller]
     fn refused_element(lsa: LsAddr, elements: &[(u32, u32)]) -> String {
         let list_bytes = 8 * elements.len() as u32;

@@ -1,23 +1,24 @@
 //! The sizes of commands, lists and lock lines.
 
-/// The most bytes that one transfer, or one element of a list, moves: 16 KB.
+/// The largest number of bytes that one transfer, or one element of a list, can move: 16 KB.
 ///
 /// Source: CBEA s.9.1.4 p.116.
 pub const MAX_TRANSFER_BYTES: u32 = 16 * 1024;
 
-/// Bytes of a lock line: what an atomic command moves and a reservation covers.
+/// The size of a lock line in bytes: an atomic command moves a line, and a reservation covers a
+/// line.
 ///
 /// Source: CBEA pp.65-66, p.91.
 pub const LOCK_LINE_BYTES: u32 = 128;
 
-/// Bytes of one list element in the local store.
+/// The size of one list element in the local store, in bytes.
 pub const LIST_ELEMENT_BYTES: u32 = 8;
 
-/// The most elements that a list has.
+/// The largest number of elements in a list.
 pub const MAX_LIST_ELEMENTS: u32 = 2_048;
 
-/// The most bytes that a list has.
+/// The largest size of a list in bytes.
 pub(super) const MAX_LIST_BYTES: u32 = MAX_LIST_ELEMENTS * LIST_ELEMENT_BYTES;
 
-/// Bytes of a signal.
+/// The size of a signal in bytes.
 pub(super) const SIGNAL_BYTES: u32 = 4;

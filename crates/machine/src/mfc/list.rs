@@ -1,5 +1,4 @@
-//! List commands: this file has the elements of a list, and finds where the data of each element
-//! lands.
+//! List commands: the elements of a list, and the addresses of each element's data.
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::check::{check_local_store, check_shape};
@@ -10,11 +9,11 @@ use super::limits::LIST_ELEMENT_BYTES;
 /// The flag of stall-and-notify in the first word of an element.
 const STALL_AND_NOTIFY: u32 = 1 << 31;
 
-/// One element of a list: how many bytes to move from or to where.
+/// One element of a list: the number of bytes to move, and their effective address.
 ///
-/// In the local store an element is two words. The first word holds stall-and-notify in its most
-/// significant bit (the architecture's bit 0), and the size below that bit. The second word holds
-/// the lower half of the effective address. The order of the bytes in a word is the machine's.
+/// In the local store an element is two words, in the byte order of the machine. The first word
+/// holds stall-and-notify in its most significant bit (the architecture's bit 0), and the size in
+/// the other bits. The second word holds the lower half of the effective address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -26,19 +25,19 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until the program acknowledges. On the last
-    /// element, this is ignored.
+    /// Whether the list stops after this element until the program acknowledges. The last element's
+    /// flag is ignored.
     pub stall_and_notify: bool,
-    /// The bytes to move, as for a single transfer. An element of 0 bytes is skipped. The size is
-    /// 31 bits wide and includes the bits that the architecture reserves in the word. If a reserved
-    /// bit is set, the size is above 16 KB and is refused.
+    /// The bytes to move, as for a single transfer. An element of 0 bytes is skipped. This field
+    /// has 31 bits, including bits that the architecture reserves. If a reserved bit is set, the
+    /// size is above 16 KB, and the element is refused.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
 }
 
 impl ListElement {
-    /// Makes the element from its two words. Every pair of words is an element, legal or not.
+    /// Makes the element from its two words. Every pair of words is an element, legal or illegal.
     pub const fn from_words([first, eal]: [u32; 2]) -> ListElement {
         ListElement {
             stall_and_notify: first & STALL_AND_NOTIFY != 0,
@@ -88,8 +87,8 @@ impl ElementTransfer {
         self.ea
     }
 
-    /// Returns how many bytes to move. If the element has 0 bytes, it is returned only for its
-    /// stall.
+    /// Returns the number of bytes to move. The cursor returns an element of 0 bytes only if the
+    /// element stalls the list.
     pub const fn bytes(&self) -> u32 {
         self.operation.bytes
     }
@@ -101,29 +100,29 @@ impl ElementTransfer {
         self.stalls
     }
 
-    /// Returns the element as a fault names it.
+    /// Returns the operation that a fault about this element names.
     pub const fn operation(&self) -> Operation {
         self.operation
     }
 }
 
-/// A place in a list. The cursor hands out one element's transfer after the other.
+/// A position in a list. The cursor returns the transfers of the elements one after the other.
 ///
 /// Elements run in order. The data of an element starts in the local store at the next multiple of
 /// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
-/// bits of its effective address are added to this multiple of 16. The list has one upper half of
-/// the effective address (the EAH), which holds for all elements. Elements of 0 bytes are skipped.
+/// bits of its effective address are added to this multiple of 16. The upper half of the effective
+/// address (the EAH) is that of the list. Elements of 0 bytes are skipped.
 ///
-/// The cursor reads an element only when the caller asks for this element. So while an element is
-/// stalled, a program may change the elements after it, until the program acknowledges the stall.
+/// The cursor reads an element only when the caller asks for the element. So while a list is
+/// stalled, a program may change the later elements until it acknowledges the stall.
 ///
 /// Source: CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129.
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// Where the next element's 16-byte block starts. The size of the local store is a multiple of
-    /// 16 bytes, so this address never passes the end of the local store.
+    /// The local-store address of the next element's 16-byte block. The size of the local store is
+    /// a multiple of 16 bytes, so this address never passes the end of the local store.
     next_lsa: u32,
     any_moved: bool,
 }
@@ -145,7 +144,7 @@ impl ListCursor {
         }
     }
 
-    /// Returns the list that the cursor walks.
+    /// Returns the list that the cursor reads.
     pub const fn list(&self) -> &ListTransfer {
         &self.list
     }
@@ -158,7 +157,7 @@ impl ListCursor {
     /// # Errors
     ///
     /// The faults of a single transfer, and [`MfcFault::ListCrosses4GiB`]. The list ends at the
-    /// fault. The elements before the fault have moved, and no element after the fault will move.
+    /// fault: the elements before it have been moved, and no others will be moved.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,
@@ -196,7 +195,7 @@ impl ListCursor {
             bytes,
         };
         if bytes == 0 {
-            // The element moves nothing, so neither its addresses nor the room left matter.
+            // The element moves nothing, so its addresses and the remaining room do not matter.
             return Ok(ElementTransfer {
                 operation,
                 lsa: LsAddr(self.next_lsa),
@@ -264,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Returns what each element of the whole list moves, up to the first fault.
+    /// Returns the transfers of a whole list, up to the first fault.
     fn walk(lsa: LsAddr, elements: &[ListElement]) -> (Vec<ElementTransfer>, Option<MfcFault>) {
         let mut cursor = list(lsa, elements.len());
         let mut moved = Vec::new();
@@ -298,7 +297,7 @@ mod tests {
             [0x8000_4000, 0x1234_5670]
         );
         assert_eq!(ListElement::from_words([0x4000, 1]), element(0x4000, 1));
-        // A reserved bit of the word is seen as an illegal size.
+        // A reserved bit of the word makes the size illegal.
         let (_, fault) = walk(DATA, &[ListElement::from_words([0x0001_0010, 0])]);
         assert!(matches!(
             fault,
@@ -407,7 +406,7 @@ mod tests {
             why(&[element(0, 0), element(16, 0x1000)]),
             Misalignment::FirstElement { lsa: off }
         );
-        // A longer element breaks the rule of every transfer.
+        // If the element is longer, it breaks a rule of every transfer.
         assert_eq!(
             why(&[element(32, 0x1000)]),
             Misalignment::LocalStore {
@@ -468,7 +467,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any words are walked without a panic; what moves is legal, in order and without overlap.
+        /// Any words can be read as a list without a panic. The data that moves is legal, in order
+        /// and without overlap.
         #[test]
         fn every_list_is_walked(
             quadword in 0u32..0x4000,

@@ -1,8 +1,8 @@
 //! The rules of the memory flow controller (MFC): which commands are legal, in which order they may
-//! run, and what the error is otherwise.
+//! run, and which error an illegal command gives.
 //!
-//! Everything here is pure: it moves no data and knows no time. A machine asks and then acts, so
-//! the host and the simulated Cell cannot disagree about what is legal.
+//! This module only computes: it moves no data and knows no time. A machine asks this module and
+//! then acts, so the host and the simulated Cell agree about legal commands.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine
@@ -13,17 +13,18 @@
 //!                                   complete() ◄───────────────────────────────────────────┘
 //! ```
 //!
-//! A [`RawCommand`] is what a program wrote; a [`Command`] is one whose shape the hardware accepts,
-//! and holding one is the proof.
+//! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command with a shape
+//! that the hardware accepts. Only the check makes a `Command`, so each one has a legal shape.
 //!
-//! An MFC has a second queue, of 8 entries, for what the PPE issues: the proxy queue. Its commands
-//! go through [`RawCommand::check_proxy`] and the same rules, and have tag groups of their own.
+//! An MFC has a second queue, the proxy queue, of 8 entries. It holds the commands that the PPE
+//! issues. These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag
+//! groups of their own.
 //!
-//! One thing differs from the hardware on purpose. The hardware checks a command after the write to
-//! `MFC_Cmd` has returned; a bad command takes a queue entry and, when the MFC reaches it, suspends
-//! that queue and interrupts the PPE (CBEA p.57, p.113). Here [`RawCommand::check`] refuses it
-//! before it is queued, so that the program which issued it gets the error, at the line that issued
-//! it.
+//! The check differs from the hardware on purpose. The hardware checks a command after the write to
+//! `MFC_Cmd` has returned. A bad command takes a queue entry. When the MFC reaches the command, the
+//! MFC suspends that queue and interrupts the PPE (CBEA p.57, p.113). Here [`RawCommand::check`]
+//! refuses a bad command before it is queued. So the program that issued the command gets the
+//! error, at the line that issued it.
 //!
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.

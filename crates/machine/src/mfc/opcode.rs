@@ -1,8 +1,8 @@
-//! The opcodes of MFC commands: their numbers, names, and which rules they follow.
+//! The opcodes of MFC commands: their numbers, their names, and the rules that they follow.
 
 use std::fmt;
 
-/// Which way a transfer moves bytes, seen from the SPE.
+/// The direction in which a transfer moves bytes, seen from the SPE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the effective address into the local store.
@@ -11,9 +11,8 @@ pub enum Direction {
     Put,
 }
 
-/// How a command is ordered with the others of its tag group in the same queue.
-///
-/// Commands without such an order may run in any order (Handbook s.19 p.509).
+/// How a command is ordered with the other commands of its tag group in the same queue. Commands
+/// without an order may run in any order (Handbook s.19 p.509).
 ///
 /// Source: CBEA s.7.9 p.69.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,16 +21,17 @@ pub enum Order {
     None,
     /// Runs after every earlier command of its tag group (the `f` forms).
     Fence,
-    /// The same, and every later command of its tag group runs after it (the `b` forms).
+    /// As [`Fence`](Self::Fence), and every later command of its tag group runs after this one (the
+    /// `b` forms).
     Barrier,
 }
 
-/// The kind of command that an opcode names. It decides which rules of the check apply.
+/// The kind of command that an opcode names. The kind decides which rules of the check apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Transfer(Direction),
     List(Direction),
-    /// A transfer that also starts the SPU: for the proxy queue only.
+    /// A transfer that also starts the SPU. Only the proxy queue of the hardware takes it.
     StartSpu {
         use_instead: Opcode,
     },
@@ -39,20 +39,21 @@ pub(super) enum Class {
     Ordering,
     Atomic,
     QueuedLinePut,
-    /// Storage control that may do something: its size is checked.
+    /// Storage control that may have an effect: the size is checked.
     StorageControl,
-    /// The touch hints, which do nothing on this chip: only their tag is checked.
+    /// The touch hints, which do nothing on this chip: only the tag is checked.
     Touch,
 }
 
-/// Writes the catalogue of opcodes once: the enum, number to opcode, names, classes and orders.
+/// Generates the enum, its numbers, names, classes and orders from one list of the opcodes.
 macro_rules! opcodes {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $order:ident, $what:literal;)*) => {
         /// The commands of the MFC, by the architecture's names and numbers.
         ///
-        /// The ending says how: `f` fence and `b` barrier (see [`Order`]), `l` list, `r` a hint
-        /// that the result will be read soon, which this chip ignores (CBEA s.7.6.5 p.62), `s`
-        /// start the SPU afterwards, which only the proxy queue takes.
+        /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
+        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this
+        /// chip ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer, which only the
+        /// proxy queue takes.
         ///
         /// Source: CBEA pp.54-72 and pp.306-308.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +66,7 @@ macro_rules! opcodes {
             /// Every opcode.
             pub const ALL: &[Opcode] = &[$(Opcode::$variant),*];
 
-            /// The opcode of this number, or `None` where the architecture has none.
+            /// The opcode of this number, or `None` if the architecture has no such opcode.
             pub const fn from_number(number: u16) -> Option<Opcode> {
                 match number {
                     $($number => Some(Opcode::$variant),)*
@@ -129,7 +130,7 @@ opcodes! {
     Putllc = 0xB4, "putllc", Class::Atomic, None, "put a lock line if its reservation still holds";
     // The fence is implied: CBEA s.7.8.4 p.68.
     Putqlluc = 0xB8, "putqlluc", Class::QueuedLinePut, Fence, "put a lock line unconditionally, through the queue";
-    // Orders the whole queue, whatever the tag: CBEA s.7.9.3 p.72.
+    // `barrier` orders the whole queue, for every tag: CBEA s.7.9.3 p.72.
     Barrier = 0xC0, "barrier", Class::Ordering, Barrier, "order all commands of the queue";
     // Tag-specific barriers: CBEA s.7.9.1 p.71 and s.7.9.2 p.72.
     Mfceieio = 0xC8, "mfceieio", Class::Ordering, Barrier, "order the storage accesses of a tag group";
@@ -138,7 +139,7 @@ opcodes! {
 }
 
 impl Opcode {
-    /// The number of the opcode, as the low half of the command word carries it.
+    /// The number of the opcode, which is the low half of the command word.
     pub const fn number(self) -> u16 {
         self as u16
     }
@@ -148,7 +149,7 @@ impl Opcode {
         matches!(self.class(), Class::List(_))
     }
 
-    /// Which way the command moves bytes, or `None` where it moves none.
+    /// The direction in which the command moves bytes, or `None` if the command moves none.
     pub const fn direction(self) -> Option<Direction> {
         match self.class() {
             Class::Transfer(direction) | Class::List(direction) => Some(direction),
@@ -170,7 +171,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// Which way a command moves bytes that moves some.
+/// The direction in which a command moves bytes. The command must be one that moves some.
 pub(super) const fn direction_of(opcode: Opcode) -> Direction {
     match opcode.direction() {
         Some(direction) => direction,

@@ -12,24 +12,25 @@ use super::tag::{Tag, TagMask};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Entries of the queue that an SPU's channel writes fill (CBEA s.9.1.1 p.113).
+/// The number of entries of an SPU's queue, which channel writes fill (CBEA s.9.1.1 p.113).
 pub const SPU_QUEUE_ENTRIES: usize = 16;
-/// Entries of the proxy queue, which the PPE and devices fill by MMIO (Handbook s.19.3.3.2 p.522).
+/// The number of entries of the proxy queue, which the PPE and devices fill by MMIO (Handbook
+/// s.19.3.3.2 p.522).
 pub const PROXY_QUEUE_ENTRIES: usize = 8;
 
-/// Names one command in a [`CommandQueue`] from its push to its completion.
+/// Identifies a command in a [`CommandQueue`] from its push to its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId {
     slot: u8,
-    /// Tells the commands apart that use a slot one after the other.
+    /// Distinguishes the commands that use a slot one after the other.
     serial: u32,
 }
 
-/// Why a command could not be queued; it can be pushed again later.
+/// The reason why a command could not be queued. The command can be pushed again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
     /// No entry is free. Waiting helps: on the hardware the write to `MFC_Cmd` stalls the SPU until
-    /// one is.
+    /// an entry is free.
     #[error(
         "the MFC command queue is full: all {entries} entries hold commands; wait until one completes"
     )]
@@ -37,12 +38,12 @@ pub enum PushError {
         /// How many entries the queue has.
         entries: usize,
     },
-    /// The command is illegal now: an immediate atomic while another one is pending.
+    /// The command is illegal now: it is an immediate atomic, and another one is pending.
     #[error(transparent)]
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine: it says which commands may start, and performs none.
+/// The queue of one MFC as a state machine. It says which commands may start, but performs none.
 ///
 /// ```text
 ///            all that it is
@@ -54,42 +55,41 @@ pub enum PushError {
 ///                                            stalled
 /// ```
 ///
-/// A command is ordered after earlier ones of the queue as follows, and not otherwise (CBEA s.7.9
-/// pp.69-72):
+/// A command is ordered after earlier commands only by these rules (CBEA s.7.9 pp.69-72):
 ///
-/// - with a fence or a barrier: after all commands of its tag group;
-/// - every command: after all commands with a barrier in its tag group (`mfcsync`, `mfceieio` and
-///   storage control count as such);
-/// - `barrier`: after all commands, and all later commands after it;
-/// - `getllar`, `putllc` and `putlluc` take an entry but are ordered with nothing (CBEA s.7.8 p.65,
-///   p.308).
+/// - A command with a fence or a barrier runs after all earlier commands of its tag group.
+/// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
+///   `mfceieio` and storage control count as commands with a barrier.
+/// - `barrier` runs after all earlier commands, and all later commands run after it.
+/// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
+///   any command (CBEA s.7.8 p.65, p.308).
 ///
 /// A machine that moves data at once pushes, starts and completes a command in one step. A machine
-/// that takes time for it keeps the [`EntryId`]. Entries are in fixed arrays, so no operation
+/// that needs time to move data keeps the [`EntryId`]. Entries are in fixed arrays: no operation
 /// allocates.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
-    // These four are indexed by slot and mean something where `occupied` has the slot's bit.
+    // The next four arrays are indexed by slot. Valid elements have a bit in `occupied`.
     commands: [Option<Command>; ENTRIES],
     serials: [u32; ENTRIES],
     /// The tag's number, or `NO_TAG`.
     tags: [u8; ENTRIES],
-    /// The slots whose commands have to complete before this slot's starts.
+    /// The slots with commands that must complete before the command of this slot starts.
     after: [Slots; ENTRIES],
-    /// The occupied slots, oldest command first: the first `len` of the array.
+    /// The occupied slots, oldest command first, in the first `len` elements.
     by_age: [u8; ENTRIES],
     len: usize,
     next_serial: u32,
     occupied: Slots,
     started: Slots,
     stalled: Slots,
-    /// Immediate atomics: none or one.
+    /// The slot of the immediate atomic, if there is one.
     atomics: Slots,
-    /// Commands that hold up later ones of their tag group.
+    /// Commands that delay later commands of their tag group.
     group_barriers: Slots,
-    /// Commands that hold up all later ones.
+    /// Commands that delay all later commands.
     queue_barriers: Slots,
-    /// Tag groups that stalled since the program last asked.
+    /// Tag groups that have stalled since the program last asked.
     stall_notifications: TagMask,
 }
 
@@ -127,12 +127,12 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// Puts a command behind those that are queued.
+    /// Puts a command behind the queued commands.
     ///
     /// # Errors
     ///
-    /// [`PushError::Full`] if no entry is free; [`PushError::Fault`] for an immediate atomic while
-    /// another one is queued (CBEA p.57). In both cases the queue is unchanged.
+    /// [`PushError::Full`] if no entry is free. [`PushError::Fault`] if the command is an immediate
+    /// atomic and another one is queued (CBEA p.57). In both cases the queue is unchanged.
     #[inline]
     pub fn push(&mut self, command: Command) -> Result<EntryId, PushError> {
         if self.len == ENTRIES {
@@ -145,9 +145,9 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // An immediate atomic waits for no command. Its `after` is empty already, as that
-                // of every free slot: the last command in the slot could start only when its
-                // `after` was empty.
+                // An immediate atomic waits for no command, so its `after` has to be empty. The
+                // `after` of every free slot is empty: the last command in the slot could start
+                // only when its `after` was empty.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -187,7 +187,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
 
     /// The queued commands of a tag group.
     fn group(&self, tag: Tag) -> Slots {
-        // The common case where each command completes before the next is pushed.
+        // This is the common case: each command completes before the next one is pushed.
         if self.occupied == 0 {
             return 0;
         }
@@ -207,7 +207,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// The slot's bit, after making sure that the command is still queued.
+    /// The slot's bit. Panics if the command is no longer queued.
     #[track_caller]
     fn bit(&self, id: EntryId) -> Slots {
         let bit = 1 << id.slot;
@@ -229,7 +229,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.command_in(id.slot)
     }
 
-    /// Whether a command has not been started, and may be now.
+    /// Whether a command has not been started yet and may be started now.
     ///
     /// # Panics
     ///
@@ -245,13 +245,13 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// The commands that may start at the time of this call, oldest first. The caller may start
-    /// them while it iterates, in any order.
+    /// The commands that may start now, oldest first. The caller may start them during the
+    /// iteration, in any order.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }
 
-    /// The entries whose slot is picked, oldest first.
+    /// The entries in slots that `pick` accepts, oldest first.
     fn entries_where(&self, pick: impl Fn(u8) -> bool) -> Take<array::IntoIter<EntryId, ENTRIES>> {
         let mut ids = [EntryId { slot: 0, serial: 0 }; ENTRIES];
         let mut picked = 0;
@@ -278,7 +278,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started |= 1 << id.slot;
     }
 
-    /// Takes a command that has done all its work out of the queue.
+    /// Removes a command that has done all its work from the queue.
     ///
     /// # Panics
     ///
@@ -324,7 +324,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// If the command is no list, or is not running.
+    /// If the command is not a list, or is not running.
     #[track_caller]
     pub fn stall(&mut self, id: EntryId) {
         let bit = self.bit(id);
@@ -343,8 +343,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.stall_notifications |= list.tag().mask();
     }
 
-    /// Lets the stalled lists of a tag group run on (a write to `MFC_WrListStallAck`), and names
-    /// them, oldest first. Does nothing where none is stalled.
+    /// Lets the stalled lists of a tag group run on (a write to `MFC_WrListStallAck`), and returns
+    /// their entries, oldest first. If no list of the group is stalled, does nothing.
     ///
     /// Source: CBEA s.9.3.7 p.129.
     pub fn acknowledge(&mut self, tag: Tag) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
@@ -358,8 +358,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.tags_of(self.stalled)
     }
 
-    /// The tag groups in which a list has stalled since the last call: what a read of
-    /// `MFC_RdListStallStat` returns and clears. An empty set is where that read would block.
+    /// The tag groups in which a list has stalled since the last call. A read of
+    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, a read waits.
     ///
     /// Source: CBEA s.9.3.7 p.129.
     pub fn take_stall_notifications(&mut self) -> TagMask {
@@ -380,7 +380,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         tags.collect()
     }
 
-    /// How many more commands the queue takes: the channel count of `MFC_Cmd`.
+    /// The number of free entries: the channel count of `MFC_Cmd`.
     pub const fn free_entries(&self) -> usize {
         ENTRIES - self.len
     }

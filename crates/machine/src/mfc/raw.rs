@@ -1,15 +1,15 @@
-//! Commands as programs give them. Six channel writes carry a command.
+//! Commands as programs give them, by six channel writes.
 
-// Rejected: `unsafe fn` for raw commands. Every caller would have to prove what a look-up in a
-// table can check. The look-up takes at most 3 ns (measured with the atomic operation behind it).
+// Rejected: `unsafe fn` for raw commands. Every caller would have to prove a condition that a
+// look-up in a table can check. The look-up takes at most 3 ns (measured together with the
+// atomic operation that follows it).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
 use super::opcode::Opcode;
 use super::tag::Tag;
 
-/// A command as a program gives it. The command has the values of the six channel writes, legal or
-/// not.
+/// A command as a program gives it: the values of the six channel writes, legal or illegal.
 ///
 /// ```
 /// # use cellworks_machine::mfc::{Command, EffectiveAddress, LsAddr, RawCommand, Tag};
@@ -25,21 +25,21 @@ use super::tag::Tag;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
     /// The word for `MFC_Cmd`. The low 16 bits are the opcode. The bits above are the ids of the
-    /// transfer class and of the replacement class. These ids change only how fast a command runs,
-    /// never what the command does, so they are ignored (Handbook p.457, CBEA p.114).
+    /// transfer class and of the replacement class. These ids change only the speed of a command,
+    /// not its effect, so they are ignored (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
     /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command, the low half is the
     /// local-store address of the list, and all elements of the list share the high half.
     pub ea: u64,
-    /// `MFC_Size`: bytes to move, or bytes of list.
+    /// `MFC_Size`: the number of bytes to move, or the size of the list in bytes.
     pub size: u32,
     /// `MFC_TagID`.
     pub tag: u32,
 }
 
-/// Constructors of one family: transfers, lists or signals.
+/// The constructors of one kind of command: transfers, lists or signals.
 macro_rules! constructors {
     (transfer: $($name:ident $variant:ident),*) => {$(
         #[doc = concat!("`", stringify!($name), "`: `bytes` bytes between `lsa` and `ea`.")]
@@ -77,7 +77,7 @@ macro_rules! constructors {
 }
 
 impl RawCommand {
-    /// Makes the command with these values, unchecked.
+    /// Makes the command with these values, without a check.
     pub const fn new(
         opcode: Opcode,
         lsa: LsAddr,
@@ -100,7 +100,7 @@ impl RawCommand {
     constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
     constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
 
-    /// `putqlluc`: the lock lines that hold `lsa` and `ea`, through the queue.
+    /// `putqlluc`: stores the lock line at `lsa` to that at `ea`, through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
     }

@@ -5,7 +5,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 /// The tag group of an MFC command, 0 to 31.
 ///
-/// Commands that carry the same tag form a group; fences, barriers and waits work on groups.
+/// Commands with the same tag form a group. Fences, barriers and waits work on groups.
 ///
 /// ```
 /// # use cellworks_machine::mfc::Tag;
@@ -14,7 +14,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 /// assert_eq!(Tag::new(32), None);
 /// ```
 ///
-/// A constant tag that does not exist is an error of the compiler:
+/// If a constant tag does not exist, the program does not compile:
 ///
 /// ```compile_fail,E0080
 /// # use cellworks_machine::mfc::Tag;
@@ -26,7 +26,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 pub struct Tag(u8);
 
 impl Tag {
-    /// How many tag groups an MFC command queue has.
+    /// The number of tag groups of an MFC command queue.
     pub const COUNT: u32 = 32;
 
     /// The tag of this number, or `None` above 31.
@@ -67,8 +67,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A set of tag groups, as the channels `MFC_WrTagMask` and `MFC_RdTagStat` carry it: bit `n` is
-/// tag `n`.
+/// A set of tag groups, as in the channels `MFC_WrTagMask` and `MFC_RdTagStat`: bit `n` is tag `n`.
 ///
 /// ```
 /// # use cellworks_machine::mfc::{Tag, TagMask};
@@ -85,12 +84,12 @@ impl TagMask {
     /// All 32 tag groups.
     pub const ALL: TagMask = TagMask(u32::MAX);
 
-    /// The set with tag `n` in it where bit `n` is 1; every word is a legal set.
+    /// The set of all tags `n` for which bit `n` is 1. Every word is a legal set.
     pub const fn from_bits(bits: u32) -> TagMask {
         TagMask(bits)
     }
 
-    /// The set as a word: bit `n` is 1 where tag `n` is in it.
+    /// The set as a word: bit `n` is 1 if tag `n` is in the set.
     pub const fn bits(self) -> u32 {
         self.0
     }
@@ -100,7 +99,7 @@ impl TagMask {
         self.0 & tag.mask().0 != 0
     }
 
-    /// Whether the set holds no tag.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

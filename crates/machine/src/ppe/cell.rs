@@ -16,7 +16,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if it holds four words.
+    /// [`MailboxFull`] if the mailbox holds four words.
     ///
     /// # Panics
     ///
@@ -25,7 +25,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_write_in_mbox(to, word)
     }
 
-    /// Puts a word into the inbound mailbox of an SPE; waits while it is full.
+    /// Puts a word into the inbound mailbox of an SPE. Waits while the mailbox is full.
     ///
     /// # Panics
     ///
@@ -35,7 +35,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().write_in_mbox(to, word);
     }
 
-    /// Takes the word of an SPE's outbound mailbox, or `None` if it is empty.
+    /// Takes the word of an SPE's outbound mailbox, or returns `None` if the mailbox is empty.
     ///
     /// # Panics
     ///
@@ -44,8 +44,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
-    /// Takes the word of an SPE's outbound mailbox; waits while it is empty. In a destructor that
-    /// runs because the run was cancelled it does not wait, and returns 0.
+    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. In a
+    /// destructor that runs because the run was cancelled, this method does not wait and returns 0.
     ///
     /// # Panics
     ///
@@ -76,8 +76,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().set_signal_mode(spe, register, mode);
     }
 
-    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and
-    /// returns what it was before.
+    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
+    /// the word's old value.
     ///
     /// # Errors
     ///
@@ -89,13 +89,13 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Enqueues a command in the proxy queue of an SPE's MFC: the raw level of the PPE.
     ///
     /// The queue has 8 entries, its own tag groups and its own order: no fence or barrier orders
-    /// its commands with those that the SPE's program issues. `put` goes from the local store to
-    /// the effective address, as for that program. The caller has to know which bytes of the local
-    /// store are not in use.
+    /// its commands with the commands of the SPE's program. A `put` goes from the local store to
+    /// the effective address, as in the SPE's program. The caller has to know which bytes of the
+    /// local store are not in use.
     ///
-    /// It takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except lists and
-    /// atomic commands. The SPE need not run a program, and the end of a program does not affect
-    /// these commands. A run does not wait for commands that are not complete when it ends.
+    /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
+    /// lists and atomic commands. The SPE need not run a program, and the end of a program does not
+    /// affect these commands. At its end, a run does not wait for commands of this queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -121,9 +121,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`, or if a command that had to wait in this queue turned out
-    /// to be illegal because its memory was freed meanwhile. This holds for the four methods below
-    /// too.
+    /// If the machine has no SPE `spe`. If a command that waited in this queue is illegal now,
+    /// because its memory was freed; the four methods below panic in this case too.
     ///
     /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
     /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).
@@ -132,7 +131,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command in the proxy queue of an SPE's MFC; waits while the queue is full. See
+    /// Enqueues a command in the proxy queue of an SPE's MFC. Waits while the queue is full: see
     /// [`try_issue_proxy`](Self::try_issue_proxy).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a machine implements for its PPE. Programs use it through [`Ppe`](super::Ppe).
+//! The traits that a machine implements for its PPE. Programs use them through [`Ppe`](super::Ppe).
 
 use std::sync::Arc;
 
@@ -15,31 +15,31 @@ use crate::time::Cycles;
 use crate::topology::Topology;
 use crate::wake::{Outside, Wake};
 
-/// What a machine implements for its PPE. Programs use it through [`Ppe`](crate::Ppe).
+/// The trait that a machine implements for its PPE. Programs use it through [`Ppe`](crate::Ppe).
 pub trait PpeCore: Wake {
     /// The machine's SPEs.
     type Spe: Spe;
 
-    /// What the machine is made of.
+    /// The parts of the machine.
     fn topology(&self) -> &Topology;
     /// See [`Ppe::compute`](crate::Ppe::compute).
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
-    /// Starts a program on an SPE. It runs after the programs that were started there before.
+    /// Starts a program on an SPE. The program runs after those that were started there before.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// The run, for OS threads that run none of its programs. `None` if such threads cannot take
-    /// part. They cannot where time is simulated, because it is unknown how much simulated time
-    /// they take. They cannot where SPEs are confined to their local stores, because nothing moves
-    /// the data of such a thread there.
+    /// A handle to the run for OS threads that run none of its programs. Returns `None` if such
+    /// threads cannot take part in the run, for one of two reasons. Where time is simulated, it is
+    /// unknown how much simulated time such a thread takes. Where SPEs are confined to their local
+    /// stores, nothing moves the data of such a thread into a local store.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
 }
 
-/// What only the PPE of a [Cell](crate::CellMachine) has: mailboxes and signals of SPEs, words of
-/// main memory, and the proxy queues of MFCs.
+/// The operations that only the PPE of a [Cell](crate::CellMachine) has: mailboxes and signals of
+/// SPEs, words of main memory, and the proxy queues of MFCs.
 pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

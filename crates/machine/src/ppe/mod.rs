@@ -1,14 +1,14 @@
-//! Machines, and the PPE's side of them.
+//! Machines, and the methods for the main program, which runs on the PPE.
 //!
 //! ```text
 //!   ppe::Machine       runs a main program on its PPE, which is handed a Ppe
-//!   ppe::PpeCore       what a machine does for that Ppe
+//!   ppe::PpeCore       the methods that a machine implements for its Ppe
 //!   ppe::CellMachine   a machine that is a Cell: more methods of Ppe, by ppe::CellPpeCore
 //! ```
 
-// Rejected: an associated type for the Cell that an SPE may be (`Spe::as_cell`). The SPE, its PPE
-// and the machine would each name one, and a machine that is no Cell an uninhabited type with 60
-// methods. `Machine::on_cell` is one method and one trait.
+// Rejected: an associated type of SPEs for the features of a Cell (`Spe::as_cell`). The SPE, its
+// PPE and the machine would each need such a type. A machine that is no Cell would need an
+// uninhabited type with 60 methods. `Machine::on_cell` is one method and one trait.
 
 mod cell;
 pub(crate) mod core;
@@ -32,39 +32,38 @@ use crate::time::{Cycles, Time};
 use crate::topology::Topology;
 use crate::wake::{Wait, Wake};
 
-/// A machine made of cells: a PPE, SPEs, and what connects them.
+/// A machine made of cells: a PPE, SPEs, and their connections.
 ///
 /// # Safety
 ///
-/// Every [`Program`] that was started has been run, or dropped, before [`run`](Self::run) returns
-/// or unwinds: programs may borrow what outlives the call.
+/// When [`run`](Self::run) returns or unwinds, every [`Program`] that was started has been run or
+/// dropped, because programs may borrow values that outlive the call of `run`.
 pub unsafe trait Machine: Sized {
     /// The machine's SPEs.
     type Spe: Spe;
-    /// What the machine implements for its PPE.
+    /// The machine's implementation of its PPE.
     type Core: PpeCore<Spe = Self::Spe>;
 
-    /// What the machine is made of.
+    /// The parts of the machine.
     fn topology(&self) -> &Topology;
 
     /// Runs `main` as the PPE's program, and returns when `main` and every program that it spawned
-    /// have ended. Programs may borrow what outlives the call.
+    /// have ended. Programs may borrow values that outlive the call.
     ///
     /// # Errors
     ///
-    /// [`RunError::Panic`] if `main` panicked, or a program panicked and was not joined.
-    /// [`RunError::Deadlock`] if all of them wait for each other.
-    /// [`RunError::NoThread`] if the operating system gives no thread for an SPE.
+    /// - [`RunError::Panic`] if `main` panicked, or if a program panicked and was not joined.
+    /// - [`RunError::Deadlock`] if `main` and all programs wait for each other.
+    /// - [`RunError::NoThread`] if the operating system gives no thread for an SPE.
     fn run<'env, R>(
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise it does nothing and returns
-    /// `None`.
+    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise returns `None`.
     ///
-    /// With this a program that runs on every machine can use the features of a Cell where the
-    /// machine has them.
+    /// By this method a program that runs on every machine can use the features of a Cell on
+    /// machines that are a Cell.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -105,17 +104,18 @@ pub trait OnCell<M: Machine> {
 /// A machine that is a Cell or behaves like one: its SPEs have MFCs, mailboxes and signals, and
 /// programs choose the memory module in which they allocate main memory.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
-    /// Allocates `bytes` bytes of main memory in a memory module. They are zero and aligned to
+    /// Allocates `bytes` bytes of main memory in a memory module. The bytes are zero and aligned to
     /// 4,096 bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, because all elements
     /// of a DMA list share the upper half of their addresses.
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] if there is no such module, or not that much memory.
+    /// [`AllocateError`] if the machine has no such module or not enough memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
     /// As [`allocate`](Self::allocate), in pages of `page_bytes` bytes. The size of pages decides
-    /// how many loads miss the translation buffers of a computer. A machine without pages refuses.
+    /// how many loads miss the translation lookaside buffer (TLB) of a computer. A machine without
+    /// pages refuses.
     ///
     /// # Errors
     ///
@@ -139,35 +139,34 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
         })
     }
 
-    /// The share of the bytes of a region that lie in huge pages now, 0 to 1. `None` if the machine
-    /// cannot tell.
+    /// The share of the bytes of a region that lie in huge pages now, 0 to 1. Returns `None` if the
+    /// machine cannot tell.
     fn huge_page_share(&self, _: &Region) -> Option<f64> {
         None
     }
 
-    /// The memory module in which the byte at `ea` really lies now. It may differ from the one that
-    /// was asked for. `None` if the machine cannot tell: memory that was never written may lie in
-    /// no module yet.
+    /// The memory module in which the byte at `ea` really lies now. This module may differ from the
+    /// module that the program asked for. Returns `None` if the machine cannot tell, for instance
+    /// because memory that was never written lies in no module yet.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element: it runs the main program, starts programs on SPEs and talks to
-/// them.
+/// The Power Processor Element: it runs the main program, and starts programs on SPEs.
 ///
-/// It belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it. They
-/// use [`Spe`].
+/// A `Ppe` belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it.
+/// SPE programs use [`Spe`].
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Invariant in both lifetimes, as in `std::thread::scope`: a shorter or longer 'scope would let
-    // programs borrow what does not live long enough.
+    // The type is invariant in both lifetimes, as in `std::thread::scope`. With a shorter or longer
+    // 'scope, programs could borrow values that do not live long enough.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A program that was spawned on an SPE.
+/// A handle to a program that was spawned on an SPE.
 ///
-/// Dropping the handle does not stop the program: [`Machine::run`] waits for the program and
+/// If the handle is dropped, the program goes on: [`Machine::run`] waits for the program and
 /// reports its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
@@ -195,7 +194,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         &self.core
     }
 
-    /// What the machine is made of.
+    /// The parts of the machine.
     pub fn topology(&self) -> &Topology {
         self.core.topology()
     }
@@ -206,18 +205,19 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Declares that the main program computes for `cycles` cycles of the PPE's clock. A simulated
-    /// machine lets that time pass. A real machine does nothing, because there the computation
+    /// machine lets these cycles pass. A real machine does nothing, because on it the computation
     /// itself takes the time.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
 
-    /// Starts `program` on an SPE. The program may borrow what outlives the [run](Machine::run).
+    /// Starts `program` on an SPE. The program may borrow values that outlive the
+    /// [run](Machine::run).
     ///
-    /// An SPE runs one program at a time: a program that is spawned while another runs there waits
-    /// until that one has ended. Each program starts with an MFC without commands, without a
-    /// reservation, and with no room reserved in the local store. The bytes of the local store,
-    /// words in mailboxes and signals stay from one program to the next.
+    /// An SPE runs one program at a time: if the SPE already runs a program, the new program waits
+    /// until the other has ended. Each program starts with an empty MFC queue, no reservation, and
+    /// no room reserved in the local store. The bytes of the local store, words in mailboxes and
+    /// signals stay from one program to the next.
     ///
     /// # Panics
     ///
@@ -240,13 +240,14 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped, this drops the value. That may panic too.
+                // If the handle was dropped, this line drops the result, and the result's
+                // destructor may panic.
                 drop(result);
             }))
         });
-        // SAFETY: only the lifetime changes. What the closure borrows lives for 'scope, which
-        // lasts until `Machine::run` returns, and an implementation of the unsafe trait `Machine`
-        // has run or dropped every program by then.
+        // SAFETY: only the lifetime changes. The values that the closure borrows live for 'scope,
+        // which lasts until `Machine::run` returns. By then an implementation of the unsafe trait
+        // `Machine` has run or dropped every program.
         let body =
             unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
         let name = std::any::type_name::<F>();
@@ -263,11 +264,11 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Starts a program on an SPE that calls `program` once for each of `arguments`, each time in a
-    /// cooperative thread of its own. The handle gives their results in the order of the arguments
+    /// cooperative thread of its own. The handle returns the results in the order of the arguments
     /// (the pattern of libspe2mt: CellMT, section 4.2).
     ///
     /// The handle's result is a [`StackError`] if the local store has no room for the stacks of all
-    /// threads. In that case none of them has run.
+    /// threads. In that case no thread has run.
     ///
     /// # Panics
     ///
@@ -300,7 +301,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         })
     }
 
-    /// Makes the waiting threads of an SPE check again what they wait for: see [`Wake::notify`].
+    /// Makes the waiting threads of an SPE check their conditions again: see [`Wake::notify`].
     ///
     /// # Panics
     ///
@@ -327,8 +328,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // Where time is simulated, reading the clock lets time pass. Without it a loop that calls
-        // this method would never end.
+        // Where time is simulated, reading the clock lets time pass, so that a loop which calls
+        // this method ends.
         core.now();
         self.outcome.has_ended()
     }
@@ -337,12 +338,12 @@ impl<R, M: Machine> Handle<'_, R, M> {
     ///
     /// # Errors
     ///
-    /// The payload of the program's panic. The panic then counts as handled.
+    /// The payload of the program's panic, if it panicked. The panic then counts as handled.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
-        // SAFETY: a handle lives inside 'scope, during which the `Ppe` that holds the core is
-        // borrowed by the call of `main` that made it; a raw pointer keeps a handle from being
-        // sent to another OS thread.
+        // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a
+        // handle lives inside 'scope. The raw pointer keeps handles from being sent to other OS
+        // threads.
         let core = unsafe { &*self.core };
         if !self.outcome.has_ended() {
             let why = format_args!("{} on {} to end", self.name, self.spe);
@@ -356,7 +357,7 @@ impl<R, M: Machine> Handle<'_, R, M> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Without a value and without a panic the program was cancelled.
+        // If there is no value and no panic, the program was cancelled.
         value.ok_or_else(|| Box::new(Cancelled) as Payload)
     }
 }

@@ -1,4 +1,5 @@
-//! What only the SPEs of a Cell have: MFC, local store, mailboxes, signals and decrementer.
+//! The operations that only the SPEs of a Cell have: MFC, local store, mailboxes, signals and
+//! decrementer.
 
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
@@ -12,21 +13,22 @@ use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
 /// An SPE of a [Cell](crate::CellMachine): for programs that were written for a Cell, and for tools
-/// that measure one.
+/// that measure a Cell.
 ///
 /// - The raw level: [`mfc`](Self::mfc), [`local_store`](Self::local_store).
 /// - Words of main memory, by effective address: [`fetch_update`](Self::fetch_update),
 ///   [`load_word`](Self::load_word).
-/// - Its mailboxes: [`read_in_mbox`](Self::read_in_mbox), [`write_out_mbox`](Self::write_out_mbox).
+/// - Mailboxes of this SPE: [`read_in_mbox`](Self::read_in_mbox),
+///   [`write_out_mbox`](Self::write_out_mbox).
 /// - Mailboxes of other SPEs: [`write_in_mbox_of`](Self::write_in_mbox_of).
 /// - Signals: [`read_signal`](Self::read_signal), [`send_signal`](Self::send_signal).
 /// - The decrementer: [`timebase`](Self::timebase), [`decrementer`](Self::decrementer),
 ///   [`set_decrementer`](Self::set_decrementer).
 ///
-/// Reads and writes of mailboxes wait, and so do reads of signals. For each there is a method that
-/// does not wait: its name begins with `try_`.
+/// Reads and writes of mailboxes wait, and so do reads of signals. Each of these methods has a
+/// variant that does not wait. The name of the variant begins with `try_`.
 pub trait CellSpe: Spe {
-    /// Its Memory Flow Controller: the raw level.
+    /// The Memory Flow Controller of the SPE: the raw level.
     type Mfc: Mfc;
 
     /// How fast the decrementer counts.
@@ -45,9 +47,9 @@ pub trait CellSpe: Spe {
     /// The local store, for the raw level.
     fn local_store(&self) -> &LocalStore;
 
-    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and
-    /// returns what it was before. On the Cell it is a loop of `getllar` and `putllc`, on the host
-    /// one instruction.
+    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
+    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`, on the host an
+    /// instruction.
     ///
     /// # Errors
     ///
@@ -55,11 +57,10 @@ pub trait CellSpe: Spe {
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
     /// Reads the 32-bit word of main memory at `ea` as one indivisible step, for loops that poll
-    /// it. On the Cell it is `getllar` and a read of the line, on the host one load. It does not
-    /// wait, so a loop that polls must also call [`yield_now`](Spe::yield_now).
+    /// the word. On the Cell this is `getllar` and a read of the line, on the host one load. The
+    /// method does not wait, so a loop that polls must also call [`yield_now`](Spe::yield_now).
     ///
-    /// Once a processor has read the word, it also sees what the writer had written before the
-    /// word.
+    /// A processor that has read the word also sees all that its writer wrote before the word.
     ///
     /// # Errors
     ///
@@ -69,31 +70,31 @@ pub trait CellSpe: Spe {
     /// How many words the inbound mailbox holds, 0 to 4.
     fn in_mbox_count(&self) -> usize;
 
-    /// Takes the oldest word of the inbound mailbox, or `None` if it is empty.
+    /// Takes the oldest word of the inbound mailbox, or returns `None` if the mailbox is empty.
     fn try_read_in_mbox(&self) -> Option<u32>;
 
     /// Puts a word into one of this SPE's own outbound mailboxes, for the PPE.
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if the PPE has not read the last one.
+    /// [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
     /// Puts a word into the inbound mailbox of another SPE, or of this one.
     ///
-    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) and no loop of your own:
-    /// the SPE that reads the mailbox notifies only writers that wait in that method.
+    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) instead of a loop of your
+    /// own: the SPE that reads the mailbox notifies only writers that wait in that method.
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if it holds four words.
+    /// [`MailboxFull`] if the mailbox holds four words.
     ///
     /// # Panics
     ///
     /// If the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of another SPE, or of this one; waits while it is
+    /// Puts a word into the inbound mailbox of this or another SPE. Waits while the mailbox is
     /// full.
     ///
     /// # Panics
@@ -102,7 +103,7 @@ pub trait CellSpe: Spe {
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
-    /// Takes what a signal register holds, or `None` if nothing was signalled since the last read.
+    /// Takes the bits of a signal register. Returns `None` if no signal came since the last read.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
     /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
@@ -113,8 +114,8 @@ pub trait CellSpe: Spe {
     /// If the machine has no SPE `to`.
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
 
-    /// Takes the oldest word of the inbound mailbox; waits while it is empty. In a destructor that
-    /// runs because the run was cancelled it does not wait, and returns 0.
+    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. In a
+    /// destructor that runs because the run was cancelled, this method does not wait and returns 0.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -122,15 +123,15 @@ pub trait CellSpe: Spe {
         })
     }
 
-    /// Puts a word into one of this SPE's outbound mailboxes; waits while it is full.
+    /// Puts a word into one of this SPE's outbound mailboxes. Waits while the mailbox is full.
     #[track_caller]
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
         let why = format_args!("the PPE to empty its {}", mailbox.name());
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Takes what a signal register holds; waits while there is nothing. In a destructor that runs
-    /// because the run was cancelled it does not wait, and returns 0.
+    /// Takes the bits of a signal register. Waits until a signal has come. In a destructor that
+    /// runs because the run was cancelled, this method does not wait and returns 0.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {

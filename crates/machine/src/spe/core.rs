@@ -1,6 +1,6 @@
-//! The trait that a machine implements for each SPE. The typed views, cooperative threads and
-//! interleaved work of this crate are built on the trait. Programs do not call these methods: they
-//! use [`Spe`](super::Spe).
+//! The trait that a machine implements for each SPE. Programs do not call the methods of this
+//! trait: they use [`Spe`](super::Spe). The typed views, cooperative threads and interleaved work
+//! of this crate call these methods.
 //!
 //! - For views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
 //!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
@@ -10,7 +10,7 @@
 //!   [`uninterrupted_span`](SpeCore::uninterrupted_span).
 //! - For observation: [`activity_begins`](SpeCore::activity_begins),
 //!   [`activity_ends`](SpeCore::activity_ends).
-//! - For loops that poll what other processors write: [`catch_up`](SpeCore::catch_up).
+//! - For loops that poll memory that other processors write: [`catch_up`](SpeCore::catch_up).
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -26,19 +26,20 @@ use crate::wake::Wake;
 ///
 /// # Safety
 ///
-/// [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says, because
-/// typed views rely on this documentation. [`run_threads`](Self::run_threads) returns, or unwinds,
-/// only when every body that was started has been run to its end or dropped, because the bodies
-/// borrow what their scope can borrow.
+/// The callers rely on these two promises:
+///
+/// - [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says.
+/// - When [`run_threads`](Self::run_threads) returns or unwinds, every body that was started has
+///   been run to its end or dropped. Bodies borrow values that their scope can borrow.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// A hold keeps a view's bytes in the local store. When the hold is dropped, the room of the
     /// bytes is free again.
     type Hold;
 
-    /// Returns the local store, if programs can use only data in the local store, as on simulated
-    /// machines and strict hosts. On these machines data is moved to the local store, and the
-    /// stacks of cooperative threads take room in the local store. If programs use main memory
-    /// directly, returns `None`.
+    /// Returns the local store if programs can use only data in it, as on simulated machines and on
+    /// strict hosts, which copy slices through local stores. On these machines the stacks of
+    /// cooperative threads take room in the local store. Returns `None` if programs use main memory
+    /// directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
@@ -54,9 +55,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// The returned pointer is aligned to `request.align`. As long as the hold lives and the memory
     /// is borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are
-    /// either the memory itself or a buffer that belongs to the hold alone. With `request.fetch`, a
-    /// buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The machine
-    /// accesses the memory only during this call and during [`put_back`](Self::put_back).
+    /// either the memory itself or a buffer that belongs only to the hold. If `request.fetch` is
+    /// true, a buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The
+    /// machine accesses the memory only during this call and during [`put_back`](Self::put_back).
     ///
     /// # Errors
     ///
@@ -91,21 +92,22 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// For interleaved work, which may run for long without a call that waits: looks for what has
-    /// come from outside. If another thread of this core waits for something that has come from
-    /// outside, that thread can go on after this call. If the run was cancelled, this call ends the
-    /// program. On machines where every call does both, this call does nothing.
+    /// For interleaved work, which may run for a long time without a call that waits: looks for
+    /// messages and wake-ups from other OS threads. If another thread of this core waits for a
+    /// message that has come, that thread can go on after this call. If the run was cancelled, this
+    /// call ends the program. On machines where every call checks for messages and cancellation,
+    /// this call does nothing.
     fn look_outside(&self) {}
 
-    /// For loops that poll what other processors write. Where time is simulated, this runs the
-    /// other processors up to the present time of this processor. On other machines this does
-    /// nothing, because the other processors run anyway.
+    /// For loops that poll memory that other processors write. Where time is simulated, this method
+    /// runs the other processors up to the present time of this processor. On other machines the
+    /// other processors run anyway, so this method does nothing.
     #[inline(always)]
     fn catch_up(&self) {}
 
     /// For observation: the calling thread begins an activity with this name. The activity is
-    /// nested in those that the thread has begun before. Machines that record no activities do
-    /// nothing.
+    /// nested in the activities of the thread that have not ended. Machines that record no
+    /// activities do nothing.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
@@ -115,12 +117,12 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// For interleaved work: if staged slices are read in place, and no other thread of this SPE is
-    /// ready, returns a time. For about this time the SPE may work without a call of
-    /// [`look_outside`](Self::look_outside). Otherwise this returns `None`.
+    /// For interleaved work: the time for which the SPE may work without a call of
+    /// [`look_outside`](Self::look_outside). It is `None` if staged slices are not read in place,
+    /// or if another thread of this SPE is ready.
     ///
-    /// Whether slices are read in place does not change while a program runs. Whether other threads
-    /// are ready does change, so the caller asks again after the returned time.
+    /// While a program runs, its slices are always or never read in place, but other threads may
+    /// become ready. So the caller asks again after the returned time.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
@@ -151,8 +153,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// `local` is what [`hold`](Self::hold) returned with `hold`, for `memory` and `bytes`, and
-    /// nothing else accesses the memory during the call.
+    /// [`hold`](Self::hold) returned `local` together with `hold`, for `memory` and `bytes`.
+    /// Nothing else accesses the memory during the call.
     unsafe fn put_back(
         &self,
         hold: &Self::Hold,
@@ -182,7 +184,7 @@ pub struct StageRequest {
     pub at: &'static Location<'static>,
 }
 
-/// The largest alignment of staged elements, in bytes. This is the size of a line of a local store.
+/// The largest alignment of staged elements in bytes: the size of a line of a local store.
 const ALIGN_MAX: usize = LINE_BYTES;
 
 impl StageRequest {

@@ -1,4 +1,5 @@
-//! The Memory Flow Controller of an SPE, as its program uses it; the rules are in [`crate::mfc`].
+//! The Memory Flow Controller of an SPE, as its program uses it. The rules of its commands are in
+//! [`crate::mfc`].
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use crate::wake::{Wait, wait_for_some};
 
 /// The Memory Flow Controller of an SPE: the raw level, as its program uses it.
 ///
-/// Commands name local-store addresses and effective addresses. Both are checked against what the
-/// machine allocated, so that a wrong address is an [`MfcFault`] and never an access. A command
-/// that is refused has no effect and takes no queue entry, where the hardware would suspend the
-/// queue.
+/// Commands name local-store addresses and effective addresses. The machine checks both addresses
+/// against the memory that it has allocated: a wrong address gives an [`MfcFault`] and no access. A
+/// command that is refused has no effect and takes no queue entry. The hardware would suspend the
+/// queue instead.
 pub trait Mfc: Wait {
     /// Enqueues a command.
     ///
@@ -24,26 +25,27 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// If a command that had to wait in the queue turns out to be illegal. This holds for all
-    /// methods below that ask about the queue or wait for it.
+    /// If a command that had to wait in the queue turns out to be illegal. All methods below that
+    /// ask about the queue or wait for the queue panic in the same case.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
-    /// How many commands the queue can take, 0 to 16 (the count of channel 21).
+    /// The number of free entries in the queue, 0 to 16 (the count of channel 21).
     fn free_entries(&self) -> usize;
 
     /// The tag groups that have commands under way.
     fn incomplete_tags(&self) -> TagMask;
 
-    /// The tag groups in which a list stopped at an element with stall-and-notify since the last
-    /// call: what a read of channel 25 returns and clears.
+    /// The tag groups in which a list has stopped at an element with stall-and-notify since the
+    /// last call of this method. A read of channel 25 returns and clears the same set.
     fn take_stall_notifications(&self) -> TagMask;
 
     /// Lets the stalled lists of a tag group go on (channel 26).
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if an element of the rest, or a command that was ordered after the list, turns
-    /// out to be illegal. Only machines that perform the rest at once report this here.
+    /// [`MfcFault`] if an element in the rest of a list, or a command that was ordered after the
+    /// list, turns out to be illegal. Only machines that perform the rest at once report the fault
+    /// here.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
     /// Reads the 128-byte line at `ea` into the local store and reserves it. This ends an earlier
@@ -54,15 +56,16 @@ pub trait Mfc: Wait {
     /// [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Stores the line if this SPE has it reserved and no processor has stored to it since. Returns
-    /// whether it did. The reservation ends in both cases.
+    /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
+    /// has stored to that line since. Returns whether it stored the line. The reservation ends in
+    /// any case.
     ///
     /// # Errors
     ///
     /// [`MfcFault`] if no region covers the line.
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
 
-    /// Stores the line, even if another SPE has it reserved.
+    /// Stores the line at `lsa` to `ea`, even if another SPE has the line at `ea` reserved.
     ///
     /// # Errors
     ///
@@ -72,7 +75,7 @@ pub trait Mfc: Wait {
     /// Whether this SPE has lost its reservation, or never had one (the LR event, CBEA page 148).
     fn reservation_lost(&self) -> bool;
 
-    /// Enqueues a command; waits while the queue is full.
+    /// Enqueues a command. Waits while the queue is full.
     ///
     /// # Errors
     ///
@@ -95,8 +98,8 @@ pub trait Mfc: Wait {
         }
     }
 
-    /// Waits until at least one of the tag groups in `tags` is complete, and returns those that
-    /// are.
+    /// Waits until at least one of the tag groups in `tags` is complete, and returns the complete
+    /// groups.
     #[track_caller]
     fn wait_any(&self, tags: TagMask) -> TagMask {
         wait_for_some(
@@ -109,7 +112,7 @@ pub trait Mfc: Wait {
         )
     }
 
-    /// Waits until a list stalls, and returns the tag groups in which one did (channel 25).
+    /// Waits until a list stalls, and returns the tag groups of the stalled lists (channel 25).
     #[track_caller]
     fn wait_stalled(&self) -> TagMask {
         wait_for_some(self, &"a list to stop at stall-and-notify", || {
@@ -119,7 +122,7 @@ pub trait Mfc: Wait {
     }
 }
 
-/// A command was not enqueued.
+/// The reason why a command was not enqueued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TryIssueError {
     /// The queue has no free entry. Waiting can help.
@@ -156,9 +159,10 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     outcome
 }
 
-/// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns what
-/// the first word was before. It repeats `getllar` and `putllc` until the store succeeds. A
-/// compare-and-swap stores nothing if no word is as expected.
+/// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns the
+/// old value of the first word. The function repeats `getllar` and `putllc` until the store
+/// succeeds. If `op` is a compare-and-swap and no word has the expected value, the function stores
+/// nothing.
 ///
 /// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
 /// multiple of 128.

@@ -1,8 +1,8 @@
-//! What an SPE offers to the programs that run on it.
+//! The traits of an SPE, for machines and for the programs that run on the SPE.
 //!
 //! ```text
 //!   wake::Wake      waiting, waking, the time, cancellation           every program may call it
-//!   spe::SpeCore    what views and threads are made of                a machine implements it
+//!   spe::SpeCore    the basis of views and threads                    a machine implements it
 //!   spe::Spe        identity, staging, threads, interleaved work      every program may call it
 //!   spe::CellSpe    MFC, local store, mailboxes, signals, ...         programs of a Cell
 //! ```
@@ -24,8 +24,11 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with a local store of its own, as its programs see it. This trait has what the SPEs of
-/// every machine can do; [`CellSpe`](crate::CellSpe) has what only the SPEs of a Cell can do.
+/// A core with a local store of its own, as its programs see it. All machines' SPEs have the
+/// operations of this trait. [`CellSpe`](crate::CellSpe) has those of the SPEs of a Cell.
+///
+/// To *get* a slice is to copy it from main memory into the local store; to *put* it is to copy it
+/// back. Where programs use main memory directly, gets and puts copy nothing.
 ///
 /// A program calls
 ///
@@ -34,13 +37,13 @@ use crate::topology::Topology;
 ///   [`free_stack_bytes`](Self::free_stack_bytes);
 /// - to read a slice: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
 ///   [`stream`](Self::stream);
-/// - to change or write one: [`stage_mut`](Self::stage_mut),
+/// - to change or write a slice: [`stage_mut`](Self::stage_mut),
 ///   [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out);
 /// - to compute, and let other threads run: [`compute`](Self::compute),
 ///   [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready);
 /// - to run several cooperative threads: [`threads`](Self::threads),
 ///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
-/// - to name what it does, for a trace: [`activity`](Self::activity);
+/// - to name its activities, for a trace: [`activity`](Self::activity);
 /// - to wait, wake other threads and read the clock: the methods of [`Wait`](crate::Wait) and
 ///   [`Wake`](crate::Wake).
 ///
@@ -52,34 +55,36 @@ pub trait Spe: SpeCore {
     /// The SPE's number.
     fn id(&self) -> SpeId;
 
-    /// The machine that it belongs to.
+    /// The machine to which the SPE belongs.
     fn topology(&self) -> &Topology;
 
     /// Declares that the program computes for `cycles` cycles of the SPU's clock. A simulated
-    /// machine lets that time pass. A real machine does nothing, because there the computation
+    /// machine lets these cycles pass. A real machine does nothing, because on it the computation
     /// itself takes the time.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
     ///
-    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this.
-    /// Without the call no other thread of the core can run, and on a simulated machine no other
-    /// SPE either. A simulated machine writes a warning to standard error, once in a run, when a
-    /// program has called none of its methods for ten seconds.
+    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this
+    /// method. Without the call no other thread of the core can run. On a simulated machine no
+    /// other SPE can run either. If a program calls no method of a simulated machine for ten
+    /// seconds, the machine writes a warning to standard error, once in a run.
     fn yield_now(&self);
 
-    /// As [`yield_now`](Self::yield_now), but without a context switch if no other thread of this
-    /// SPE is ready: for loops that compute.
+    /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
+    /// If no other thread is ready, this method does no context switch, so loops that compute can
+    /// call it often.
     ///
-    /// On a Cell the thread library saves and restores a thread that yields even if it is the only
-    /// one. This method asks first, and so avoids that.
+    /// On a Cell the thread library saves and restores a thread that yields, even if the SPE has no
+    /// other thread. This method first asks whether another thread is ready.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names what the calling thread does until the result is dropped. A simulated machine that
-    /// writes a trace shows the name there, on a track of the thread. Activities of a thread may be
-    /// nested. An activity takes no simulated time, and on other machines it compiles to nothing.
+    /// Names the activity of the calling thread. The activity lasts until the returned value is
+    /// dropped. A simulated machine that writes a trace shows the name in the trace, on a track of
+    /// the thread. Activities of a thread may be nested. An activity takes no simulated time, and
+    /// on other machines it compiles to nothing.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -98,19 +103,19 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// How many bytes are left on the stack of the calling thread. This is the stack on which its
-    /// frames really lie. On a simulated machine that stack is larger than the room that the
-    /// machine takes from the local store for it.
+    /// How many bytes are left on the stack of the calling thread. On a simulated machine this is
+    /// the real stack, which is larger than its room in the local store.
     fn free_stack_bytes(&self) -> usize;
 
-    /// Whether programs can use only data in the local store, as on simulated machines and strict
-    /// hosts. There data has to be moved to the local store, and the stacks of cooperative threads
-    /// take room in it. On other machines programs use main memory directly.
+    /// Whether programs can use only data in the local store, as on simulated machines and on
+    /// strict hosts, which copy slices through local stores. On these machines the stacks of
+    /// cooperative threads take room in the local store. On other machines programs use main memory
+    /// directly.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
 
-    /// Starts a get of a slice. [`Pending::wait`] waits for it and returns the view.
+    /// Starts to get a slice. [`Pending::wait`] waits until it has arrived and returns the view.
     ///
     /// # Errors
     ///
@@ -124,7 +129,7 @@ pub trait Spe: SpeCore {
         Pending::new(self, source, Location::caller())
     }
 
-    /// Gets a slice and waits for it.
+    /// Gets a slice, waits until it has arrived, and returns the view.
     ///
     /// # Errors
     ///
@@ -138,9 +143,9 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Starts a get of a slice that will be put back. [`PendingMut::wait`] waits for it and returns
-    /// the view. With this the next block can arrive while the program works on the present one
-    /// (double buffering).
+    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits until the slice has
+    /// arrived and returns the view. So the next block can arrive while the program works on the
+    /// present one (double buffering).
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -168,7 +173,8 @@ pub trait Spe: SpeCore {
         PendingMut::new(self, target, true, Location::caller())
     }
 
-    /// Gets a slice, waits for it, and puts it back when the view is committed or dropped.
+    /// Gets a slice and waits until it has arrived. The slice is put back when the view is
+    /// committed or dropped.
     ///
     /// # Errors
     ///
@@ -181,8 +187,9 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
-    /// Makes room for a slice, and puts it back when the view is committed or dropped. The contents
-    /// of the view are unspecified before they are written: the program must write all of it.
+    /// Makes room for a slice in the local store. The slice is put back when the view is committed
+    /// or dropped. At first the contents of the view are unspecified: the program must write all of
+    /// it.
     ///
     /// # Errors
     ///
@@ -196,29 +203,30 @@ pub trait Spe: SpeCore {
     }
 
     /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
-    /// returns when all have ended.
+    /// returns when all of these threads have ended.
     ///
-    /// The threads may borrow what the caller can borrow, and need not be `Send`. They switch only
-    /// where they wait or yield. If threads panic, the first panic is resumed here after all have
-    /// ended.
+    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. They
+    /// switch only where they wait or yield. If threads panic, this method resumes the first panic
+    /// after all threads have ended.
     ///
-    /// On a host the first thread of a core, and each that makes them more than there were before,
-    /// takes some microseconds, because the system has to provide its stack. Stacks are used again,
-    /// so every later thread takes some tens of nanoseconds.
+    /// On a host, a thread that needs a new stack takes some microseconds, because the operating
+    /// system has to provide the stack. That is the case for the first thread of a core, and
+    /// whenever more threads are alive than ever before. Other threads use an old stack again and
+    /// take some tens of nanoseconds.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for all stacks; no thread has run then. This
-    /// happens only where stacks take room in the local store: on simulated machines and strict
-    /// hosts.
+    /// [`StackError`] if the local store has no room for all stacks; in this case no thread has
+    /// run. This error occurs only where stacks take room in the local store: on simulated machines
+    /// and strict hosts.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
     /// Calls `f`, which may start cooperative threads on this SPE by the scope that it is given.
-    /// Returns when all of these threads have ended. They may borrow what lives longer than the
-    /// call.
+    /// Returns when all of these threads have ended. The threads may borrow values that live longer
+    /// than the call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -236,8 +244,8 @@ pub trait Spe: SpeCore {
     ///
     /// # Panics
     ///
-    /// If `f` panics, with that panic; otherwise with the first panic of a thread that was not
-    /// joined.
+    /// If `f` panics, resumes that panic. Otherwise, if a thread that was not joined has panicked,
+    /// resumes the first such panic.
     #[track_caller]
     fn thread_scope<'env, R>(
         &'env self,
@@ -246,21 +254,21 @@ pub trait Spe: SpeCore {
         threads::scope(self, f)
     }
 
-    /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads. One
-    /// thread computes while others wait for their data: for DMA on a Cell, for cache misses on a
-    /// host.
+    /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads.
+    /// While one thread waits for its data, others compute. A thread waits for DMA on a Cell, and
+    /// for a cache miss on a host.
     ///
-    /// `body` is ordinary code that [stages](InterleavedSpe::stage) what it reads, by the SPE that
-    /// it is given. `in_flight` is how many inputs are worked on at once, or
-    /// [`InFlight::Automatic`]. The methods of the [`Interleave`] that this returns run the work
-    /// and say where the results go. A closure that is not written directly in this call has to
-    /// name the type of its first argument, as here:
+    /// `body` is ordinary code. It is given an SPE, and [stages](InterleavedSpe::stage) the slices
+    /// that it reads with this SPE. `in_flight` is the number of inputs that are worked on at once,
+    /// or [`InFlight::Automatic`]. This method returns an [`Interleave`]. The methods of
+    /// `Interleave` run the work and say where the results go. If a closure is not written directly
+    /// in the call of this method, the closure has to name the type of its first argument, as here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
     ///
-    /// /// The values of `keys` in a table where each entry may lead to the next one: at a fraction
-    /// /// of the time that a plain loop takes, if the table is large.
+    /// /// The values of `keys` in a table where each entry may lead to the next one. If the table
+    /// /// is large, this takes a fraction of the time of a plain loop.
     /// fn look_up<S: Spe>(
     ///     spe: &S,
     ///     table: &[[u64; 3]],
@@ -294,7 +302,7 @@ pub trait Spe: SpeCore {
     }
 
     /// Gets a long slice in tiles of `tile` elements: the next tile arrives while the program uses
-    /// the current one.
+    /// the current tile.
     ///
     /// # Panics
     ///

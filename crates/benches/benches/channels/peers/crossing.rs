@@ -1,6 +1,6 @@
-//! Programs whose processes are on two CPUs, of the channels of others: of OS threads, and of tasks
-//! that two OS threads run. The programs are written once, as tasks; an OS thread runs one task,
-//! whose calls block and never give way.
+//! The programs with processes on two CPUs, with other channels: between OS threads, and between
+//! tasks that two OS threads run. The programs are written once, as tasks. An OS thread runs one
+//! task, and the calls of that task block and never yield.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -10,18 +10,18 @@ use futures::future::BoxFuture;
 use super::ns;
 use crate::table::{System, system};
 
-/// Channels of numbers, and what runs tasks that use them.
+/// Channels of numbers, and the executor of tasks that use them.
 pub trait Peer: 'static {
     type Writer: Send;
     type Reader: Send;
 
-    /// A rendezvous, or else the smallest buffer.
+    /// A rendezvous channel, or else a channel with the smallest buffer.
     fn channel() -> (Self::Writer, Self::Reader);
 
-    /// Whether there is still a reader.
+    /// Returns whether the channel still has a reader.
     fn write(writer: &mut Self::Writer, number: u64) -> impl Future<Output = bool> + Send;
 
-    /// `None` when there is no writer any more.
+    /// Returns `None` if the channel has no writer any more.
     fn read(reader: &mut Self::Reader) -> impl Future<Output = Option<u64>> + Send;
 
     /// Runs tasks until all have ended.
@@ -99,7 +99,7 @@ pub fn systems<'a>(program: impl Program + 'a) -> [System<'a>; 2] {
     ]
 }
 
-/// What a task has measured, for the caller of [`Peer::run`].
+/// The result of a task's measurement, for the caller of [`Peer::run`].
 fn result(result: &mpsc::Receiver<f64>) -> f64 {
     result.try_recv().expect("a task has measured")
 }
@@ -184,7 +184,7 @@ impl Program for Token {
             Box::pin(async move {
                 let mut start = Instant::now();
                 for round in 0..=rounds {
-                    // The first round begins all of them.
+                    // The first round starts all tasks, so it is not measured.
                     if round == 1 {
                         start = Instant::now();
                     }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 pub struct Program(PathBuf);
 
 impl Program {
-    /// A program that alternates over a number of channels, and takes the number of messages.
+    /// A program that alternates over `channels` channels. Its argument is the number of messages.
     /// `None` if this computer has no Go.
     pub fn alternation(channels: usize) -> Option<Self> {
         let cases: Vec<String> = (0..channels)
@@ -20,8 +20,8 @@ impl Program {
         Self::build(&format!("alternation-{channels}"), &text)
     }
 
-    /// Programs whose goroutines are on two CPUs: takes the name of one of them, and its numbers.
-    /// `None` if this computer has no Go.
+    /// Programs with goroutines on two CPUs. The arguments are the name of one of these programs,
+    /// and its numbers. `None` if this computer has no Go.
     pub fn crossing() -> Option<Self> {
         Self::build("crossing", include_str!("crossing.go"))
     }
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// What a program has printed, if it has succeeded.
+/// The standard output of a program. Panics if the program has not succeeded.
 fn standard_output(program: &Command, result: std::io::Result<Output>) -> String {
     let output = result.unwrap_or_else(|error| panic!("cannot run {program:?}: {error}"));
     assert!(

@@ -1,4 +1,4 @@
-//! The programs, of the channels of others.
+//! The programs with other channels.
 
 pub mod crossing;
 pub mod go;

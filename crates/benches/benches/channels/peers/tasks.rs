@@ -1,5 +1,5 @@
-//! The programs, of the channels of others between tasks of one OS thread: channels of one slot,
-//! the smallest that most of them have, each kind of them on each executor.
+//! The programs with other channels between tasks of one OS thread. The channels have one slot, the
+//! smallest size that most of them have. Each kind of channel is measured with each executor.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -19,12 +19,12 @@ pub trait Kind: 'static {
 }
 
 pub trait Send1: 'static {
-    /// Whether there is still a receiver.
+    /// Returns whether the channel still has a receiver.
     fn send(&self, number: u64) -> impl Future<Output = bool>;
 }
 
 pub trait Receive1: 'static {
-    /// `None` when there is no sender any more.
+    /// Returns `None` if the channel has no sender any more.
     fn receive(&mut self) -> impl Future<Output = Option<u64>>;
 }
 
@@ -48,7 +48,7 @@ impl Receive1 for async_unsync::bounded::Receiver<u64> {
     }
 }
 
-/// The one that has rendezvous.
+/// The only one of these channels that has rendezvous.
 struct Kanal;
 
 impl Kind for Kanal {
@@ -89,7 +89,7 @@ impl Receive1 for tokio::sync::mpsc::Receiver<u64> {
     }
 }
 
-/// What runs tasks on the calling thread.
+/// An executor that runs tasks on the calling thread.
 pub trait Executor: Default {
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
 
@@ -125,8 +125,7 @@ impl Executor for Compio {
     }
 }
 
-/// No executor at all: all tasks are polled in turn, whether they can go on or not. No task is
-/// woken or queued.
+/// An executor without queue and wake-ups: all tasks are polled in turn, ready or not.
 #[derive(Default)]
 struct InTurn(RefCell<Vec<Pin<Box<dyn Future<Output = ()>>>>>);
 
@@ -146,8 +145,8 @@ impl Executor for InTurn {
 
 /// A program that can be run by any executor with channels of any kind.
 pub trait Program: Copy + 'static {
-    /// Spawns all tasks but the last, and returns that one. It measures, and ends with nanoseconds
-    /// for each message.
+    /// Spawns all tasks except the last, and returns the last one. The last task measures, and
+    /// returns nanoseconds for each message.
     fn spawn<K: Kind>(self, executor: &impl Executor) -> impl Future<Output = f64> + 'static;
 }
 
@@ -162,7 +161,7 @@ fn run<E: Executor, K: Kind>(program: impl Program) -> f64 {
     result.get()
 }
 
-/// A program with each kind of channels, on each executor.
+/// A program with each kind of channel, on each executor.
 pub fn systems<'a>(program: impl Program) -> Vec<System<'a>> {
     fn of<'a, K: Kind>(channels: &str, program: impl Program) -> [System<'a>; 3] {
         [
@@ -186,7 +185,7 @@ pub fn systems<'a>(program: impl Program) -> Vec<System<'a>> {
     kinds.into_iter().flatten().collect()
 }
 
-/// CommsTime, each process a task.
+/// CommsTime, where each process is a task.
 #[derive(Clone, Copy)]
 pub struct CommsTime {
     pub loops: usize,
@@ -260,12 +259,12 @@ impl Program for PingPong {
     }
 }
 
-/// A number of guards, each of which is written out in `tokio::select!`.
+/// A number of guards. `tokio::select!` needs a branch for each guard.
 pub struct Guards<const N: usize>;
 
 pub trait Select: 'static {
-    /// Receives from one of the receivers that have something, chosen at random. There must be one
-    /// receiver for each guard.
+    /// Receives from one of the receivers that have a number, chosen at random. The number of
+    /// receivers must be the number of guards.
     fn select(receivers: &mut [impl Receive1]) -> impl Future<Output = Option<u64>>;
 }
 
@@ -290,7 +289,7 @@ guards!(64:
     r52 r53 r54 r55 r56 r57 r58 r59 r60 r61 r62 r63
 );
 
-/// The receivers of `N` channels, each with a task that writes.
+/// The receivers of `N` channels. Each channel has a task that writes.
 fn written<K: Kind, const N: usize>(executor: &impl Executor) -> [impl Receive1; N] {
     std::array::from_fn(|_| {
         let (sender, receiver) = K::channel();
@@ -325,7 +324,7 @@ where
     }
 }
 
-/// The same with `futures::stream::select_all`, which polls only those that have been woken.
+/// An alternation with `futures::stream::select_all`, which polls only woken streams.
 #[derive(Clone, Copy)]
 pub struct StreamAlternation<const N: usize> {
     pub messages: usize,

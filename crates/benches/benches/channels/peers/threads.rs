@@ -1,7 +1,7 @@
-//! The programs, of the channels of others between OS threads.
+//! The programs with other channels between OS threads.
 //!
-//! Each program is written once, generic over the kind of channels, so that the compiler inlines
-//! the channels as it inlines ours.
+//! Each program is written once, generic over the kind of channels. So the compiler inlines these
+//! channels as it inlines ours.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use crate::table::{System, system};
 
 /// Channels of numbers between OS threads.
 pub trait Kind: 'static {
-    /// Makes the ends of a channel of a capacity, 0 for a rendezvous. The first writes, and says
-    /// whether there is still a reader; the second reads, and returns `None` when there is no
-    /// writer any more.
+    /// Makes the ends of a channel with a capacity, where 0 means a rendezvous. The first end
+    /// writes, and returns whether the channel still has a reader. The second end reads, and
+    /// returns `None` if the channel has no writer any more.
     fn channel(
         capacity: usize,
     ) -> (
@@ -52,7 +52,7 @@ pub trait Program: Copy {
     fn run<K: Kind>(self) -> f64;
 }
 
-/// A program with each kind of channels.
+/// A program with each kind of channel.
 pub fn systems<'a>(program: impl Program + 'a) -> [System<'a>; 3] {
     [
         system("kanal, threads", move || program.run::<Kanal>()),
@@ -61,7 +61,7 @@ pub fn systems<'a>(program: impl Program + 'a) -> [System<'a>; 3] {
     ]
 }
 
-/// CommsTime, each process an OS thread.
+/// CommsTime, where each process is an OS thread.
 #[derive(Clone, Copy)]
 pub struct CommsTime {
     pub loops: usize,
@@ -108,8 +108,8 @@ impl Program for CommsTime {
     }
 }
 
-/// An item goes back and forth between OS threads on two CPUs, or on one; with a pause before each
-/// message if one is given.
+/// An item goes back and forth between OS threads on two CPUs, or on one. If a pause is given, a
+/// thread pauses before each message.
 #[derive(Clone, Copy)]
 pub struct PingPong {
     pub at: [usize; 2],
@@ -191,8 +191,9 @@ impl Program for Stream {
     }
 }
 
-/// A stream by two closures, which run on OS threads of their own: the writer's makes numbers, the
-/// reader's takes them, and is called twice, of which the second time is measured.
+/// A stream between two closures, which run on OS threads of their own. The writer's closure makes
+/// numbers, and the reader's closure takes them. The reader's closure is called twice, and its
+/// second call is measured.
 fn stream(
     Stream { at, messages, .. }: Stream,
     mut write: impl FnMut(usize) + Send,
@@ -214,9 +215,8 @@ fn stream(
     })
 }
 
-/// The same through rings that do not wait, one by one, and through rtrb in batches of up to
-/// `batch`, too. `relax` is what the writer does when its ring is full, and the reader when it is
-/// empty.
+/// A stream through rings that do not wait: one by one, and for rtrb also in batches of up to
+/// `batch`. The writer calls `relax` when its ring is full, and the reader when it is empty.
 pub fn rings<'a>(
     program: Stream,
     batch: usize,
@@ -243,7 +243,7 @@ pub fn rings<'a>(
     ]
 }
 
-/// A stream through a ring that does not wait: `push` says whether there was room.
+/// A stream through a ring that does not wait. `push` returns whether the ring had room.
 fn one_by_one(
     program: Stream,
     relax: impl Fn() + Copy + Send,
@@ -302,7 +302,7 @@ fn rtrb_chunks(program: Stream, batch: usize, relax: impl Fn() + Copy + Send) ->
     )
 }
 
-/// An OS thread selects from a number of rendezvous channels, each with an OS thread that writes.
+/// An OS thread selects from rendezvous channels. Each channel has an OS thread that writes.
 pub fn select_crossbeam(channels: usize, messages: usize) -> f64 {
     std::thread::scope(|scope| {
         let mut receivers = Vec::new();

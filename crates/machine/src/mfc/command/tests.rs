@@ -1,4 +1,4 @@
-//! What the check accepts and refuses.
+//! Tests of the commands that the check accepts and refuses.
 
 use proptest::prelude::*;
 
@@ -456,7 +456,7 @@ fn a_local_store_has_whole_quadwords() {
     let _ = RawCommand::barrier(TAG).check(100);
 }
 
-/// Raw commands of which a good part is legal.
+/// Raw commands, many of them legal.
 fn raw_commands() -> impl Strategy<Value = RawCommand> {
     let opcode = prop_oneof![
         8 => prop::sample::select(Opcode::ALL).prop_map(|opcode| u32::from(opcode.number())),
@@ -487,8 +487,7 @@ fn raw_commands() -> impl Strategy<Value = RawCommand> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Every raw command is accepted or refused with a message; what is accepted obeys the
-    /// rules.
+    /// Every raw command is accepted or refused with a message. Accepted commands obey the rules.
     #[test]
     fn every_raw_command_is_checked(raw in raw_commands(), local_store_quadwords in 0u32..=0x1000_0000 - 1) {
         let local_store_bytes = local_store_quadwords * 16;

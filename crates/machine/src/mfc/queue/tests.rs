@@ -1,4 +1,4 @@
-//! The order in which commands of a queue may start.
+//! Tests of the order in which commands of a queue may start.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::super::{EffectiveAddress, LsAddr, RawCommand};
 use super::*;
 
 const LSA: LsAddr = LsAddr(0);
-/// Also a legal list address in its lower half.
+/// The lower half of this address is also a legal list address.
 const EA: EffectiveAddress = EffectiveAddress(0x1_0000_0800);
 const A: Tag = Tag::of::<1>();
 const B: Tag = Tag::of::<2>();
@@ -22,7 +22,7 @@ fn command(opcode: Opcode, tag: Tag) -> Command {
         .unwrap()
 }
 
-/// A queue with these commands, and their entries.
+/// A queue with these commands, and the ids of their entries.
 fn queued<const N: usize>(commands: [(Opcode, Tag); N]) -> (CommandQueue, [EntryId; N]) {
     let mut queue = CommandQueue::new();
     let ids = commands.map(|(opcode, tag)| queue.push(command(opcode, tag)).unwrap());
@@ -247,7 +247,7 @@ fn an_entry_is_not_mistaken_for_the_next_in_its_slot() {
     queue.start(first);
 }
 
-/// What the architecture says, command by command, over everything that was ever queued.
+/// A simple model of the architecture's rules, which keeps every command that was ever queued.
 struct Model {
     history: Vec<(EntryId, Opcode, Tag, State)>,
 }
@@ -305,7 +305,7 @@ impl Model {
     }
 }
 
-/// Opcodes of each kind of order, plain ones and lists more often.
+/// Opcodes of each kind of order. Plain commands and lists occur more often.
 const OPCODES: &[Opcode] = {
     use Opcode::*;
     &[
@@ -380,7 +380,7 @@ proptest! {
             prop_assert_eq!(queue.stalled_tags(), model.tags(&[State::Stalled]));
             prop_assert_eq!(queue.free_entries(), 16 - model.in_state(&unfinished).len());
         }
-        // Nothing is stuck: whatever is left runs to its end.
+        // No command is stuck: all remaining commands can run to their end.
         for tag in Tag::all() {
             for id in queue.acknowledge(tag) {
                 queue.complete(id);
