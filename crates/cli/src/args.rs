@@ -14,7 +14,7 @@ use crate::output::{Format, ResultFiles};
 use crate::output_file::OutputFile;
 use crate::sweep::SweepArgs;
 
-/// The name of this computer.
+/// The name of this computer as a value of `--machine`.
 pub(crate) const HOST: &str = "host";
 
 const MACHINES_AFTER_HELP: &str = "\
@@ -59,7 +59,7 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// The arguments that describe this computer in this format.
+    /// The arguments that show this computer in the given format.
     pub fn of_this_computer(format: Format) -> Self {
         Self {
             machine: HOST.to_owned(),
@@ -97,7 +97,7 @@ pub(crate) struct CommonArgs {
     pub quiet: bool,
 }
 
-/// CPUs as the operating system numbers them.
+/// CPUs, by their numbers in the operating system.
 #[derive(Clone)]
 pub(crate) struct Cpus(pub BTreeSet<u32>);
 
@@ -158,7 +158,7 @@ impl SimulationArgs {
     }
 }
 
-/// What the simulation does about hazards.
+/// The simulation's reaction to hazards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hazards {
     /// nothing: they are not looked for
@@ -359,7 +359,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Opens the files for the result that flags name.
+    /// Opens the files that the flags name for the result.
     pub fn files(&self) -> Result<ResultFiles, Failure> {
         let mut files = ResultFiles::default();
         for (flag, format, path) in [
@@ -381,7 +381,7 @@ impl OutputArgs {
 }
 
 impl CommonArgs {
-    /// Refuses counters if no output would show them.
+    /// Refuses the counters if no output would show them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
         match self.output.format {
@@ -393,12 +393,12 @@ impl CommonArgs {
         }
     }
 
-    /// The flag ` --machine qs20` for the examples in messages about a simulated machine. For this
-    /// computer it is the flag with the chosen CPUs.
+    /// The flags with which the examples of messages choose the machine, such as ` --machine qs20`.
+    /// For this computer they choose the CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            // The parts that an example names exist only with the same CPUs.
+            // Parts that an example names may not exist on other CPUs.
             false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 format!(" --cpus {}", cpus.join(","))
@@ -419,7 +419,7 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The path that is opened if the user writes `-` for a file that the command reads.
+/// The path that the command opens for an input that the user names `-`.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
 /// A parser for a file that the command reads. `-` is standard input.
@@ -430,7 +430,7 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Refuses two inputs that are both standard input.
+/// Refuses to read standard input twice.
 pub(crate) fn refuse_standard_input_twice<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
 ) -> Result<(), Failure> {
@@ -451,8 +451,7 @@ fn cpus(text: &str) -> Result<Cpus, String> {
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
-/// The numbers of a list that may have ranges, such as 2,5 or 0-3. `None` if it is malformed or
-/// empty.
+/// The numbers of a list such as 2,5 or 0-3. `None` if the list is malformed or empty.
 pub(crate) fn number_list(text: &str) -> Option<BTreeSet<u32>> {
     cellworks_host::parse_cpus(text).filter(|numbers| !numbers.is_empty())
 }
@@ -471,13 +470,13 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
 }
 
-/// A parser for the most time that may pass on a simulated machine.
+/// A parser for the limit of the simulated time.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
     above_0(text, "nothing happens in no time", RULE)
 }
 
-/// A parser for a time that is above 0, with its unit.
+/// A parser for a time above 0, with its unit.
 pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
     let is_negative = text.starts_with('-');
     let time = humantime::parse_duration(text.trim_start_matches('-'));
@@ -487,8 +486,8 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
-/// A parser of a flag that reads its value with `read`. Its errors end with `example`, a value that
-/// the flag takes.
+/// A parser of a flag that reads a value with `read`. Error messages end with `example`, a value
+/// that the flag accepts.
 pub(crate) fn such_as<T: 'static>(
     example: &'static str,
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
@@ -504,8 +503,8 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A count of things in the memory of this process. A larger count than a `usize` becomes the
-/// largest one.
+/// A count of things in the memory of this process. A count that does not fit into a `usize`
+/// becomes the largest `usize`.
 pub(crate) fn kept(text: &str) -> Result<usize, String> {
     count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -523,8 +522,8 @@ pub(crate) fn order(text: &str) -> Result<u64, String> {
     number(text, 1_024, "orders are whole numbers, with k for 1,024")
 }
 
-/// A whole number, which may have a multiplier `k`, `m` or `g`. A size, for which `kilo` is 1,024,
-/// may also have its unit: `16KB` and `16KiB`, as results are printed, mean `16k`.
+/// A whole number, which may have a multiplier `k`, `m` or `g`. If `kilo` is 1,024, the number is a
+/// size and may have a unit: `16KB` and `16KiB`, as in printed results, mean `16k`.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at(end);

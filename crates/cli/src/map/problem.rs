@@ -57,7 +57,7 @@ pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
 }
 
 impl ProblemArgs {
-    /// The name of the tasks in messages and reports: that of the file or of the pattern.
+    /// The name of the tasks in messages and reports: the name of the file or of the pattern.
     pub fn name(&self, file: Option<&Path>) -> String {
         match (file, self.pattern) {
             (Some(file), _) => file.display().to_string(),
@@ -97,7 +97,7 @@ impl ProblemArgs {
         }
     }
 
-    /// The files of the problem, for messages.
+    /// The names of the files of the problem, for messages.
     pub fn files(&self, file: Option<&Path>) -> String {
         let name = self.name(file);
         match &self.costs {
@@ -107,7 +107,7 @@ impl ProblemArgs {
     }
 }
 
-/// The parameters by which the results of a problem differ from those of other problems.
+/// The parameters that distinguish the results of a problem from those of other problems.
 pub(super) fn parameters(
     file: &str,
     costs: Option<&Path>,
