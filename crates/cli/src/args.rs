@@ -45,8 +45,8 @@ Examples:
 #[derive(Args)]
 #[command(after_help = MACHINE_AFTER_HELP)]
 pub(crate) struct MachineArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -77,8 +77,8 @@ impl MachineArgs {
 /// Flags of all commands that work on a machine.
 #[derive(Args)]
 pub(crate) struct CommonArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -105,25 +105,24 @@ pub(crate) struct Cpus(pub BTreeSet<u32>);
 #[derive(Args, Default)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
-    /// Writes what happens in the run of one function or program as a trace for Perfetto
-    /// (ui.perfetto.dev); a file is replaced when the run has ended well. With `-`, the trace goes
-    /// to standard output while the run goes on, and the result to standard error
+    /// Writes a trace of the run of one function or program for Perfetto (ui.perfetto.dev). An
+    /// existing file is replaced when the run has ended well. With `-`, the trace goes to standard
+    /// output during the run, and the result to standard error
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says who was
+    /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says what was
     /// running
     #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit, allow_hyphen_values = true)]
     pub limit: Option<Duration>,
 
-    /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain
-    /// order]
+    /// Permutes events of the same instant, to see other schedules [default: 0, the plain order]
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 
-    /// What to do about programs that overlap transfers, give buffers back in flight or write to
-    /// full mailboxes; SPEs that put to a shared buffer do, and gets of more than 16 KB [default:
-    /// warn, and off where everything is measured]
+    /// What to do about hazards: transfers that overlap, buffers that are given back in flight, and
+    /// words for full mailboxes. Puts of several SPEs to a shared buffer are hazards, and so are
+    /// gets of more than 16 KB [default: warn, and off where everything is measured]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -187,12 +186,11 @@ pub(crate) struct CompareArgs {
     pub with: Vec<PathBuf>,
 
     /// Ends with exit code 4 if a time or a rate of the second run is worse by more than this, such
-    /// as 5%. Where intervals are known, it must be worse beyond both of them
+    /// as 5%. If the intervals of both runs are known, they must not overlap
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
-    /// Compares runs that cannot be relied upon, too: runs that were disturbed, or that are
-    /// uncertain
+    /// Also compares runs that are not reliable, because they were disturbed or are uncertain
     #[arg(long)]
     pub untrusted: bool,
 
@@ -227,7 +225,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
     pub paper: Option<String>,
 
-    /// Simulates the experiments that take long, too. For jack-rabbit these are the matrices of 3k
+    /// Also simulates the experiments that take long. For jack-rabbit these are the matrices of 3k
     /// and 4k and a million bodies, which take about 4 minutes more on two CPUs
     #[arg(long)]
     pub all: bool,
@@ -318,7 +316,7 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 /// Merges the results of the shares of a sweep, as if one process had simulated all of it.
 ///
 /// A share is the part that --share chooses of `run`, `reproduce` or `map ring`, or the part of one
-/// task of Slurm or MPI. The command names the results that no file has.
+/// task of Slurm or MPI. The command lists the results that are in none of the files.
 #[derive(Args)]
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {

@@ -197,7 +197,7 @@ pub(crate) fn show<R>(
 }
 
 /// Combines the ends of two parts of a command. The command can return only one failure, so this
-/// function prints the message of the other.
+/// function prints the message of the other failure.
 pub(crate) fn combine(
     first: Result<(), Failure>,
     second: Result<(), Failure>,

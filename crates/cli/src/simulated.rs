@@ -114,9 +114,9 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, after `check` has found that it can do the work. Hazards are handled as
-    /// in `usual` if no flag sets this. The file of the trace is opened. If `machine` is a file, no
-    /// file of the result may be this file.
+    /// Makes the machine, after `check` has found that it can do the work. If no flag sets the
+    /// reaction to hazards, it is `usual`. The file of the trace is opened. If `machine` is a file,
+    /// no file of the result may be this file.
     pub fn build(
         machine: &Path,
         description: Description,

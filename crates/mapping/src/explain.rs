@@ -141,8 +141,7 @@ mod tests {
             assert_eq!(sum, problem.cost(placement));
         }
         let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference()).collect();
-        // Tasks 3 and 0 are at the ends of the row in the first placement, neighbours in the
-        // second.
+        // Tasks 3 and 0 are at the ends of the row in the first placement, then neighbours.
         assert_eq!(differences, [-2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
     }
 
@@ -162,8 +161,7 @@ mod tests {
         let cost = |places: [usize; 4], links: [f64; 3]| {
             problem.contended_cost(&problem.placement(places).unwrap(), &links, way)
         };
-        // A task at an end uses 3 links for one neighbour and 1 for the other, in both directions:
-        // 8.
+        // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
         // Links cost nothing, so only tasks count. Each task has one neighbour at 1 link and one at
         // 2 links, which gives 6 for both directions.

@@ -5,9 +5,11 @@
 //! place so that the sum of volume times cost is least. This is the quadratic assignment problem of
 //! Koopmans and Beckmann (Assignment problems and the location of economic activities, Econometrica
 //! 25, 1957). A place can take several tasks, stay empty or be forbidden, and a task can be fixed
-//! to a place. [`read`] reads problems from files, [`Search`] finds a [`Placement`] with a low
-//! cost, [`Problem::lower_bound`] is a bound below which no cost can be, and [`Binding`] writes a
-//! placement for other tools.
+//! to a place.
+//!
+//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No
+//! placement costs less than [`Problem::lower_bound`]. [`Binding`] writes a placement for other
+//! tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;

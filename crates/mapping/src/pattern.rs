@@ -73,8 +73,8 @@ impl Pattern {
                     edges.push((task, (task + 1) % tasks));
                     edges.push((task, (task + tasks - 1) % tasks));
                 }
-                // In a ring of one task the task would send to itself. In a ring of two tasks each
-                // edge would be there twice.
+                // Removes edges from a task to itself (ring of one) and repeated edges (ring of
+                // two).
                 edges.retain(|(from, to)| from != to);
                 edges.sort_unstable();
                 edges.dedup();

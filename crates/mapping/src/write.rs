@@ -6,8 +6,8 @@ use crate::binding::cpuset;
 use crate::read::MEANS_LATENCY;
 use crate::{Costs, Place};
 
-/// The bit in the kind of distances that means: the user, not the system, gives the distances.
-/// Source: `HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2.
+/// The bit that marks distances from the user in the kind of distances. Source:
+/// `HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2.
 const FROM_USER: u32 = 1 << 1;
 
 /// The number of values in a line, as hwloc writes them.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   from \ to     0   32   64        columns: the first SPE of each block
-//!  SPE 0-31   52.1 98.4  101        a cell: the median of its measured pairs
-//!  SPE 32-63  97.9 51.7             a blank cell: no pair was measured
+//!   SPE 0-31   52.1 98.4  101        a cell: the median of its measured pairs
+//!   SPE 32-63  97.9 51.7             a blank cell: no pair was measured
 //! ```
 //!
 //! The cells contain numbers, so the picture is complete without colours. If a machine has more

@@ -103,9 +103,9 @@ pub struct Report {
     /// for them, and in files of older commands.
     #[serde(default)]
     pub memory_matrix: Option<MemoryMatrix>,
-    /// The time of one pair of SPEs, measured repeatedly during the run. `None` for a machine on
-    /// which an operation always takes the same time, for a machine with one SPE, if the user gave
-    /// a number of iterations, and in files of older commands.
+    /// The time of one pair of SPEs, measured repeatedly during the run. It is `None` in four
+    /// cases: operations of the machine always take the same time, the machine has one SPE, the
+    /// user gave a number of iterations, or the file is of an older command.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// Findings that follow from several measurements.

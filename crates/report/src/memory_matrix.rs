@@ -95,8 +95,8 @@ fn heading(module: usize) -> String {
     format!("module {module}")
 }
 
-/// The name of a row. On a computer it is that of the NUMA node, on a simulated machine that of the
-/// Cell, because several Cells may share a memory module.
+/// The name of a row: on a computer its NUMA node, on a simulated machine its Cell, because several
+/// Cells may share a memory module.
 fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     let spe = text::spe_in_short(machine, row.spe);
     match machine.is_this_computer() {

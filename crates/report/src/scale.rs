@@ -13,8 +13,8 @@ const OUTSIDE: f64 = 0.005;
 /// they can be due to the run and to the place of a variable in memory.
 const RATIO_MIN: f64 = 1.25;
 
-/// A scale from dark (fast) to bright (slow), by the logarithm of the time. Colour-blind readers
-/// can see the order of the colours of Viridis, and it is visible in print without colour.
+/// A scale from dark (fast) to bright (slow), by the logarithm of the time. The order of the
+/// colours of Viridis is visible to colour-blind readers and in print without colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub low_ns: f64,

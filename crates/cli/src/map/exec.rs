@@ -2,9 +2,9 @@
 
 // Rejected: `map exec` as the parent of the command. It would have to pass on each signal and the
 // exit code, and the terminal would belong to two processes. Instead the process becomes the
-// command. Rejected: adding CPUs to a process that a launcher has bound. The system allows this,
-// but two ranks could then share a CPU unnoticed. It is an error that names the flag of the
-// launcher.
+// command.
+// Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
+// ranks could then share a CPU unnoticed. It is an error that names the flag of the launcher.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -49,9 +49,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// The tasks: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
-    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
-    /// standard input
+    /// The tasks: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
+    /// task, a receiving task and the volume between them. `-` is standard input
     #[arg(
         id = "file",
         long = "problem",

@@ -65,9 +65,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
-    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
-    /// standard input
+    /// The problem: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
+    /// task, a receiving task and the volume between them. `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
 

@@ -114,8 +114,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// Measures the one-way time from every SPE to every other, or the time to read memory from
-    /// every NUMA node to every other, and no function
+    /// Instead of a function, measures the one-way time from every SPE to every other SPE, or the
+    /// time to read memory from every NUMA node to every other NUMA node
     #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
     pub matrix: Option<Function>,
 

@@ -37,8 +37,8 @@ pub(super) struct Work {
     pub visits: u32,
     /// The time for everything. `None` if each plan has its own time.
     pub budget: Option<Duration>,
-    /// The time after which a matrix ends, even if pairs are left. The plan of a matrix needs no
-    /// more time if each SPE has a CPU. If SPEs take turns on CPUs, it needs much more.
+    /// The time after which a matrix ends, even if pairs are left. If each SPE has a CPU, the plan
+    /// ends within this time anyway. If SPEs take turns on CPUs, it would take much longer.
     pub budget_of_a_matrix: Option<Duration>,
     /// The reference, which is timed between the measurements to detect changes of the computer. If
     /// the user gives a number of iterations, it is `None`, because nothing else should be

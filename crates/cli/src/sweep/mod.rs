@@ -39,8 +39,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "I/N")]
     pub share: Option<Share>,
 
-    /// Keeps the result of each step in this file, and does not simulate steps again that the file
-    /// already has
+    /// Keeps the result of each step in this file, and skips the steps that the file already has
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 

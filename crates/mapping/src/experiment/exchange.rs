@@ -11,8 +11,7 @@ pub struct ExchangeRun {
     pub rounds: u32,
     /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, and at least 3 in a ring.
     pub spes: Vec<SpeId>,
-    /// The cycles that each task computes before its first packet. If it is empty, no task
-    /// computes.
+    /// The cycles that each task computes before its first packet. Empty if no task computes.
     pub start_cycles: Vec<u64>,
 }
 

@@ -185,7 +185,7 @@ impl Plan {
     }
 
     /// The offset of the word that is sent as a signal. The words of outputs come first, those of
-    /// inputs follow. Each word is at 12 in its quadword, because signal registers are.
+    /// inputs follow. Each word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }

@@ -10,20 +10,22 @@
 //! ```
 //!
 //! When the outgoing buffer for one neighbour is free, the packet that has arrived from the other
-//! neighbour is copied to it. Threads have the order of their SPEs. The paper's library knows
-//! threads, not tasks.
+//! neighbour is copied to it. Threads are numbered in the order of their SPEs. The paper's library
+//! knows threads, not tasks.
 
 // Rejected: sends that wait until their buffer is free. With one buffer on each side for each
 // neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
 // phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
-// correlation 0 to 0.3 over 3,000 rounds). Rejected: a library that polls at fixed times. If the
-// interval is eight times the time between the starts of two tasks, the slowest mapping takes 3.7
-// times as long as the fastest with one start. The only reason for that constant is to match the
-// published 3.4. After 3,000 rounds the ratio is 1.9, because phases drift. Rejected: one send
-// buffer of a task for both neighbours. The first neighbour always takes the buffer again, and the
-// other direction starves. The ratio between mappings is then 1.55 (PS3) and 1.28 (QS22) with
-// packets of 2 KB, and falls with smaller packets. The ratio needs such a buffer and eight receive
-// buffers, and the paper names neither. docs/notes/ring.md has all readings of the library.
+// correlation 0 to 0.3 over 3,000 rounds).
+// Rejected: a library that polls at fixed times. If the interval is eight times the time between
+// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest with one
+// start. The only reason for that constant is to match the published 3.4. After 3,000 rounds the
+// ratio is 1.9, because phases drift.
+// Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
+// buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
+// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The ratio needs such a buffer
+// and eight receive buffers, and the paper names neither. docs/notes/ring.md has all readings of
+// the library.
 
 use std::iter;
 

@@ -52,8 +52,7 @@ pub struct Sweep {
 /// Which tasks exchange packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// The tasks form a ring. Each one passes on packets from each neighbour to the other
-    /// neighbour.
+    /// The tasks form a ring. Each one passes on packets from one neighbour to the other.
     Ring {
         /// Whether packets go around in one direction only.
         one_way: bool,
@@ -93,8 +92,8 @@ impl Traffic {
 pub enum Threads {
     /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run places the threads on random SPEs, as an operating system may do. All mappings have
-    /// the same placements of threads. In each run the tasks of a mapping have other distances.
+    /// Each run places the threads on random SPEs, as an operating system may do, the same for all
+    /// mappings. The distances between tasks therefore differ from run to run.
     Placed,
 }
 

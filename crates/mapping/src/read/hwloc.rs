@@ -20,7 +20,7 @@ use roxmltree::{Document, Error, Node, ParsingOptions};
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances that means: the distances are latencies. Source:
+/// The bit that marks latencies in the kind of distances. Source:
 /// `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2.
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 

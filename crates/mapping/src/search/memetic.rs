@@ -1,9 +1,10 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
 // Rejected: tabu search of one placement until the limit. It needs 18 times as long to reach the
-// best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`). Rejected: tabu
-// searches that take twice as long with each new population. With two of three seeds their result
-// was 0.1 % too high on tai50b after 10 s. Now every second population has the shortest searches.
+// best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
+// Rejected: tabu searches that take twice as long with each new population. With two of three seeds
+// their result was 0.1 % too high on tai50b after 10 s. Now every second population has the
+// shortest searches.
 
 use fastrand::Rng;
 

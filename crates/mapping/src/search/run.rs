@@ -2,9 +2,10 @@
 
 // Rejected: a search on each CPU, and the best of their placements. The result of a seed would
 // depend on the number of CPUs. One search reaches the best known cost in 0.3 s for instances that
-// are allowed 10 s. Rejected: computing the lower bound before the search, and a search that waits
-// for the bound. For 4,096 places the bound takes longer than the default time of the search. A
-// second thread computes the bound, and the search ends when its cost meets the bound.
+// are allowed 10 s.
+// Rejected: computing the lower bound before the search, and a search that waits for the bound. For
+// 4,096 places the bound takes longer than the default time of the search. A second thread computes
+// the bound, and the search ends when its cost meets the bound.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

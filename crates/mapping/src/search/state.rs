@@ -129,8 +129,7 @@ impl<'a> State<'a> {
             &self.change.symmetric.slots,
         );
         if let (Some(change), Some((volumes, costs))) = (&mut self.change.skew, &self.slots.skew) {
-            // H and B are skew-symmetric: a difference of columns is that of rows with the other
-            // sign.
+            // H and B are skew-symmetric: the differences of columns and rows have opposite signs.
             change.set(
                 [&volumes[row(second)], &volumes[row(first)]],
                 [&costs[row(here)], &costs[row(there)]],

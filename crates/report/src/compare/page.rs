@@ -14,8 +14,9 @@ use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
-/// The possible ends of the axis. The smallest end is used within which nearly all ratios lie, to
-/// make visible a difference between two days of one computer as well as one between two computers.
+/// The possible ends of the axis. The axis gets the smallest end within which nearly all ratios
+/// lie, so that it shows small differences between two days as well as large ones between two
+/// computers.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The share of the ratios that may lie beyond the ends.
 const BEYOND: f64 = 0.05;

@@ -40,7 +40,7 @@ pub struct Spread {
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
-/// The largest possible number of a report; its reciprocal is the smallest number above 0. In
+/// The largest number that a report may contain. Its reciprocal is the smallest one above 0. In
 /// nanoseconds it is 584 years. The ratio of two numbers in this range is finite.
 const LARGEST: f64 = u64::MAX as f64;
 
@@ -91,7 +91,7 @@ fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareErr
     Ok(values)
 }
 
-/// The values of the runs of a side, each once: the median of the runs that have the value.
+/// The values of the runs of a side, each value once: the median of the runs that have it.
 ///
 /// # Errors
 ///

@@ -3,7 +3,7 @@
 //! ```text
 //!   page ─┬─ notices, advice, results
 //!         ├─ curves ────── sweeps: which lines   ── chart: SVG of lines on two axes
-//!         ├─ heat maps ─── matrix: a table up to 16 SPEs, above a canvas that the script paints
+//!         ├─ heat maps ─── matrix: a table up to 16 SPEs, a canvas of the script for more
 //!         ├─ measurements  tables: one for each function
 //!         └─ circumstances
 //! ```

@@ -35,7 +35,7 @@ pub struct PlacementReport {
     pub seed: u64,
     /// The number of seconds after which the search had to end.
     pub time_limit_s: f64,
-    /// `cost`: the cost of the placement. `bound`: a bound below which no placement can cost.
+    /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
     /// average cost of a random placement. `time_to_best`: when the search found the placement.
     /// `time`: when the search ended. `iterations`: the number of exchanges of two tasks. If a

@@ -31,8 +31,8 @@ pub struct PlacementTrial {
 }
 
 impl PlacementTrials {
-    /// The index of the placement with the smallest median, or of the first one if several are
-    /// equal. It is 0 without placements.
+    /// The index of the placement with the smallest median. If several are equal, it is the first
+    /// of them. Returns 0 without placements.
     pub fn fastest(&self) -> usize {
         let medians: Vec<f64> = self
             .placements
@@ -43,10 +43,10 @@ impl PlacementTrials {
         least.unwrap_or(0)
     }
 
-    /// The time of the command without a binding divided by that with the fastest placement.
-    /// Returns the second-smallest ratio of all runs, the median, and the second-largest ratio.
-    /// With ten runs, the first and the last are an interval that contains the median with a
-    /// probability of 98 %. `None` if there are fewer than three runs.
+    /// The ratios of the command's time without a binding to its time with the fastest placement:
+    /// the second-smallest of all runs, the median, and the second-largest. With ten runs, the
+    /// first and the last are an interval that contains the median with a probability of 98 %.
+    /// `None` if there are fewer than three runs.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);

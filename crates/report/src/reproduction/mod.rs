@@ -94,8 +94,8 @@ pub struct Reproduced {
     /// The origin of the simulated value. It determines what the error shows about the model.
     /// `None` if the number was kept back or is not simulated.
     pub relation: Option<Relation>,
-    /// For a fitted number, the choice: the name of a quantity of the machine or a few words. For a
-    /// derived number, the numbers or parameters from which it follows.
+    /// For a fitted number, the name of the quantity that was chosen, or a few words. For a derived
+    /// number, the numbers or parameters from which it follows.
     pub follows_from: Option<String>,
 }
 

@@ -60,8 +60,8 @@ const TASKS: usize = 8;
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RingArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -103,9 +103,9 @@ pub(crate) struct RingArgs {
     )]
     pub pattern: Pattern,
 
-    /// Lets the tasks communicate as in this file, which has a line for each pair of tasks with the
-    /// sending task, the receiving task and the volume. The largest volume has packets of the size
-    /// of --packet, and others have smaller ones
+    /// Lets the tasks communicate as in this file. Each line has a sending task, a receiving task
+    /// and the volume between them. The largest volume has packets of the size of --packet, smaller
+    /// volumes have smaller packets
     #[arg(
         long,
         value_name = "FILE",

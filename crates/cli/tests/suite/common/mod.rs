@@ -77,8 +77,8 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
 pub const ORDINARY_USER: u32 = 65_534;
 
 /// Makes the command run as a user without privileges, because modes of files do not restrict root.
-/// The folder and its files then belong to this user. If this is not possible, prints so like
-/// [`skipped`], and returns false.
+/// The folder and its files then belong to this user. If this is not possible, reports by
+/// [`skipped`] that the test is skipped, and returns false.
 #[track_caller]
 pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let closed = tempfile::tempdir().unwrap();
