@@ -217,7 +217,8 @@ cannot be relied upon, 4 the second run is slower by more than --threshold.";
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
 /// error.
 ///
-/// Without PAPER it simulates all papers. Numbers that the project keeps back are predicted.
+/// Without PAPER it simulates all papers. For published numbers that the project keeps back, it
+/// prints predictions.
 #[derive(Args)]
 #[command(after_help = REPRODUCE_AFTER_HELP)]
 pub(crate) struct ReproduceArgs {
@@ -342,8 +343,8 @@ pub(crate) struct OutputArgs {
 
     /// Writes the result also as a page for a browser, which is one file and needs no network. If
     /// FILE is `-`, the page goes to standard output, and the output of --format to standard error.
-    /// The same holds for --json and --csv. An incomplete run does not replace an existing file,
-    /// but writes beside it
+    /// The same holds for --json and --csv. If the run is incomplete, an existing file is kept, and
+    /// the result is written beside it
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -392,7 +393,7 @@ impl CommonArgs {
     }
 
     /// The flags with which the examples of messages choose the machine, such as ` --machine qs20`.
-    /// For this computer they choose the CPUs.
+    /// For this computer, the flags choose the CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {

@@ -62,7 +62,7 @@ pub(crate) trait Job {
     type Steps: Steps;
 
     /// Plans the job. `plan` is called before a file is written or the user waits. If the machine
-    /// in its present state allows less, it is called again.
+    /// in its present state allows less, `plan` is called again.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// The steps of a plan, without results.

@@ -123,8 +123,8 @@ impl OutputFile {
         }
     }
 
-    /// Keeps the content of a regular file. The result goes to a new file beside it, whose name is
-    /// returned. `None` if there is no content to keep.
+    /// Keeps the content of a regular file. The result goes to a new file beside it. Returns the
+    /// name of the new file. `None` if there is no content to keep.
     pub fn keep_what_is_there(&mut self) -> Option<PathBuf> {
         let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
         if self.writing != Writing::Replaced || !is_there(&self.path) {

@@ -219,7 +219,7 @@ impl<S: Steps> Session<S> {
         self.interrupted.get().is_some()
     }
 
-    /// The reason why the run should end now, if there is one. It is checked between steps.
+    /// The reason why the run should end now, if there is one. Called between steps.
     pub fn end_reason(&self) -> Option<End> {
         if self.is_interrupted() {
             return Some(End::Interrupted);

@@ -220,7 +220,7 @@ struct Trace(Arc<Mutex<TraceFile>>);
 struct TraceFile {
     /// The file. It is `None` after the trace is complete.
     file: Option<BufWriter<OutputFile>>,
-    /// The error because of which a part of the trace is lost.
+    /// The error by which a part of the trace was lost.
     lost: Option<io::Error>,
 }
 

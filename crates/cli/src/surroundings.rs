@@ -47,7 +47,7 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// A clock rate that no processor reaches, for systems that do not report the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It lives on, because the thread that handles Ctrl-C uses it.
+/// This computer as a machine. It is never dropped, because the thread of Ctrl-C uses it.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {

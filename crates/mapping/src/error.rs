@@ -11,7 +11,7 @@ pub enum ProblemError {
     /// A task that the problem does not have.
     #[error("{task} is unknown: the problem has {tasks} tasks, numbered from 0")]
     UnknownTask {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The number of tasks of the problem.
         tasks: usize,
@@ -19,7 +19,7 @@ pub enum ProblemError {
     /// A place that the problem does not have.
     #[error("{place} is unknown: the problem has {places} places, numbered from 0")]
     UnknownPlace {
-        /// Which place.
+        /// The place.
         place: Place,
         /// The number of places of the problem.
         places: usize,
@@ -69,7 +69,7 @@ pub enum ProblemError {
         matrix: &'static str,
         /// The number of rows.
         rows: usize,
-        /// The first row whose length is not the number of rows.
+        /// The first row with a length that is not the number of rows.
         row: usize,
         /// The length of this row.
         length: usize,
@@ -92,7 +92,7 @@ pub enum ProblemError {
     /// A task that is fixed to two places.
     #[error("{task} is fixed to {} and to {}: fix it to one of them", places[0], places[1])]
     FixedTwice {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The two places.
         places: [Place; 2],
@@ -102,7 +102,7 @@ pub enum ProblemError {
         "{task} is at {place}, which takes no task: choose another place, or do not forbid this one"
     )]
     Forbidden {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The place of the task.
         place: Place,
@@ -113,14 +113,14 @@ pub enum ProblemError {
         numbers(tasks)
     )]
     Overfull {
-        /// Which place.
+        /// The place.
         place: Place,
         /// The number of tasks that the place takes.
         capacity: usize,
         /// The tasks at this place, up to the first task that is too many.
         tasks: Vec<Task>,
     },
-    /// A placement whose number of places is not the number of tasks.
+    /// The number of places of a placement is not the number of tasks.
     #[error("the placement has {places} places for {tasks} tasks: name one place for each task")]
     Length {
         /// The number of tasks of the problem.
@@ -131,7 +131,7 @@ pub enum ProblemError {
     /// A placement that moves a fixed task.
     #[error("{task} is at {place}, but is fixed to {fixed}: place it there, or do not fix it")]
     Moved {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The place of the task.
         place: Place,

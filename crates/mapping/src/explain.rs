@@ -27,8 +27,9 @@ impl PairCosts {
 }
 
 impl Problem {
-    /// The costs of each pair of communicating tasks with two placements. The pairs whose costs
-    /// differ most come first. The sum over all pairs is the [`cost`](Self::cost) of a placement.
+    /// The costs of each pair of communicating tasks with two placements. The pairs with the
+    /// largest differences come first. The sum over all pairs is the [`cost`](Self::cost) of a
+    /// placement.
     ///
     /// ```
     /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
@@ -141,7 +142,7 @@ mod tests {
             assert_eq!(sum, problem.cost(placement));
         }
         let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference()).collect();
-        // Tasks 3 and 0 are at the ends of the row in the first placement, then neighbours.
+        // Tasks 3 and 0 are at the ends in the first placement and neighbours in the second.
         assert_eq!(differences, [-2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
     }
 

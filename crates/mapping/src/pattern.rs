@@ -16,7 +16,7 @@ pub enum Pattern {
     Stencil,
     /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 gets the sum.
     Tree,
-    /// In step k each task sends to the task whose number differs in bit k, as in an FFT.
+    /// In step k each task sends to the task with a number that differs in bit k, as in an FFT.
     Butterfly,
 }
 

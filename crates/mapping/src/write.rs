@@ -6,14 +6,14 @@ use crate::binding::cpuset;
 use crate::read::MEANS_LATENCY;
 use crate::{Costs, Place};
 
-/// The bit that marks distances from the user in the kind of distances. Source:
+/// The bit in the kind of distances for values that the user has given. Source:
 /// `HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2.
 const FROM_USER: u32 = 1 << 1;
 
 /// The number of values in a line, as hwloc writes them.
 const ON_A_LINE: usize = 10;
 
-/// Picoseconds in a nanosecond: values in hwloc's XML are whole numbers.
+/// The picoseconds of a nanosecond: hwloc's values are whole numbers, so they are picoseconds.
 const PARTS: f64 = 1_000.0;
 
 /// Writes latencies between CPUs as XML of hwloc 2: a topology with only these CPUs, and the

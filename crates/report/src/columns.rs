@@ -1,4 +1,4 @@
-//! Rows of text in columns: the tables for people whose cells stay whole if there is room.
+//! Tables for people, as rows of text in columns. Cells stay whole if there is room.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
@@ -7,8 +7,9 @@ use crate::text::trimmed;
 /// The number of blanks between columns.
 const GAP: u16 = 2;
 
-/// Writes rows of text, the headings first, in columns that are two blanks apart. A column for
-/// whose index `is_text` returns true is aligned to the left, any other column to the right.
+/// Writes rows of text, the headings first, in columns that are two blanks apart. If `is_text`
+/// returns true for the index of a column, the column is aligned to the left, otherwise to the
+/// right.
 pub(crate) fn columns<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,

@@ -16,7 +16,7 @@ p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
 const ADDED: &str = "page_bytes";
 const ADDED_AFTER: &str = "huge_page_share\n";
 
-/// The settings whose columns are in the middle of the header.
+/// The settings with columns in the middle of the header.
 fn settings() -> impl Iterator<Item = Setting> {
     let settings = Setting::ALL.into_iter();
     settings.filter(|setting| setting.name != ADDED)
@@ -44,8 +44,8 @@ pub(crate) const MEMORY_HEADER: &str = "spe,place,cell,nearest_module,module,blo
 latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 
 /// The report as CSV. A spreadsheet has only one header. If the report has matrices but no
-/// measurements, as from `stats --matrix`, the CSV has a line for each measured pair. Any other
-/// report has a line for each measurement and no matrices; JSON and HTML contain the matrices.
+/// measurements, as from `stats --matrix`, the CSV has a line for each measured pair. The CSV of
+/// any other report has a line for each measurement and no matrices, which are in JSON and HTML.
 pub fn render(report: &Report) -> String {
     if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
         let lines = memory_cells(matrix, &report.envelope.machine);

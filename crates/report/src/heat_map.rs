@@ -132,7 +132,7 @@ impl Grid {
     /// The finest grid that fits, or a slightly coarser grid with equal blocks.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // First try a cell for each pair, with the place of each SPE.
+        // The first try is a cell for each pair, with the place of each SPE.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;

@@ -72,7 +72,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The part that the results of all commands have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Envelope {
-    /// The version of the form of this object.
+    /// The version of the JSON.
     pub schema_version: u32,
     /// The machine that was measured or simulated. If there are several, this is the first one.
     pub machine: MachineInfo,
@@ -200,7 +200,7 @@ pub struct Conditions {
     pub stolen_during: Option<f64>,
     /// The frequency governors of the measured CPUs. Each governor is listed once.
     pub governors: Vec<String>,
-    /// The number of CPUs whose time the container or the user may use.
+    /// The CPU time that the container or the user may use, as a number of CPUs.
     pub quota_cpus: Option<f64>,
     /// The clock source of the system, such as `tsc`.
     pub clock_source: Option<String>,
@@ -277,7 +277,8 @@ pub struct Counters {
     pub elapsed_ns: f64,
     /// The counters of each SPE.
     pub spes: Vec<SpeCounters>,
-    /// The counters of rings or links of the interconnect, memory modules, and links of Cells.
+    /// The counters of the rings or links of the interconnect, the memory modules, and the link
+    /// between Cells.
     pub resources: Vec<ResourceCounters>,
     /// The number of events that the simulation handled.
     pub events: u64,
@@ -325,7 +326,7 @@ pub struct ResourceCounters {
 pub struct NotMeasured {
     /// The name of the measurement.
     pub what: String,
-    /// The reason why it is missing.
+    /// The reason why the measurement is missing.
     pub why: String,
 }
 

@@ -89,7 +89,7 @@ pub struct NumaNodeInfo {
 /// A limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaInfo {
-    /// The number of CPUs whose time the container or the user may use.
+    /// The CPU time that the container or the user may use, as a number of CPUs.
     pub cpus: f64,
     /// The file that states the limit.
     pub set_in: String,

@@ -30,7 +30,7 @@ const FIGURES: [(&str, Figure); 2] = [
 
 const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of one SPE";
 
-/// The matrix as two tables with notes. A table has at most `width` columns if one module fits.
+/// The matrix as two tables with notes, in at most `width` columns if one module fits.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let mut text = text::wrapped(&bold(&words.say(TITLE)), "  ", width);

@@ -5,8 +5,8 @@ use colorous::{Color, VIRIDIS};
 
 use crate::text::figures;
 
-/// The share of all pairs that may lie outside of the scale at each end. Otherwise one pair whose
-/// measurement was interrupted would reduce the contrast of all others.
+/// The share of all pairs that may lie outside of the scale at each end. Otherwise a single
+/// disturbed pair would reduce the contrast of all others.
 const OUTSIDE: f64 = 0.005;
 
 /// The smallest ratio of the ends of the scale. Differences below this ratio look alike, because

@@ -26,7 +26,7 @@ pub struct SweepReport {
     pub found: ProgramReport,
     /// The runs that were planned.
     pub sweep: SweepInfo,
-    /// The times of the mappings whose runs have all ended.
+    /// The times of the mappings, if all runs of the mapping have ended.
     pub mappings: Vec<MappingTimes>,
 }
 

@@ -156,7 +156,7 @@ pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<Stri
     notes
 }
 
-/// A note about an exchange whose ends share a CPU.
+/// A note about an exchange between two ends on one CPU.
 fn shared_cpu(measurement: &Measurement) -> Option<String> {
     let spes: Vec<String> = measurement
         .shared_cpu
@@ -455,7 +455,7 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     doubts
 }
 
-/// Sentences about measurements whose samples are from two states of the computer.
+/// Sentences about measurements with samples from two states of the computer.
 pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     let both = |measurement: &Measurement| match &measurement.states[..] {
         [fast, slow] => Some(format!(

@@ -1,12 +1,12 @@
 //! Opens reports in headless Chromium, as a reader would from a disk.
 //!
-//! The test needs Chromium (Debian: `apt install chromium`), so it has to be asked for:
+//! The test needs Chromium (Debian: `apt install chromium`), so it runs only on request:
 //!
 //! ```text
 //! cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! It also opens the files in `CELLWORKS_REPORT_HTML`, separated by colons as in `PATH`:
+//! The test also opens the files in `CELLWORKS_REPORT_HTML`, separated by colons as in `PATH`:
 //!
 //! ```text
 //! cargo run --release -- stats --html target/report.html
@@ -497,7 +497,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
             "Figure 12 Operati"
         ])
     );
-    // Two panels have latencies and bandwidths. The last figure has no bandwidths.
+    // Each figure has two panels with two charts: times and bandwidths. The last has no bandwidths.
     let charts = "[...document.querySelectorAll('#figures .charts')].map((c) => c.children.length)";
     assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
     assert_eq!(

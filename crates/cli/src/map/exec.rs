@@ -39,9 +39,9 @@ there is no such command; then nothing was started.";
 /// The command, and every process that it starts, is confined to the CPUs of the placement. The
 /// variables OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES tell an OpenMP program to bind a thread
 /// to the CPU of each task; a variable that is already set is not changed. If mpirun or srun starts
-/// several processes on a computer, each is confined to the CPU of the task whose number is its
-/// rank on that computer. The launcher must not bind the processes itself: use --bind-to none or
-/// --cpu-bind=none.
+/// several processes on a computer, each process is confined to one CPU: rank 0 of that computer to
+/// the CPU of task 0, rank 1 to the CPU of task 1, and so on. The launcher must not bind the
+/// processes itself: use --bind-to none or --cpu-bind=none.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExecArgs {

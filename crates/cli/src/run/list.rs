@@ -212,7 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A negative number has a minus before it, and the parser of numbers refuses it.
+            // A minus at the start means a negative number, which the parser of numbers refuses.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

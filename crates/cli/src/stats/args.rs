@@ -82,7 +82,7 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'n', value_name = "SPES", value_parser = such_as("2", count))]
     pub shared: Option<u64>,
 
-    /// The number of SPEs, each of which has its own buffer
+    /// The number of SPEs, each with its own buffer
     #[arg(short = 'N', value_name = "SPES", value_parser = such_as("2", count))]
     pub private: Option<u64>,
 
@@ -99,13 +99,13 @@ pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub settings: SettingsArgs,
 
-    /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
-    /// [default: the first Cell that has an SPE to take]
+    /// SPEs of this Cell are taken first; on the host, a Cell is the cores under one last-level
+    /// cache [default: the first Cell that has an SPE to take]
     #[arg(short = 'c', value_name = "CELL", value_parser = index)]
     pub cell: Option<u16>,
 
-    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s it has
-    /// only the messages from the PPE to the SPEs [default: the nearest to the Cell]
+    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s only the
+    /// messages from the PPE to the SPEs are in this module [default: the nearest to the Cell]
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 

@@ -150,7 +150,8 @@ impl Steps for Found {
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
         // These reasons are not added in two cases. An interrupted run has fewer visits than an
-        // interval needs. On a machine whose times repeat, another run would have the same result.
+        // interval needs. If the times of the machine repeat, another run would have the same
+        // result.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {

@@ -186,7 +186,7 @@ fn measure_plans(
     End::Done
 }
 
-/// The end of a run whose budget is spent.
+/// The end of a run when its budget is spent.
 fn out_of_time(session: &Session<Found>) -> End {
     let mut end = End::Done;
     session.update(|found| {

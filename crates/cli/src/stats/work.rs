@@ -22,11 +22,11 @@ const VISITS: u32 = 3;
 /// The longest time for each matrix when everything is measured.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The longest simulated time for each matrix on a machine whose times repeat. It is enough for all
-/// pairs of 64 SPEs, and the simulation takes some seconds.
+/// The longest simulated time for each matrix, if the times of the machine repeat. It is enough for
+/// all pairs of 64 SPEs, and the simulation takes some seconds.
 const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
-/// The reciprocal of the largest share of the time for everything that a matrix may take.
+/// A matrix may take at most the time for everything divided by this number.
 const MATRIX_PER_BUDGET: u32 = 20;
 
 /// The plans, in the order in which they are measured.
@@ -38,7 +38,7 @@ pub(super) struct Work {
     /// The time for everything. `None` if each plan has its own time.
     pub budget: Option<Duration>,
     /// The time after which a matrix ends, even if pairs are left. If each SPE has a CPU, the plan
-    /// ends within this time anyway. If SPEs take turns on CPUs, it would take much longer.
+    /// ends within this time anyway. If SPEs take turns on CPUs, the matrix would take much longer.
     pub budget_of_a_matrix: Option<Duration>,
     /// The reference, which is timed between the measurements to detect changes of the computer. If
     /// the user gives a number of iterations, it is `None`, because nothing else should be
@@ -144,8 +144,8 @@ impl Work {
     }
 }
 
-/// The matrices that belong to everything. CSV contains no matrices, because its only header is
-/// that of measurements.
+/// The matrices in the measurement of everything. CSV contains no matrices, because its only header
+/// is that of measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
@@ -172,7 +172,7 @@ fn plans_of(
     requests.into_iter().map(plan).collect()
 }
 
-/// The measurements, of all that belong to everything, for which the local stores are too small.
+/// The parts of the measurement of everything for which the local stores are too small.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request::new(Function::DmaGet).with_block(16 << 10);
     let list = Request::new(Function::DmaListGet).with_block(1 << 10);
@@ -194,7 +194,7 @@ pub(super) fn title_of(plan: &Plan) -> String {
     }
 }
 
-/// The measurements, of all that belong to everything, for which the machine has too few parts.
+/// The parts of the measurement of everything for which the machine has too few SPEs.
 fn impossible(topology: &Topology) -> Vec<NotMeasured> {
     if topology.spes().len() > 1 {
         return Vec::new();

@@ -55,7 +55,7 @@ impl SweepArgs {
         share.or(self.results.as_ref().map(|_| "--results"))
     }
 
-    /// The number of steps of the sweep whose files are merged. `None` without a merge.
+    /// The number of steps of the sweep that is merged from files. `None` without a merge.
     pub fn merged_steps(&self) -> Option<usize> {
         self.merged.first().map(|file| file.header.steps.len())
     }

@@ -1,9 +1,9 @@
 //! The steps of a sweep that a process does.
 
-// Rejected: a divided sweep whose processes communicate, or a crate for MPI. Steps are independent
-// and take about as long as their neighbours, so every n-th step is a fair share. Slurm and MPI set
-// the number of a process in its environment. Files for each process need no library and no
-// network, and a failed share can be simulated again by itself.
+// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Steps are
+// independent and take about as long as their neighbours, so every n-th step is a fair share. Slurm
+// and MPI set the number of a process in its environment. Files for each process need no library
+// and no network, and a failed share can be simulated again by itself.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};

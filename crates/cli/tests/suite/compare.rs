@@ -288,7 +288,7 @@ fn two_runs_in_every_form() {
     );
 }
 
-/// The JSON of the first run, whose median is 100 ns, with a change.
+/// The JSON of the first run, which has a median of 100 ns, with a change.
 fn edited(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let text = fs::read_to_string(&RUNS.a).unwrap();
     let mut report: Value = serde_json::from_str(&text).unwrap();
@@ -599,7 +599,7 @@ fn a_comparison_that_is_refused_leaves_no_page() {
     assert!(!path.exists());
 }
 
-/// A run whose reference has the given times.
+/// A run with the given times of its reference.
 fn with_reference(folder: &Path, name: &str, exchange_ns: f64, line_ns: f64) -> PathBuf {
     let state = |ns: f64| json!([{"ns": ns, "share": 1.0}]);
     edited(folder, name, |report| {

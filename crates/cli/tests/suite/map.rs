@@ -282,7 +282,7 @@ static MATRIX: LazyLock<Value> = LazyLock::new(|| {
     Run::of(&mut stats).json()
 });
 
-/// The matrix, as if it were that of a computer whose CPUs have the given numbers.
+/// The matrix, as if it were that of a computer with the given CPUs.
 fn matrix_of_cpus(cpus: [u32; 6]) -> Value {
     let mut matrix = MATRIX.clone();
     matrix["machine"]["kind"] = json!("host");

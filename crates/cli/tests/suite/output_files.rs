@@ -87,7 +87,7 @@ fn well(mut command: Command) {
     assert!(run.out.contains("\ndmaget: "), "{}", run.out);
 }
 
-/// A folder with a single file, whose content is `OLD`.
+/// A folder with a single file, which has the content `OLD`.
 fn folder_with_a_file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");

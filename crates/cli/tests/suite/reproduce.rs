@@ -1,5 +1,5 @@
-//! `cellworks reproduce` as a process, with a paper whose simulation is quick. The tests of the
-//! library simulate other papers.
+//! `cellworks reproduce` as a process, with a paper that takes little time to simulate. The tests
+//! of the library simulate other papers.
 
 use std::fs;
 

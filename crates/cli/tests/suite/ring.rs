@@ -8,7 +8,7 @@ use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, has_ratio, list, skipped};
 use serde_json::{Value, json};
 
-/// A ring whose simulation is quick.
+/// A ring that takes little time to simulate.
 const SMALL: &str = "--machine ps3 --packet 512 --tasks 4 --runs 2 --rounds 5";
 
 fn command(arguments: &str) -> std::process::Command {

@@ -177,7 +177,7 @@ fn a_run_goes_on_from_its_file() {
     assert_eq!(run(&folder, &kept).out, expected);
     let file = folder.path().join("all.jsonl");
     let text = fs::read_to_string(&file).unwrap();
-    // A run ended after three steps. Then the result of the first step in its file is changed.
+    // The file of a run that ended after three steps, with another result of the first step.
     let mut lines: Vec<String> = text.lines().take(4).map(str::to_owned).collect();
     let mut first: Value = serde_json::from_str(&lines[1]).unwrap();
     first["found"][0][1] = json!(12_345.0);

@@ -44,7 +44,7 @@ pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     prepared.map_err(failed)
 }
 
-/// Returns the addresses that the SPEs have reported, in the order of `spes`. For the PPE.
+/// Returns to the PPE the addresses that the SPEs have reported, in the order of `spes`.
 pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
     let report = |spe: &SpeId| {
         let eah = ppe.read_out_mbox(*spe, Outbound::Plain);

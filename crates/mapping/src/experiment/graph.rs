@@ -26,7 +26,7 @@ use cellworks_machine::{
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// The first signal bit that means that a packet was read. Lower bits: a packet has arrived.
+/// A bit from here on means that a packet was read, a lower bit that a packet has arrived.
 const READ: usize = 16;
 
 /// The first tag of packets and their signals, and that of signals that a packet was read.
@@ -311,7 +311,7 @@ impl<S: CellSpe> Task<'_, S> {
         }
     }
 
-    /// Sends each packet whose buffer at the receiver is free, if its round has begun.
+    /// Sends each packet if its round has begun and its buffer at the receiver is free.
     fn send(&mut self) -> Result<(), String> {
         for number in 0..self.outputs.len() {
             let Output {

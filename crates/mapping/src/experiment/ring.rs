@@ -18,14 +18,14 @@
 // phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
 // correlation 0 to 0.3 over 3,000 rounds).
 // Rejected: a library that polls at fixed times. If the interval is eight times the time between
-// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest with one
+// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest with the same
 // start. The only reason for that constant is to match the published 3.4. After 3,000 rounds the
 // ratio is 1.9, because phases drift.
 // Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
 // buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
-// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The ratio needs such a buffer
-// and eight receive buffers, and the paper names neither. docs/notes/ring.md has all readings of
-// the library.
+// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The paper names neither such a
+// buffer nor the eight receive buffers that it needs. docs/notes/ring.md has all readings of the
+// library.
 
 use std::iter;
 
@@ -46,8 +46,8 @@ pub(super) struct Ring<'a> {
 
 /// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for each other thread. The entry has the number of packets that this
-/// thread has sent to the row's thread, and the number that it has taken from there.
+/// The size of a row's entry for each other thread. The entry has two numbers of packets: those
+/// that the other thread has sent to this one, and those that it has taken from this one.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -360,7 +360,7 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.mfc().issue(put).map_err(failed)
     }
 
-    /// Checks that each packet has passed as many tasks as it was passed on.
+    /// Checks by its first task that the last packet was passed on the right number of times.
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {

@@ -18,7 +18,8 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random cycles before a task's first packet: about a round of a Cell.
+/// A task computes for a random number of cycles before its first packet. This is the limit of that
+/// number. A round takes about as long on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring

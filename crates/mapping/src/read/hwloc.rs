@@ -20,8 +20,8 @@ use roxmltree::{Document, Error, Node, ParsingOptions};
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit that marks latencies in the kind of distances. Source:
-/// `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2.
+/// The bit in the kind of distances for latencies. Source: `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
+/// `hwloc/distances.h` of hwloc 2.
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
 /// The number of CPUs in a word of a cpuset.

@@ -36,7 +36,7 @@ pub enum ReadError {
         /// The content that was found, and the content that was expected.
         rule: String,
     },
-    /// The lines are well formed, but their contents are no valid problem.
+    /// The lines are well formed, but their contents are not a valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
         /// The file.

@@ -56,7 +56,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
 /// Clusters of slots that are close. A cluster number below the number of slots is a single slot.
 struct Tree {
     slots: usize,
-    /// The two parts, the distance between them and the size of each cluster that has parts.
+    /// For each cluster with parts: its two parts, the distance between the parts, and its size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 

@@ -2,8 +2,8 @@
 
 // Rejected: minimising the contention of a placement (`Problem::contended_cost`). On both Cells of
 // a QS22 the placements with the lowest cost had the lowest contention, too, in six of six
-// problems. Within one Cell neither of the two predicts simulated times (rank correlation 0.13 to
-// 0.30 for the stencil, tree and ring).
+// problems. Within one Cell neither cost nor contention predicts simulated times (rank correlation
+// 0.13 to 0.30 for the stencil, tree and ring).
 
 mod bisection;
 mod exhaustive;

@@ -34,7 +34,7 @@ pub(super) struct Change {
     pub skew: Option<Outer>,
 }
 
-/// Two vectors whose product is added to a matrix.
+/// Two vectors. Their product is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,

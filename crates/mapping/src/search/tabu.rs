@@ -116,9 +116,9 @@ impl Table {
 
     /// Updates the table after an exchange.
     ///
-    /// Assume that this exchange adds the product of vectors x and y to the potentials. It then
-    /// adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by another exchange, of u and v in
-    /// slots s and t. Changes by exchanges of the exchanged items are computed anew.
+    /// If the exchange adds the product of vectors x and y to the potentials, it adds
+    /// `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by another exchange, of u and v in slots
+    /// s and t. Changes by exchanges of the exchanged items are computed anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {

@@ -76,7 +76,7 @@ fn a_seed_decides_what_iterations_find() {
         let mut costs = Vec::new();
         let search = Search::new(Limit::Iterations(500)).seed(seed);
         let solution = search.run(&problem, |progress| {
-            // A call because of the 10 ms can repeat the last cost.
+            // `progress` is also called every 10 ms, and then has the last cost again.
             if costs.last() != Some(&progress.cost) {
                 costs.push(progress.cost);
             }
@@ -177,8 +177,8 @@ fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     let problem = Problem::builder(volumes, costs.unwrap()).build().unwrap();
 
     // A good placement has squares of 16 by 16 and of 8 by 8 tasks, and blocks of 4 by 2 in them.
-    // Then 64, 4 times 32 and 16 times 32 edges cross the borders of these levels, and each of 128
-    // blocks has 10 edges inside.
+    // With it 64, 4 times 32 and 16 times 32 edges cross the borders of these levels, and each of
+    // 128 blocks has 10 edges inside.
     let squares = 2.0 * (64.0 * 100.0 + 128.0 * 30.0 + 512.0 * 10.0 + 1280.0 * 3.0);
     let solution = Search::new(Limit::Iterations(2_000)).run(&problem, |progress| {
         if progress.cost <= squares {
@@ -245,8 +245,8 @@ fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(row).collect()
 }
 
-/// Problems whose matrices need not be symmetric. There are costs within a place, one or two tasks
-/// per place, a fixed task and a forbidden place.
+/// Problems with matrices that need not be symmetric. There are costs within a place, one or two
+/// tasks per place, a fixed task and a forbidden place.
 fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
     let number = || prop_oneof![Just(0.0), (1..20_u32).prop_map(f64::from)];
     let matrix = move |n| prop::collection::vec(prop::collection::vec(number(), n), n);
@@ -308,7 +308,7 @@ proptest! {
         prop_assert!(problem.lower_bound() <= solution.cost);
     }
 
-    /// The costs from the tables of the search are those of the problem, for any matrices.
+    /// The costs that the search computes by tables equal those of the problem, for any matrices.
     #[test]
     fn costs_in_progress_are_those_of_the_placement(problem in problems(11, 12), seed: u64) {
         let mut wrong = None;

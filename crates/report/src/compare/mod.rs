@@ -100,10 +100,10 @@ pub struct Summary {
     pub median_deviation: Option<f64>,
     /// The largest distance of a ratio from 1.
     pub largest_deviation: Option<f64>,
-    /// The number of values that are faster in B and whose intervals in A and B do not overlap.
-    /// Each interval describes one run: the same machine may be in another state the next day.
+    /// The number of values that are faster in B, if the intervals of A and B do not overlap. Each
+    /// interval describes one run: the same machine may be in another state the next day.
     pub faster: usize,
-    /// The number of values that are slower in B and whose intervals in A and B do not overlap.
+    /// The number of values that are slower in B, if the intervals of A and B do not overlap.
     pub slower: usize,
     /// The number of other values: their intervals overlap, or an interval is not known.
     pub undecided: usize,
@@ -116,7 +116,7 @@ pub struct Ratio {
     pub kind: Kind,
     /// The name of the function, the finding or the result, or of the carrier of data of a matrix.
     pub name: String,
-    /// B divided by A, which is above 0.
+    /// The ratio: B divided by A. It is above 0.
     pub value: f64,
     /// The unit: `ratio`.
     pub unit: String,
@@ -285,9 +285,8 @@ impl Comparison {
     }
 
     /// Returns the ratios that have a slower side. Each comes with the slowdown: how many times as
-    /// long B takes. These are ratios of measurements, matrices and results of programs whose
-    /// values are times, cycles or rates. Findings are not included, because they follow from
-    /// measurements.
+    /// long B takes. These are ratios of times, cycles and rates, in measurements, matrices and
+    /// results of programs. Findings are not included, because they follow from measurements.
     pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let judged = self
             .results

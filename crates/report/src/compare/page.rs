@@ -69,7 +69,7 @@ fn about(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The notes with possible explanations, and whether each report can be relied upon.
+/// The notes with possible explanations, and whether each report is reliable.
 fn notices(comparison: &Comparison) -> Markup {
     let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {

@@ -614,7 +614,8 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
     for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The axis goes from 1/2 to 2, because the latency doubled. The put took half the time.
+    // The latency doubled and the put halved. The axis therefore goes from 1/2 to 2, and the put is
+    // at its left end.
     let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
     let put = put.split("</svg>").next().unwrap();
     assert!(put.contains("<circle cx=\"8.0\""), "{put}");
@@ -646,7 +647,8 @@ fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Two days with 40 sizes. On the second day only the last size takes 50 times as long.
+/// Two days with 40 sizes. All sizes except the last take the same time on both days. The last size
+/// takes 50 times as long on the second day.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);

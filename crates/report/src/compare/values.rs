@@ -165,7 +165,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
     }
 }
 
-/// The values of the classes of which pairs were measured.
+/// The values of the classes in which pairs were measured.
 fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     let mut parameters = BTreeMap::new();
     if let Some(polling) = matrix.polling {

@@ -146,7 +146,8 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
 }
 
 impl Group<'_> {
-    /// The headings and the cells of each ratio. A column whose cells are all empty is left out.
+    /// The headings and the cells of each ratio. If all cells of a column are empty, it is left
+    /// out.
     pub(super) fn lines(&self) -> Vec<Vec<String>> {
         let mut lines = vec![self.headings()];
         lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
@@ -265,8 +266,8 @@ pub(super) struct Extreme<'a> {
     pub ratio: &'a Ratio,
 }
 
-/// The few measurements that became slowest and fastest, of those whose intervals do not overlap.
-/// If there are none in a direction, its title is left out.
+/// The few measurements that became slowest and fastest, if their intervals do not overlap. If
+/// there are none in a direction, its title is left out.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups

@@ -38,11 +38,11 @@ pub struct ExplanationReport {
     pub results: Vec<Finding>,
     /// Placement A, and then placement B.
     pub placements: Vec<ExplainedPlacement>,
-    /// The cost of each pair of tasks that communicates. The pairs whose costs differ most come
-    /// first.
+    /// The cost of each pair of tasks that communicates. The pairs with the largest differences
+    /// come first.
     pub pairs: Vec<ExplainedPair>,
-    /// The load of each link and of the ports of each place. The links and ports whose loads differ
-    /// most come first. Links and ports that neither placement uses are left out.
+    /// The load of each link and of the ports of each place. The links and ports with the largest
+    /// differences come first. Links and ports that neither placement uses are left out.
     pub links: Vec<LinkLoad>,
     /// All places in the order of the picture, in which near places are neighbours.
     pub around: Vec<usize>,

@@ -33,7 +33,7 @@ const WIDE_RATIO: f64 = 10.0;
 #[derive(Clone, Copy)]
 enum Against {
     Block,
-    /// The table of a chase, whose size is the block size.
+    /// The table of a chase, which has the block size.
     Table,
     Spes,
     Setting(&'static Setting, &'static SettingView),
@@ -450,8 +450,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by the aspects whose values make `matter` true. If a line has none of these
-/// aspects, its name has all aspects of the line.
+/// Names each line by the aspects with values for which `matter` returns true. If a line has none
+/// of these aspects, its name has all aspects of the line.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();

@@ -32,7 +32,7 @@ pub struct Reproduction {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// The other machines of the numbers. The `parameters` of a result name its machine.
+    /// Machines other than `machine`. The `parameters` of a result name its machine.
     pub other_machines: Vec<MachineInfo>,
     /// The papers.
     pub papers: Vec<PaperInfo>,
@@ -128,7 +128,7 @@ pub enum Published {
 /// A relation that a paper states in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRange {
-    /// The values whose ratio is formed, and the range that the ratio must have.
+    /// The values of the ratio, and the range in which the ratio must be.
     pub rule: String,
     /// The lower end of the range of the ratio. The range includes the end.
     pub at_least: Option<f64>,

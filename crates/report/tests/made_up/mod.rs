@@ -1,4 +1,4 @@
-//! Results for all tests of this crate. Their numbers are made up, except where comments say so.
+//! Results for all tests of this crate. Their numbers are made up, if no comment says otherwise.
 
 // Each test file uses only some of the results.
 #![allow(dead_code, unused_imports)]
@@ -366,7 +366,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
     }
 }
 
-/// A measurement of one SPE with blocks of 1 KB, whose median is in the middle of its interval.
+/// A measurement of one SPE with blocks of 1 KB, with its median in the middle of its interval.
 pub fn within(function: Function, p50_ns: f64, to_either_side: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval {

@@ -247,7 +247,7 @@ pub fn two_papers() -> Reproduction {
     }
 }
 
-/// A figure of two panels, whose curves are up to 1,000 times apart.
+/// A figure of two panels, with curves that are up to 1,000 times apart.
 fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
     let curve = |name: &str, factor: f64| Curve {
         name: name.to_owned(),

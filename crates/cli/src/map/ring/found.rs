@@ -27,7 +27,7 @@ pub(super) struct Found {
     times: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The mappings with one size of packets whose runs have all ended.
+/// The mappings with one size of packets, if all of their runs have ended.
 struct OfSize<'a> {
     packet_bytes: u32,
     /// The mappings in the order of the plan.

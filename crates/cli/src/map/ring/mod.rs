@@ -1,5 +1,5 @@
 //! `cellworks map ring`: measures how much the time of a ring of tasks, or of another graph,
-//! depends on the SPEs on which the tasks are.
+//! depends on the mapping of the tasks to SPEs.
 
 mod found;
 
@@ -49,13 +49,13 @@ interrupted: then the mappings so far are printed.";
 /// The largest default number of tasks. More tasks have too many mappings.
 const TASKS: usize = 8;
 
-/// Measures how much the time of a ring of tasks depends on the SPEs on which the tasks are.
+/// Measures how much the time of a ring of tasks depends on the mapping of the tasks to SPEs.
 ///
 /// Each task passes packets to both neighbours in the ring. With --pattern or --graph the tasks
-/// communicate with others. All mappings of tasks to SPEs that have task 0 on SPE 0 are run,
-/// several times each. At the start of a run every task computes for a random time, because the
-/// order in which tasks start can change a run as much as the mapping can. The time of a mapping is
-/// the average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
+/// have other partners. All mappings of tasks to SPEs that have task 0 on SPE 0 are run, several
+/// times each. At the start of a run every task computes for a random time, because the order in
+/// which tasks start can change a run as much as the mapping can. The time of a mapping is the
+/// average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
 /// within the runs of one mapping is no effect of that mapping.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -157,8 +157,8 @@ pub(crate) struct RingArgs {
     #[arg(long, value_enum, default_value_t = Placement::Pinned)]
     pub placement: Placement,
 
-    /// Mappings whose ranks are printed, such as 02467531, which has the task of SPE 0, of SPE 1
-    /// and so on; the identity and the mappings that the paper names are always printed
+    /// Prints the ranks of these mappings. A mapping such as 02467531 has the task of SPE 0, of SPE
+    /// 1 and so on. The identity and the mappings that the paper names are always printed
     #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
     pub mapping: Vec<String>,
 

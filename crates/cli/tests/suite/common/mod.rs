@@ -38,7 +38,7 @@ const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSR
 /// The command, without variables for colours in its environment.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
-    // If the tests run as a task of a cluster, the command must not read these variables of it.
+    // The tests may run as a task of a cluster. The command must not read its variables.
     for name in [
         "SLURM_ARRAY_TASK_ID",
         "SLURM_STEP_ID",

@@ -33,7 +33,7 @@ pub fn interrupt(child: &Child) {
 
 /// A new terminal: the end for a person, and the end for a program.
 pub fn terminal() -> (File, OwnedFd) {
-    // A terminal of 0 columns is one whose size is unknown.
+    // A terminal of 0 columns has an unknown size.
     terminal_of(0)
 }
 
