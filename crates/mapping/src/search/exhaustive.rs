@@ -3,7 +3,7 @@
 use super::run::Run;
 use crate::slots::Slots;
 
-/// The largest number of assignments that are all evaluated: 10!, in some tenths of a second.
+/// The largest number of assignments that are all evaluated: 10!, in a few tenths of a second.
 const ASSIGNMENTS_MAX: u64 = 3_628_800;
 
 /// Returns whether the problem is small enough to evaluate all assignments.

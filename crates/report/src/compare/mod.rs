@@ -175,7 +175,8 @@ impl Comparison {
     ///
     /// [`CompareError`] if different commands or programs printed the reports, or if the reports
     /// have no value in common. Also if a report has a number twice, or an impossible number: a
-    /// measured time of 0 or less, or any number above 2⁶⁴.
+    /// measured time of 0 or less, or a number that is not 0 and has a size above 2⁶⁴ or below
+    /// 2⁻⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }

@@ -40,8 +40,8 @@ pub struct Spread {
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
-/// The largest number that a report may contain. Its reciprocal is the smallest one above 0. In
-/// nanoseconds it is 584 years. The ratio of two numbers in this range is finite.
+/// The largest number that a report may contain, which is 584 years in nanoseconds. Its reciprocal
+/// is the smallest size of a number that is not 0. The ratio of two such numbers is finite.
 const LARGEST: f64 = u64::MAX as f64;
 
 /// A value of a report that can be compared with the same value of another report.
