@@ -386,8 +386,8 @@ pub(crate) fn finding_value(finding: &Finding) -> String {
     }
 }
 
-/// The circumstances of a finding: `block 64 KB, 8 SPEs`. A number of SPEs precedes the word,
-/// because a number after the word means a single SPE.
+/// The circumstances of a finding: `block 64 KB, 8 SPEs`. The number of SPEs is before the word,
+/// because `SPE 8` would be a single SPE.
 pub(crate) fn finding_parameters(finding: &Finding) -> String {
     let pairs = finding.parameters.iter().map(|(name, value)| {
         let (name, value) = match (name.strip_suffix("_bytes"), value) {

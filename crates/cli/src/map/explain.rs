@@ -34,8 +34,8 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 /// Explains in which pairs of tasks, links and ports two placements of the same tasks differ.
 ///
 /// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
-/// cost of a unit between their places. For a simulated machine it also shows the volume on each
-/// link of the rings or mesh. The page has a picture.
+/// cost of a unit between their places. For a simulated machine the command also shows the volume
+/// on each link of the rings or mesh. The page has a picture.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExplainArgs {

@@ -476,8 +476,8 @@ impl Solving {
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Whether the kept placement is optimal: the search evaluated all placements and this is the
-    /// cheapest, or its cost equals the bound.
+    /// Whether the kept placement is optimal: either the search evaluated all placements, and this
+    /// one is the cheapest, or its cost equals the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;

@@ -192,9 +192,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// The spacing of the vertical axis. It is logarithmic if the points are far apart. If the
-/// horizontal axis is linear, the vertical axis is linear, too, so that linear growth is a straight
-/// line.
+/// The spacing of the vertical axis. If the horizontal axis is linear, the vertical axis is linear,
+/// too, so that linear growth is a straight line. Otherwise distant points make it logarithmic.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,
