@@ -14,7 +14,7 @@ use crate::output::{Format, ResultFiles};
 use crate::output_file::OutputFile;
 use crate::sweep::SweepArgs;
 
-/// The name of this computer.
+/// The name of this computer as a value of `--machine`.
 pub(crate) const HOST: &str = "host";
 
 const MACHINES_AFTER_HELP: &str = "\
@@ -45,8 +45,8 @@ Examples:
 #[derive(Args)]
 #[command(after_help = MACHINE_AFTER_HELP)]
 pub(crate) struct MachineArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -59,7 +59,7 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// The arguments that describe this computer in this format.
+    /// The arguments that show this computer in the given format.
     pub fn of_this_computer(format: Format) -> Self {
         Self {
             machine: HOST.to_owned(),
@@ -77,8 +77,8 @@ impl MachineArgs {
 /// Flags of all commands that work on a machine.
 #[derive(Args)]
 pub(crate) struct CommonArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -97,7 +97,7 @@ pub(crate) struct CommonArgs {
     pub quiet: bool,
 }
 
-/// CPUs as the operating system numbers them.
+/// CPUs, by their numbers in the operating system.
 #[derive(Clone)]
 pub(crate) struct Cpus(pub BTreeSet<u32>);
 
@@ -105,25 +105,24 @@ pub(crate) struct Cpus(pub BTreeSet<u32>);
 #[derive(Args, Default)]
 #[command(next_help_heading = "Options of simulated machines")]
 pub(crate) struct SimulationArgs {
-    /// Writes what happens in the run of one function or program as a trace for Perfetto
-    /// (ui.perfetto.dev); a file is replaced when the run has ended well. With `-`, the trace goes
-    /// to standard output while the run goes on, and the result to standard error
+    /// Writes a trace of the run of one function or program for Perfetto (ui.perfetto.dev). An
+    /// existing file is replaced when the run has ended well. With `-`, the trace goes to standard
+    /// output during the run, and the result to standard error
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says who was
+    /// Ends a run that takes more simulated time than this, such as 10ms or 2s, and says what was
     /// running
     #[arg(long, value_name = "SIMULATED_TIME", value_parser = limit, allow_hyphen_values = true)]
     pub limit: Option<Duration>,
 
-    /// Permutes what happens at the same instant, to see other schedules [default: 0, the plain
-    /// order]
+    /// Permutes events of the same instant, to see other schedules [default: 0, the plain order]
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 
-    /// What to do about programs that overlap transfers, give buffers back in flight or write to
-    /// full mailboxes; SPEs that put to a shared buffer do, and gets of more than 16 KB [default:
-    /// warn, and off where everything is measured]
+    /// What to do about hazards: transfers that overlap, buffers that are given back in flight, and
+    /// words for full mailboxes. Puts of several SPEs to a shared buffer are hazards, and so are
+    /// gets of more than 16 KB [default: warn, and off where everything is measured]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -158,7 +157,7 @@ impl SimulationArgs {
     }
 }
 
-/// What the simulation does about hazards.
+/// The simulation's reaction to hazards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hazards {
     /// nothing: they are not looked for
@@ -187,12 +186,11 @@ pub(crate) struct CompareArgs {
     pub with: Vec<PathBuf>,
 
     /// Ends with exit code 4 if a time or a rate of the second run is worse by more than this, such
-    /// as 5%. Where intervals are known, it must be worse beyond both of them
+    /// as 5%. If the intervals of both runs are known, they must not overlap
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
-    /// Compares runs that cannot be relied upon, too: runs that were disturbed, or that are
-    /// uncertain
+    /// Also compares runs that are not reliable, because they were disturbed or are uncertain
     #[arg(long)]
     pub untrusted: bool,
 
@@ -219,7 +217,8 @@ cannot be relied upon, 4 the second run is slower by more than --threshold.";
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
 /// error.
 ///
-/// Without PAPER it simulates all papers. Numbers that the project keeps back are predicted.
+/// Without PAPER it simulates all papers. For published numbers that the project keeps back, it
+/// prints predictions.
 #[derive(Args)]
 #[command(after_help = REPRODUCE_AFTER_HELP)]
 pub(crate) struct ReproduceArgs {
@@ -227,7 +226,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
     pub paper: Option<String>,
 
-    /// Simulates the experiments that take long, too. For jack-rabbit these are the matrices of 3k
+    /// Also simulates the experiments that take long. For jack-rabbit these are the matrices of 3k
     /// and 4k and a million bodies, which take about 4 minutes more on two CPUs
     #[arg(long)]
     pub all: bool,
@@ -318,7 +317,7 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 /// Merges the results of the shares of a sweep, as if one process had simulated all of it.
 ///
 /// A share is the part that --share chooses of `run`, `reproduce` or `map ring`, or the part of one
-/// task of Slurm or MPI. The command names the results that no file has.
+/// task of Slurm or MPI. The command lists the results that are in none of the files.
 #[derive(Args)]
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {
@@ -344,8 +343,8 @@ pub(crate) struct OutputArgs {
 
     /// Writes the result also as a page for a browser, which is one file and needs no network. If
     /// FILE is `-`, the page goes to standard output, and the output of --format to standard error.
-    /// The same holds for --json and --csv. An incomplete run does not replace an existing file,
-    /// but writes beside it
+    /// The same holds for --json and --csv. If the run is incomplete, an existing file is kept, and
+    /// the result is written beside it
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -359,7 +358,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Opens the files for the result that flags name.
+    /// Opens the files that the flags name for the result.
     pub fn files(&self) -> Result<ResultFiles, Failure> {
         let mut files = ResultFiles::default();
         for (flag, format, path) in [
@@ -381,7 +380,7 @@ impl OutputArgs {
 }
 
 impl CommonArgs {
-    /// Refuses counters if no output would show them.
+    /// Refuses the counters if no output would show them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
         match self.output.format {
@@ -393,12 +392,12 @@ impl CommonArgs {
         }
     }
 
-    /// The flag ` --machine qs20` for the examples in messages about a simulated machine. For this
-    /// computer it is the flag with the chosen CPUs.
+    /// The flags with which the examples of messages choose the machine, such as ` --machine qs20`.
+    /// For this computer, the flags choose the CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            // The parts that an example names exist only with the same CPUs.
+            // Parts that an example names may not exist on other CPUs.
             false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 format!(" --cpus {}", cpus.join(","))
@@ -419,7 +418,7 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The path that is opened if the user writes `-` for a file that the command reads.
+/// The path that the command opens for an input that the user names `-`.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
 /// A parser for a file that the command reads. `-` is standard input.
@@ -430,7 +429,7 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Refuses two inputs that are both standard input.
+/// Refuses to read standard input twice.
 pub(crate) fn refuse_standard_input_twice<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
 ) -> Result<(), Failure> {
@@ -451,8 +450,7 @@ fn cpus(text: &str) -> Result<Cpus, String> {
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
-/// The numbers of a list that may have ranges, such as 2,5 or 0-3. `None` if it is malformed or
-/// empty.
+/// The numbers of a list such as 2,5 or 0-3. `None` if the list is malformed or empty.
 pub(crate) fn number_list(text: &str) -> Option<BTreeSet<u32>> {
     cellworks_host::parse_cpus(text).filter(|numbers| !numbers.is_empty())
 }
@@ -471,13 +469,13 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
 }
 
-/// A parser for the most time that may pass on a simulated machine.
+/// A parser for the limit of the simulated time.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
     above_0(text, "nothing happens in no time", RULE)
 }
 
-/// A parser for a time that is above 0, with its unit.
+/// A parser for a time above 0, with its unit.
 pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
     let is_negative = text.starts_with('-');
     let time = humantime::parse_duration(text.trim_start_matches('-'));
@@ -487,8 +485,8 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
-/// A parser of a flag that reads its value with `read`. Its errors end with `example`, a value that
-/// the flag takes.
+/// A parser of a flag that reads a value with `read`. Error messages end with `example`, a value
+/// that the flag accepts.
 pub(crate) fn such_as<T: 'static>(
     example: &'static str,
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
@@ -504,8 +502,8 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A count of things in the memory of this process. A larger count than a `usize` becomes the
-/// largest one.
+/// A count of things in the memory of this process. A count that does not fit into a `usize`
+/// becomes the largest `usize`.
 pub(crate) fn kept(text: &str) -> Result<usize, String> {
     count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -523,8 +521,8 @@ pub(crate) fn order(text: &str) -> Result<u64, String> {
     number(text, 1_024, "orders are whole numbers, with k for 1,024")
 }
 
-/// A whole number, which may have a multiplier `k`, `m` or `g`. A size, for which `kilo` is 1,024,
-/// may also have its unit: `16KB` and `16KiB`, as results are printed, mean `16k`.
+/// A whole number, which may have a multiplier `k`, `m` or `g`. If `kilo` is 1,024, the number is a
+/// size and may have a unit: `16KB` and `16KiB`, as in printed results, mean `16k`.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at(end);

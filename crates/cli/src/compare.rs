@@ -60,7 +60,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     }
 }
 
-/// Refuses a file that is named twice on one side, because it would look like two runs that agree.
+/// Refuses a file that is named twice on one side, because it would count as two runs that agree.
 fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()
@@ -97,7 +97,7 @@ fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// The failure of the command if B is slower by more than this many percent.
+/// The failure of the command if B is slower than A by more than the given number of percent.
 ///
 /// # Errors
 ///

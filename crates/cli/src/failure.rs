@@ -4,22 +4,21 @@ use cellworks_report::{ReasonKind, Trust};
 
 use crate::message;
 
-/// A failure of the command, or an early end.
+/// A failure or an early end of the command.
 pub(crate) enum Failure {
     /// The arguments, or the files that they name, are wrong: exit code 2.
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
-    /// The result was printed, but it cannot be relied upon. The exit code is 3 if the measurement
-    /// was disturbed or is uncertain, because another run may be better. It is 1 if a result cannot
-    /// be true, or a part failed.
+    /// The result was printed, but is not reliable. The exit code is 3 if the measurement was
+    /// disturbed or is uncertain, because another run may be better. The exit code is 1 if a result
+    /// is impossible or a part failed.
     Untrusted(Trust),
     /// The second side of a comparison is slower than the user allows: exit code 4.
     Slower(String),
-    /// The user pressed Ctrl-C: exit code 130, which a shell reports for a program that SIGINT has
-    /// ended (128 + 2).
+    /// The user pressed Ctrl-C: exit code 130, which shells report after SIGINT (128 + 2).
     Interrupted,
-    /// The reader of the output has closed it. This is no error.
+    /// The reader of the output has closed the pipe. This is not an error.
     ClosedPipe,
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
     }
 }
 
-/// The exit code of results that cannot be relied upon, and the message with all reasons.
+/// The exit code of a result that is not reliable, and the message with all reasons.
 fn verdict(trust: &Trust) -> (u8, String) {
     let has = |wanted| trust.reasons().any(|(_, kind)| kind == Some(wanted));
     let (code, what) = if has(ReasonKind::Impossible) {

@@ -1,5 +1,5 @@
-//! The kinds of machines that `--machine` names. Only this file makes machines. A command gives its
-//! work as a [`Job`], which runs on every machine.
+//! The kinds of machines that `--machine` can name. Only this file makes machines. A command
+//! defines its work as a [`Job`], which runs on every machine.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of the machine with this name.
+    /// The kind of the machine with the given name.
     pub fn of(machine: &str) -> Self {
         match machine {
             HOST => Self::ThisComputer,
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// The capabilities of machines of this kind, which are known before a machine is made.
+    /// The capabilities of all machines of this kind. They are known before a machine is made.
     pub fn capabilities(self) -> Capabilities {
         match self {
             Self::ThisComputer => Capabilities::default(),
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Refuses flags of sweeps on this computer.
+/// Refuses the flags of sweeps if the machine is this computer.
 pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
     match sweep.first_given() {
         Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
@@ -61,23 +61,23 @@ pub(crate) trait Job {
     /// The results, step by step.
     type Steps: Steps;
 
-    /// Plans the job. This is called before a file is written or the user waits, and again if the
-    /// machine turns out to allow less in its present state.
+    /// Plans the job. `plan` is called before a file is written or the user waits. If the machine
+    /// in its present state allows less, `plan` is called again.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// The steps of a plan, without results.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
-    /// The steps that this process does on a simulated machine, and the file of their results.
-    /// `machine` identifies the machine with everything that changes its results.
+    /// The steps that this process does on a simulated machine, and the file for their results.
+    /// `machine` is a text with everything that determines the results of the machine.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }
 
-    /// What the simulation does about hazards if no flag sets it.
+    /// The simulation's reaction to hazards if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
-    /// Does the plan. `after` is called after each run, with a text about the run.
+    /// Runs the plan, and calls `after` with a text about each run after the run.
     fn run(
         plan: Self::Plan,
         machine: &dyn Runner,
@@ -108,7 +108,7 @@ fn on_this_computer<J: Job>(
         .map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits());
-    // The arguments are right for this computer, but at present it has too little memory.
+    // The arguments are valid for this computer, but at present it has too little memory.
     let plan = plan.map_err(|failure| match failure {
         Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
         failure => failure,
@@ -124,7 +124,7 @@ fn on_this_computer<J: Job>(
     session.conclude(J::run(plan, host, &session, &mut |_| {}))
 }
 
-/// Adds the reason why the computer has no more CPUs to a failure that asks for more.
+/// Adds the reason why the computer has no further CPUs to a failure that is about too few CPUs.
 fn with_cpus_left_out(failure: Failure, host: &Host) -> Failure {
     let topology = host.topology();
     let has = format!("{} has {}", topology.name(), topology.spes().len());

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     })
 }
 
-/// The differences between two descriptions, with a line for each key and its value in both.
+/// The differences between two descriptions: a line for each key, with the values of both machines.
 fn diff(a: &str, b: &str) -> Result<String, Failure> {
     let read = |machine: &str| described(machine).map_err(Failure::Usage);
     let differences = read(a)?.differences(&read(b)?);
@@ -48,7 +48,7 @@ fn diff(a: &str, b: &str) -> Result<String, Failure> {
     Ok(machines::rows([headings].into_iter().chain(rows), width()))
 }
 
-/// The TOML of a machine. For a machine that is built in it is the original text with its comments.
+/// The TOML of a machine. A built-in machine has its original text with comments.
 fn description(machine: &str) -> Result<String, Failure> {
     match Description::built_in_text(machine) {
         Some(text) => Ok(text.to_owned()),

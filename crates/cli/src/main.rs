@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let end = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
         Err(error) if error.use_stderr() => explained(error).exit(),
-        // The text that `--help` or `--version` prints.
+        // The user asked for the text of `--help` or `--version`.
         Err(asked) => print(&asked.render().ansi().to_string()),
     };
     ExitCode::from(exit_code(end))
@@ -53,7 +53,7 @@ fn explained(mut error: clap::Error) -> clap::Error {
                    their size; `cellworks stats -f chase --pages 2m` shows what it changes";
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
-        // Clap suggests flags with similar names, which do something else.
+        // Clap suggests flags with similar names, but those flags do something else.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
     }
@@ -61,8 +61,7 @@ fn explained(mut error: clap::Error) -> clap::Error {
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
-    // This is checked before anything is measured. `map exec` prints nothing itself, and its
-    // command may not need a standard output.
+    // The check precedes all measurements. `map exec` prints nothing, so it needs no check.
     if !matches!(command, Command::Map(arguments) if arguments.starts_a_command()) {
         check_standard_output()?;
     }

@@ -1,8 +1,8 @@
 //! `cellworks merge`: the result of a sweep from the files of its shares.
 
-// Rejected: reports of shares that are merged number by number. Speed-ups and curves follow from
-// several steps. A file has the results of steps, and `merge` computes with the code of the command
-// that was divided, so that its results are the same to the last digit.
+// Rejected: merging the reports of shares number by number. Speed-ups and curves follow from
+// several steps. A file therefore has the results of steps, and `merge` computes with the code of
+// the divided command. Its results are the same to the last digit.
 
 use clap::{Parser, error::ErrorKind};
 
@@ -24,7 +24,7 @@ pub(crate) fn merge(arguments: &MergeArgs) -> Result<(), Failure> {
         .map(|path| ResultFile::read(path))
         .collect();
     let files = files?;
-    // The other files are compared with the sweep that the first one describes.
+    // The other files are compared with the sweep that the first file describes.
     let first = &files[0];
     let typed = ["cellworks"].into_iter().map(str::to_owned);
     let wrong = |why: &str| {

@@ -30,18 +30,18 @@ fn say(style: Style, kind: &str, message: &str) {
     let text = terminal_width().map_or(text.clone(), |width| wrapped_lines(&text, width));
     let message = text.strip_prefix(kind).unwrap_or(&text);
     let (style, reset) = (style.render(), style.render_reset());
-    // If standard error cannot be written, there is no other place for the message.
+    // If writing to standard error fails, there is no other place for the message.
     let _ = write!(anstream::stderr(), "{style}{kind}{reset}{message}");
 }
 
-/// The number of columns of the terminal; `None` if standard error is no terminal.
+/// The number of columns of the terminal. `None` if standard error is not a terminal.
 fn terminal_width() -> Option<usize> {
     let size = stderr().is_terminal().then(|| tcgetwinsize(stderr()));
     let columns = usize::from(size?.ok()?.ws_col);
     (columns > 0).then_some(columns)
 }
 
-/// The text in lines of at most `width` columns. Commands stay whole, so that they can be copied.
+/// Breaks a text into lines of at most `width` columns. Commands stay whole for copying.
 fn wrapped_lines(text: &str, width: usize) -> String {
     let wrapped_line = |line: &str| {
         let bare = line.trim_start();

@@ -1,4 +1,4 @@
-//! Prints results.
+//! Printing of results.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ pub(crate) enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,
-    /// Standard error, because a trace is written to standard output.
+    /// Standard error, because standard output has the trace.
     ToStandardError,
 }
 
-/// An error if standard output is closed, so that no result is computed that cannot be printed.
+/// Fails if standard output is closed, so that no result is computed that cannot be printed.
 pub(crate) fn check_standard_output() -> Result<(), Failure> {
     match standard_output::was_closed() {
         true => Err(Failure::Run(
@@ -68,7 +68,7 @@ fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
 
 /// The functions that turn a result into each format.
 pub(crate) struct Views<R> {
-    /// The table, whose lines have at most this number of columns.
+    /// The table. Its lines have at most the given number of columns.
     pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
     pub json: fn(&R) -> String,
@@ -76,7 +76,7 @@ pub(crate) struct Views<R> {
 }
 
 impl<R> Views<R> {
-    /// The result in this format.
+    /// The result in the given format.
     fn view(&self, result: &R, format: Format) -> String {
         match format {
             Format::Table => (self.table)(result, width()),
@@ -86,13 +86,13 @@ impl<R> Views<R> {
     }
 }
 
-/// The most columns of a table. Longer lines are hard to read.
+/// The largest number of columns of a table. Longer lines are hard to read.
 const WIDTH_MAX: usize = 120;
 
-/// The fewest columns of a table. On a narrower terminal the lines are broken.
+/// The smallest number of columns of a table. A narrower terminal breaks the lines.
 const WIDTH_MIN: usize = 60;
 
-/// The columns that tables may have, from the variable COLUMNS or the terminal.
+/// The number of columns for tables, from the variable COLUMNS or from the terminal.
 pub(crate) fn width() -> usize {
     let wanted = std::env::var("COLUMNS").ok();
     let wanted = wanted.and_then(|columns| columns.parse().ok());
@@ -104,13 +104,12 @@ pub(crate) fn width() -> usize {
     columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
 }
 
-/// The files that `--html`, `--json` and `--csv` name. The key is the format of the flag, and
-/// `None` for the page.
+/// The files that `--html` (format `None`), `--json` and `--csv` name, with their formats.
 #[derive(Default)]
 pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
 
 impl ResultFiles {
-    /// Adds a file for a result in this format, or for the page if the format is `None`.
+    /// Adds a file for a result in the given format. For the page the format is `None`.
     ///
     /// # Errors
     ///
@@ -121,7 +120,7 @@ impl ResultFiles {
         Ok(())
     }
 
-    /// Refuses a file of another flag if it is one of these files.
+    /// Refuses the file of another flag if it is one of these files.
     pub fn refuse(&self, other: &OutputFile) -> Result<(), Failure> {
         match self.0.iter().find(|(_, file)| file.is_same_file(other)) {
             Some((_, file)) => Err(other.refused(&format!("{} is written there", file.flag()))),
@@ -135,7 +134,7 @@ impl ResultFiles {
         files.try_for_each(|(_, file)| file.refuse_to_replace(input))
     }
 
-    /// Refuses to replace any of these files that the command reads, if they are given.
+    /// Refuses to replace any of the given files, which the command reads.
     pub fn refuse_to_replace_any<'i>(
         &self,
         inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
@@ -144,8 +143,8 @@ impl ResultFiles {
         inputs.try_for_each(|input| self.refuse_to_replace(input))
     }
 
-    /// Keeps existing files, because the run is incomplete. The result is written beside them, and
-    /// a note tells the user.
+    /// Keeps existing files, because the run is incomplete. The result is written to new files in
+    /// the same folders, and a note tells the user.
     pub fn keep_what_is_there(&mut self) {
         for (_, file) in &mut self.0 {
             let kept = file.to_string();
@@ -169,8 +168,8 @@ impl ResultFiles {
     }
 }
 
-/// Prints a result in this format, and writes its files. The result is printed to standard error if
-/// one of the files is standard output.
+/// Prints a result in the given format, and writes its files. If one of the files is standard
+/// output, the result is printed to standard error.
 pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
@@ -197,8 +196,8 @@ pub(crate) fn show<R>(
     end
 }
 
-/// Combines the ends of two parts of a command. The command can end with one failure only, so the
-/// message of the other one is printed here.
+/// Combines the ends of two parts of a command. The command can return only one failure, so this
+/// function prints the message of the other failure.
 pub(crate) fn combine(
     first: Result<(), Failure>,
     second: Result<(), Failure>,

@@ -1,21 +1,20 @@
 //! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
-//! A regular file is replaced as a whole when all of the result has been written. Until then, and
-//! if anything fails, the old file stays as it is. The result is collected in a file without a name
-//! on the same disk, which the system removes however the process ends. [`OutputFile::complete`]
-//! then copies it to a new file beside the old one, and renames the new file.
+//! A regular file is replaced as a whole when the complete result has been written. Until then, and
+//! after any failure, the old file is unchanged. The result first goes to a file without a name on
+//! the same disk. The system removes this file however the process ends. [`OutputFile::complete`]
+//! copies the result to a new file beside the old one, and renames it.
 //!
 //! The result of an incomplete run is written beside an existing file
 //! ([`OutputFile::keep_what_is_there`]).
 //!
 //! A device, a FIFO, or a file that is already open, such as standard output, cannot be replaced.
-//! It is written directly.
+//! Such a file is written directly.
 
-// Rejected: a temporary file with a name, beside the one that it replaces, while a run goes on.
-// Ctrl-C ends the process without destructors, and the file would stay. What is written has no name
-// until it is complete, and is copied then. The crate `atomic-write-file` saves the copy, but
-// leaves its file behind if renaming fails, or if Ctrl-C ends the process on a file system without
-// `O_TMPFILE`.
+// Rejected: a temporary file with a name during a run. Ctrl-C ends the process without destructors,
+// so the file would stay. Here the data has no name until it is complete, and is copied then. The
+// crate `atomic-write-file` makes this copy unnecessary, but leaves its file behind if renaming
+// fails, or if Ctrl-C ends the process on a file system without `O_TMPFILE`.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -35,11 +34,11 @@ use crate::failure::Failure;
 /// The path that a user writes for standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The folder in which the system lists the open files of this process. An entry looks like a link,
-/// but the open file may have no name.
+/// The folder in which the system lists the open files of this process. An entry looks like a
+/// symbolic link, but the open file may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// The time that the command waits for the reader of a FIFO. A shell starts both at the same time.
+/// The time that the command waits for the reader of a FIFO. A shell starts both programs at once.
 const READER: Duration = Duration::from_secs(1);
 
 /// A file that a flag names for a result.
@@ -47,35 +46,35 @@ const READER: Duration = Duration::from_secs(1);
 pub(crate) struct OutputFile {
     /// The flag, such as `--html`.
     flag: &'static str,
-    /// The path that the user has given.
+    /// The path as the user has given it.
     named: PathBuf,
     /// The path after all symbolic links.
     path: PathBuf,
-    /// The open file that is written.
+    /// The open file to which data is written.
     to: File,
     writing: Writing,
 }
 
-/// How a file is written.
+/// The way in which a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
-    /// A file without a name is written, and replaces the old file at the end.
+    /// The data goes to a file without a name, which replaces the old file at the end.
     Replaced,
-    /// The existing file is written directly.
+    /// The data goes to the existing file.
     Direct,
-    /// The standard output is written, to which the command also prints.
+    /// The data goes to standard output, to which the command also prints.
     StandardOutput,
 }
 
 impl OutputFile {
-    /// Opens the file before anything is measured, so that a file that cannot be written is refused
-    /// early. The content of a regular file stays as it is.
+    /// Opens the file before the first measurement, so that a file that cannot be written is
+    /// refused early. The content of a regular file is not changed.
     ///
     /// Waits at most a second for the reader of a FIFO.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`], with the flag and the file, if it cannot be written.
+    /// [`Failure::Usage`], with the flag and the file, if the file cannot be written.
     pub fn open(flag: &'static str, named: &Path) -> Result<Self, Failure> {
         Self::try_open(flag, named).map_err(|error| refused(flag, named, &cause(&error)))
     }
@@ -101,18 +100,18 @@ impl OutputFile {
         })
     }
 
-    /// Whether this path leads to the same file. The file need not exist.
+    /// Whether the given path leads to this file. The file need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
     }
 
-    /// Whether the other is written to the same file.
+    /// Whether `other` is written to the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.path == other.path || self.is_standard_output() && other.is_standard_output()
     }
 
-    /// Refuses to replace a file that the command reads. An input that does not exist as a file,
-    /// such as a machine that is built in, is allowed.
+    /// Refuses to replace a file that the command reads. An input that is not an existing file,
+    /// such as the name of a built-in machine, is allowed.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
         match self.is(input) && input.exists() {
             true => Err(Failure::Usage(format!(
@@ -124,8 +123,8 @@ impl OutputFile {
         }
     }
 
-    /// Keeps the content of a regular file. The result gets a new name beside it, which is
-    /// returned. `None` if there is no content to keep.
+    /// Keeps the content of a regular file. The result goes to a new file beside it. Returns the
+    /// name of the new file. `None` if there is no content to keep.
     pub fn keep_what_is_there(&mut self) -> Option<PathBuf> {
         let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
         if self.writing != Writing::Replaced || !is_there(&self.path) {
@@ -152,7 +151,7 @@ impl OutputFile {
         self.writing == Writing::StandardOutput
     }
 
-    /// Whether the file replaces an old one when it is complete.
+    /// Whether the written file will replace the old file.
     pub fn is_replaced(&self) -> bool {
         self.writing == Writing::Replaced
     }
@@ -162,7 +161,7 @@ impl OutputFile {
         refused(self.flag, &self.named, why)
     }
 
-    /// The failure of the command if a write to this file has failed.
+    /// The failure of the command after a failed write to this file.
     pub fn failed(&self, error: &io::Error) -> Failure {
         if self.writing == Writing::StandardOutput && error.kind() == ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
@@ -173,12 +172,12 @@ impl OutputFile {
         ))
     }
 
-    /// Puts the written file in its place. It gets the mode of the old file, or that of new files
-    /// if there was none.
+    /// Moves the written file to its place. The file gets the mode of the old file, or else the
+    /// mode of new files.
     ///
     /// # Errors
     ///
-    /// [`Failure::Run`] if that is not possible. Then a regular file is unchanged.
+    /// [`Failure::Run`] if this fails. A regular file is then unchanged.
     pub fn complete(mut self) -> Result<(), Failure> {
         match self.writing {
             Writing::Replaced => self.replace().map_err(|error| self.failed(&error)),
@@ -187,7 +186,7 @@ impl OutputFile {
     }
 
     fn replace(&mut self) -> io::Result<()> {
-        // If anything fails from here on, the destructor removes this file.
+        // If anything fails after this line, the destructor removes this file.
         let mut beside = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder_of(&self.path))?;
@@ -198,14 +197,14 @@ impl OutputFile {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // Some disks report only at this call that there is no room.
+        // Some disks report only at this call that they are full.
         beside.as_file().sync_all()?;
         beside.persist(&self.path)?;
         Ok(())
     }
 }
 
-/// The flag and the file, such as `--trace: run.pftrace`.
+/// The flag and the path, such as `--trace: run.pftrace`.
 impl Display for OutputFile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.flag, self.named.display())
@@ -229,12 +228,12 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
     ))
 }
 
-/// The path without symbolic links. The file need not exist. A file that is already open is an
-/// entry of [`OPEN_FILES`].
+/// The path without symbolic links. The file need not exist. The path of a file that is already
+/// open is an entry of [`OPEN_FILES`].
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),
-        // A circle of links is an error here, so the loop that follows links ends.
+        // A circle of links is an error here, so the loop over links ends.
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -256,7 +255,7 @@ fn is_a_folder() -> io::Error {
     io::Error::new(ErrorKind::IsADirectory, "it is a folder")
 }
 
-/// How a file at this path is written. An error if it may not be written.
+/// The way in which a file at the given path is written. Fails if the file may not be written.
 fn writing_to(path: &Path) -> io::Result<Writing> {
     if is_open_file(path) && path.file_name() == Some(OsStr::new("1")) {
         return Ok(Writing::StandardOutput);
@@ -268,22 +267,22 @@ fn writing_to(path: &Path) -> io::Result<Writing> {
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // Two results on a terminal or in /dev/null may be mixed, because neither is kept.
+    // On a terminal or in /dev/null two results may be mixed, because neither is kept.
     if is_printed_to && !found.file_type().is_char_device() {
         return Ok(Writing::StandardOutput);
     }
     if !found.is_file() || is_open_file(path) {
         return Ok(Writing::Direct);
     }
-    // This checks the mode, because a rename would also replace a file whose mode forbids writing.
+    // This checks the mode of the file, because a rename ignores it.
     OpenOptions::new().write(true).open(path)?;
     Ok(Writing::Replaced)
 }
 
-/// Opens a file that is written directly. It is opened for appending, so that a file that the shell
-/// has opened with `3> file` is not truncated.
+/// Opens a file that is written directly. The file is opened for appending, so that a file that the
+/// shell has opened with `3> file` is not truncated.
 fn opened(path: &Path) -> io::Result<File> {
-    // Without this flag, opening a FIFO would wait for a reader, perhaps for ever.
+    // Without this flag, opening a FIFO would wait for a reader, perhaps forever.
     let at_once = OFlags::NONBLOCK.bits() as i32;
     let begin = Instant::now();
     loop {
@@ -315,7 +314,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The message of the system, without the name of the temporary file, which tempfile adds.
+/// The system's message, without the name of the temporary file that tempfile adds.
 fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" at path ")

@@ -1,4 +1,4 @@
-//! A progress bar on a terminal. Elsewhere there is no progress.
+//! A progress bar on a terminal. If standard error is not a terminal, no progress is shown.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -6,12 +6,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 
-/// The most columns of the bar.
+/// The largest number of columns of the bar.
 const BAR_COLUMNS_MAX: usize = 24;
 
-/// The template of a line, with at most this number of columns if it is known. Beside the bar there
-/// is room for two numbers of six digits and a time. The text about the current step is cut to the
-/// rest.
+/// The template of a line of at most `columns` columns, if known. Beside the bar the line has room
+/// for two numbers of six digits and a time. The text about the current step is cut to the rest.
 fn template(columns: Option<usize>) -> String {
     let columns = columns.filter(|columns| *columns > 0);
     let bar = columns.map_or(BAR_COLUMNS_MAX, |columns| {
@@ -24,7 +23,7 @@ fn template(columns: Option<usize>) -> String {
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of `steps` steps. It is invisible if `quiet`, or if standard error is no terminal.
+    /// A bar of `steps` steps, invisible if `quiet` is set or standard error is not a terminal.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let visible = !quiet && stderr().is_terminal();
         let target = if visible {
@@ -39,13 +38,13 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
             // Without ticks, a measurement of a second would look like a hang. A tick every half
-            // second costs the measured cores nothing that is noticeable.
+            // second has no noticeable effect on the measured cores.
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         Self(bar)
     }
 
-    /// Shows this text about the current step.
+    /// Shows a text about the current step.
     pub fn about(&self, what: String) {
         self.0.set_message(what);
     }
@@ -66,7 +65,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// The columns of a line without the text about the current step.
+    /// The number of columns of a line without the text about the current step.
     fn columns_of(template: &str) -> usize {
         let bar = template
             .strip_prefix("{bar:")
@@ -88,7 +87,7 @@ mod tests {
         for columns in [None, Some(0), Some(80), Some(300)] {
             assert_eq!(template(columns), longest);
         }
-        // The narrowest template is valid, too.
+        // The narrowest template has to be valid, too.
         ProgressStyle::with_template(&template(Some(1))).unwrap();
     }
 }

@@ -30,9 +30,9 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Run(error.to_string()))
     };
     let reproducing = match arguments.sweep.merged_steps() {
-        // Curves take much longer to simulate than the numbers, and only a page shows them.
+        // Curves take much longer to simulate than numbers, and only a page shows them.
         None => of_extent(files.has_page())?,
-        // A merge has the steps of its files.
+        // A merge has the steps that its files have.
         Some(steps) => {
             let numbers = of_extent(false)?;
             match numbers.planned() == steps {
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     };
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
-    // The simulated machines are built in, so the steps identify them.
+    // The simulated machines are built in, so the names of the steps identify them.
     let steps = plan.steps().map(Value::from).collect();
     let name = match &arguments.paper {
         None => "reproduce".to_owned(),

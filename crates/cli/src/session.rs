@@ -1,19 +1,19 @@
-//! A session collects what a command has found so far, and ends the command: when all steps are
-//! done, when a step fails, or when the user presses Ctrl-C. In each case the finished steps are
+//! A session collects the results of a command, and ends the command: when all steps are done, when
+//! a step fails, or when the user presses Ctrl-C. In each case the results of finished steps are
 //! printed and saved.
 //!
 //! ```text
 //!   the run:   update, update ... ───── conclude(Done) ──┐
-//!                  │                                     ├─► the first reports the results
+//!                  │                                     ├─► the first call reports the results
 //!   Ctrl-C:    ask the run to stop ── a second later ────┘
 //!              again: the process ends at once
 //! ```
 //!
-//! A step cannot be stopped halfway. So Ctrl-C asks the run to end after the present step. If that
-//! takes longer than a second, the thread of Ctrl-C concludes the run.
+//! A step cannot be stopped halfway. Ctrl-C therefore asks the run to end after the present step.
+//! If the step takes longer than a second, the thread of Ctrl-C concludes the run.
 
-// Rejected: waiting for Ctrl-C inside a measurement. Every loop would have to look. The run is
-// asked to stop between measurements, and concluded without it after a second.
+// Rejected: checking for Ctrl-C inside a measurement, because every loop would have to check. The
+// run is asked to stop between measurements. After a second, it is concluded without waiting.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,8 +37,8 @@ use crate::sweep::{Step, Sweep};
 /// The time that Ctrl-C waits for the end of the present step.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A second signal within this time of the first one does not count as another Ctrl-C. Some
-/// programs pass on a SIGINT that the terminal has sent to this process, too.
+/// A second signal within this time does not count as another Ctrl-C. The terminal sends SIGINT to
+/// all of its processes, and some programs send the signal on to this process.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
 /// The reason why a run ends.
@@ -47,26 +47,26 @@ pub(crate) enum End {
     Done,
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// The computer changed during the run, so the numbers cannot be trusted any more.
+    /// The computer changed during the run, so the numbers are no longer reliable.
     Spoiled(String),
-    /// The machine cannot do the request, or not in this time.
+    /// The machine cannot do the work, or not in the given time.
     Refused(String),
     /// A step failed.
     Failed(String),
 }
 
 impl End {
-    /// The reason, for a report, why a step has no result.
+    /// The reason, in a report, why a step has no result.
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            // Only a merge ends well although a step has no result.
+            // Only a merge ends well when a step has no result.
             Self::Done => "no file has it",
             _ => "the run ended before",
         }
     }
 
-    /// The end of the command, if its numbers can be trusted.
+    /// The end of the command if its numbers are reliable.
     fn into_result(self) -> Result<(), Failure> {
         match self {
             Self::Done | Self::Spoiled(_) => Ok(()),
@@ -90,36 +90,36 @@ pub(crate) trait Steps: Send + 'static {
     /// The number of steps that have a result.
     fn done(&self) -> usize;
 
-    /// The report of all results, if the run ends in this way.
+    /// The report of all results if the run ends for the reason `end`.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    /// Whether the numbers of the report can be trusted.
+    /// Whether the numbers of the report are reliable.
     fn trust(report: &Self::Report) -> &Trust;
 }
 
-/// What a report contains besides the results of the steps.
+/// The parts of a report other than the results of the steps.
 pub(crate) struct Circumstances {
     pub machine: MachineInfo,
     pub environment: Environment,
-    /// The reasons why the numbers cannot be trusted.
+    /// The reasons why the numbers are not reliable.
     pub reasons: Vec<Reason>,
-    /// The counters of the parts of a simulated machine, if the user has asked for them.
+    /// The counters of the parts of a simulated machine, if the user asked for them.
     pub counters: Option<Counters>,
 }
 
-/// How a session shows progress and results.
+/// The output of a session: its format, its files, and whether progress is shown.
 pub(crate) struct SessionOptions {
     pub format: Format,
     pub printed: Printed,
     pub files: ResultFiles,
-    /// Whether progress and warnings are left out.
+    /// Whether progress and warnings are not shown.
     pub quiet: bool,
-    /// The steps that this process does, and the file of their results.
+    /// The steps that this process does, and the file for their results.
     pub sweep: Sweep,
 }
 
 impl SessionOptions {
-    /// The options that these flags give, with these files.
+    /// The options from the flags and the files.
     pub fn of(common: &CommonArgs, files: ResultFiles) -> Self {
         Self {
             format: common.output.format,
@@ -130,12 +130,12 @@ impl SessionOptions {
         }
     }
 
-    /// The same options for a part of a sweep.
+    /// The options for a part of a sweep.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if there are files for the result and this process does a share, which
-    /// has no result of its own.
+    /// [`Failure::Usage`] if there are files for the result although this process does a share. A
+    /// share has no result of its own.
     pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
         match self.files.flag() {
             Some(flag) if sweep.is_a_share() => Err(Failure::Usage(format!(
@@ -171,7 +171,7 @@ struct Found<S> {
 }
 
 impl<S: Steps> Session<S> {
-    /// Begins a run of these steps. From here on Ctrl-C ends the run.
+    /// Begins a run of the given steps. From here on Ctrl-C ends the run.
     pub fn begin(
         machine: MachineInfo,
         surroundings: Option<Surroundings>,
@@ -209,7 +209,7 @@ impl<S: Steps> Session<S> {
             sweep,
         });
         let on_ctrl_c = Arc::clone(&session);
-        // If the handler cannot be set, Ctrl-C still ends the process, but nothing is saved.
+        // If the handler cannot be set, Ctrl-C still ends the process, but saves nothing.
         let _ = ctrlc::set_handler(move || on_ctrl_c.interrupt());
         session
     }
@@ -219,7 +219,7 @@ impl<S: Steps> Session<S> {
         self.interrupted.get().is_some()
     }
 
-    /// The reason why the run should end now, if there is one. It is called between steps.
+    /// The reason why the run should end now, if there is one. Called between steps.
     pub fn end_reason(&self) -> Option<End> {
         if self.is_interrupted() {
             return Some(End::Interrupted);
@@ -228,25 +228,24 @@ impl<S: Steps> Session<S> {
         computer.check().err().map(End::Spoiled)
     }
 
-    /// The steps that this process does, and the file of their results.
+    /// The steps that this process does, and the file for their results.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// The numbers of the steps that this process has to do. Results of other steps may be in
-    /// files. For each of these, `read` turns the value in the file into a result, and `known`
-    /// records it.
+    /// The steps that this process has to do. Files may contain the results of other steps. For
+    /// each of them, `read` converts the value in the file, and `known` records the result.
     ///
     /// # Errors
     ///
-    /// The end of the run if the value in a file is not a result.
+    /// The end of the run if a value in a file is not a result.
     pub fn to_do<T: DeserializeOwned, R>(
         &self,
         planned: usize,
         read: impl Fn(T) -> Result<R, String>,
         known: impl Fn(&mut S, usize, R),
     ) -> Result<HashSet<usize>, End> {
-        // All values are read before one is recorded. So nothing is printed if one is wrong.
+        // All values are read before the first is recorded. A wrong value prevents all printing.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
             match self.sweep.step(step, &read).map_err(End::Refused)? {
@@ -265,7 +264,7 @@ impl<S: Steps> Session<S> {
         Ok(to_do)
     }
 
-    /// The text with the names that the machine has for its parts.
+    /// Translates a text into the words of the machine.
     pub fn say(&self, text: &str) -> String {
         Words::of(&self.machine).say(text)
     }
@@ -304,8 +303,8 @@ impl<S: Steps> Session<S> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles Ctrl-C, on a new thread, because the thread of the handler must be free for the next
-    /// Ctrl-C.
+    /// Handles Ctrl-C. The work is done on a new thread, because the thread of the handler must be
+    /// free for the next Ctrl-C.
     fn interrupt(self: &Arc<Self>) {
         if let Some(first) = self.interrupted.get() {
             if first.elapsed() > SAME_PRESS {
@@ -319,10 +318,10 @@ impl<S: Steps> Session<S> {
         thread::spawn(move || session.conclude_after_grace());
     }
 
-    /// Concludes the run after [`GRACE`], unless the run concludes itself before.
+    /// Concludes the run after [`GRACE`], unless the run has concluded by then.
     fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // If this thread panicked, the run would wait for it for ever.
+        // If this thread panicked, the run would wait for it forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));
@@ -335,8 +334,7 @@ impl<S: Steps> Session<S> {
 
     /// Ends the run: prints and saves the results.
     ///
-    /// If Ctrl-C has concluded the run before, this function does not return, because the process
-    /// is about to end.
+    /// If Ctrl-C has concluded the run, this function does not return: the process is about to end.
     pub fn conclude(&self, end: End) -> Result<(), Failure> {
         match self.take(end, false) {
             Some(end) => end,
@@ -346,11 +344,9 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves the results if this was not done before. `running` tells whether a step is
-    /// still under way.
+    /// Prints and saves the results, only once. `running` is true if a step is under way.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
-        // The lock is released before printing, which takes for ever if the reader of the output
-        // does not read.
+        // The lock is released before printing, which takes forever if the output is not read.
         let found = self.lock().take()?;
         self.progress.clear();
         Some(self.finish(found, end, running))
@@ -391,7 +387,7 @@ impl<S: Steps> Session<S> {
         if let End::Spoiled(why) = &end {
             disturbed.push(why.clone());
         }
-        // Without a measurement there was nothing to disturb.
+        // Without a measurement nothing could be disturbed.
         if done > 0 {
             disturbed.extend(disturbances);
         }

@@ -1,4 +1,4 @@
-//! Makes simulated machines as flags describe them, with their traces, hazards and counters.
+//! Makes simulated machines from flags, with their traces, hazards and counters.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,15 +16,15 @@ use crate::output_file::OutputFile;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
 
-/// The bytes that a packet on a ring carries.
+/// The number of bytes that a packet on a ring carries.
 const PACKET_BYTES: u64 = 128;
 
-/// The largest view that is staged, even if local stores are larger. One DMA command moves this
-/// number of bytes.
+/// The size of the largest view that is staged, even if local stores are larger. One DMA command
+/// moves this number of bytes.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// The number of views of the largest size for which a local store has room. A copy has four views
-/// at once, and the local store contains more than views.
+/// The number of views of the largest size that must fit into a local store. A copy has four views
+/// at once, and the local store contains other data, too.
 const VIEWS: usize = 8;
 
 /// A simulated machine, ready to run.
@@ -44,7 +44,7 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
 }
 
-/// Like [`load`], but the error is a message with the reason.
+/// Like [`load`], but the error is only a message with the reason.
 pub(crate) fn described(machine: &str) -> Result<Description, String> {
     const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
     let path = Path::new(machine);
@@ -66,14 +66,14 @@ pub(crate) fn described(machine: &str) -> Result<Description, String> {
     })
 }
 
-/// A text with everything that decides the results of a simulated machine.
+/// A text with everything that determines the results of a simulated machine.
 pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> String {
     let SimulationArgs {
         limit,
         seed,
         hazards,
         system_calls,
-        // These flags only show what happens.
+        // These flags only show events, and do not change results.
         trace: _,
         counters: _,
     } = flags;
@@ -84,15 +84,15 @@ pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> Str
     )
 }
 
-/// The limits of a simulated machine. Blocks may be as large as on this computer if the local store
-/// has room for the window through which they move.
+/// The limits of a simulated machine. If the local store has room for the window through which
+/// blocks move, blocks may be as large as on this computer.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);
     let module_bytes = description.modules.iter().map(|one| one.bytes.value).min();
     Limits {
         local_store_bytes,
-        // A sixteenth is left for everything beside the buffers.
+        // A sixteenth of the memory is left for everything other than the buffers.
         memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
         staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
         bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
@@ -114,9 +114,9 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, after `check` has found that it can do the work. Hazards are watched as
-    /// in `usual`, unless a flag says how. The file of the trace is open from here on. No file of
-    /// the result may be that of the description, if `machine` is a file.
+    /// Makes the machine, after `check` has found that it can do the work. If no flag sets the
+    /// reaction to hazards, it is `usual`. The file of the trace is opened. If `machine` is a file,
+    /// no file of the result may be this file.
     pub fn build(
         machine: &Path,
         description: Description,
@@ -126,7 +126,7 @@ impl Simulated {
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         files.refuse_to_replace(machine)?;
-        // A machine that cannot do the work is refused before a file is written.
+        // If the machine cannot do the work, it is refused before a file is written.
         check(Sim::new(description.clone()).topology())?;
         let title = description.title.clone();
         let how = Simulation {
@@ -167,7 +167,7 @@ impl Simulated {
         })
     }
 
-    /// The machine in the form of reports.
+    /// The machine in the form that reports use.
     pub fn info(&self) -> MachineInfo {
         MachineInfo {
             name: self.title.clone(),
@@ -175,7 +175,7 @@ impl Simulated {
         }
     }
 
-    /// Begins a session of these steps on the machine.
+    /// Begins a session of the given steps on the machine.
     pub fn session<S: Steps>(&self, steps: S, options: SessionOptions) -> Arc<Session<S>> {
         let is_taken = self.trace.as_ref().is_some_and(Trace::is_standard_output);
         let options = SessionOptions {
@@ -188,8 +188,8 @@ impl Simulated {
         Session::begin(self.info(), None, steps, options)
     }
 
-    /// Does the work of a session on the machine, and ends the session. `work` calls its argument
-    /// after each run, with a text about the run.
+    /// Runs the work of a session on the machine, and ends the session. `work` calls its argument
+    /// after each run with a text about the run.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
@@ -213,15 +213,14 @@ impl Simulated {
     }
 }
 
-/// The trace of a run. The simulation writes it, and the command keeps it if the run has ended
-/// well.
+/// The trace of a run. The simulation writes it, and the command keeps it if the run ends well.
 #[derive(Clone)]
 struct Trace(Arc<Mutex<TraceFile>>);
 
 struct TraceFile {
-    /// The file. `None` after the trace is complete.
+    /// The file. It is `None` after the trace is complete.
     file: Option<BufWriter<OutputFile>>,
-    /// The error because of which a part of the trace is lost.
+    /// The error by which a part of the trace was lost.
     lost: Option<io::Error>,
 }
 
@@ -243,7 +242,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes, or records the error. The simulation goes on in both cases.
+    /// Writes data, or records the error. In both cases the simulation goes on.
     fn write_or_record_error(
         &self,
         write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>,
@@ -254,7 +253,7 @@ impl Trace {
         }
     }
 
-    /// The warning that the trace of a failed run is not kept. `None` if it was written directly.
+    /// The warning that the trace of a failed run is not kept, if it was not written directly.
     fn not_kept(&self) -> Option<String> {
         let trace = self.lock();
         let file = trace.file.as_ref()?.get_ref();
@@ -266,7 +265,7 @@ impl Trace {
         })
     }
 
-    /// Puts the file of the trace in its place, if all of it was written.
+    /// Moves the file of the trace to its place if the whole trace was written.
     fn complete(&self) -> Result<(), Failure> {
         self.write_or_record_error(BufWriter::flush);
         let (file, lost) = {
@@ -274,7 +273,7 @@ impl Trace {
             (trace.file.take(), trace.lost.take())
         };
         let Some(file) = file else { return Ok(()) };
-        // The buffer is empty, or its content is lost.
+        // At this point the buffer is empty, or its content is lost.
         let (file, _) = file.into_parts();
         match lost {
             None => file.complete(),
@@ -295,16 +294,16 @@ impl Write for Trace {
     }
 }
 
-/// The hazards in all runs so far.
+/// The hazards of all runs so far.
 #[derive(Default)]
 struct HazardsSeen {
-    /// The first hazards, with the measurement in which they happened.
+    /// The first hazards, each with the measurement in which it happened.
     first: Vec<String>,
     all: u64,
 }
 
 impl HazardsSeen {
-    /// The number of hazards that are shown. More of them would say the same of other SPEs.
+    /// The number of hazards that are shown. Others would repeat the message for other SPEs.
     const SHOWN: usize = 1;
 
     /// Records the hazards of the last run.
@@ -331,7 +330,7 @@ impl HazardsSeen {
     }
 }
 
-/// The counters in the form of reports.
+/// The counters in the form that reports use.
 fn to_report(counters: &cellworks_sim::Counters) -> Counters {
     let of_spe = |spe: &cellworks_sim::SpeCounters| SpeCounters {
         computing_ns: spe.computing.as_nanoseconds_f64(),

@@ -1,4 +1,4 @@
-//! Checks whether there is a standard output.
+//! Checks whether the process has a standard output.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,11 +7,11 @@ use rustix::stdio::stdout;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Before `main` begins, Rust opens /dev/null in place of a closed standard output. The output of
-// the command would then be lost without an error. So this function checks before Rust does.
+// Before `main` begins, Rust replaces a closed standard output by /dev/null, so that output is lost
+// without an error. This function therefore runs before that code of Rust.
 ctor::declarative::ctor! {
     // SAFETY: before `main` the standard library may not be ready. This function only makes a
-    // system call and stores a word, and needs nothing of the library.
+    // system call and stores a word, and does not need the library.
     #[ctor(unsafe)]
     fn check() {
         WAS_CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);

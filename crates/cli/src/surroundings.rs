@@ -1,5 +1,5 @@
 //! The computer on which a run measures: its state before the run, the use of its CPUs during the
-//! run, and whether the CPUs are still there afterwards.
+//! run, and whether the CPUs still exist afterwards.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use crate::args::Cpus;
 use crate::failure::Failure;
 
 /// The limits of this computer. DMA blocks have up to 64 MB, so that blocks larger than the caches
-/// are measured. The buffers of one measurement have up to 4 GB.
+/// can be measured. The buffers of one measurement have up to 4 GB.
 pub(crate) const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -22,13 +22,13 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The least address space of a run. The stacks and local store of an SPE take half a megabyte, and
-/// the heap of each thread reserves up to 128 MB.
+/// The smallest address space of a run. The stacks and the local store of an SPE need half a
+/// megabyte, and the heap of each thread reserves up to 128 MB.
 const ADDRESS_SPACE_BYTES_MIN: usize = 256 << 20;
 
-/// Refuses a run that would hit the limit of the address space while it is under way. `what` names
-/// the run in the message. `bytes` is the address space that this run takes in addition to
-/// [`ADDRESS_SPACE_BYTES_MIN`].
+/// Refuses a run that would exceed the limit of the address space while it is under way. `what` is
+/// the name of the run in the message. `bytes` is the address space that the run needs in addition
+/// to [`ADDRESS_SPACE_BYTES_MIN`].
 pub(crate) fn check_address_space(what: &str, bytes: usize) -> Result<(), Failure> {
     let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
     let need = ADDRESS_SPACE_BYTES_MIN.saturating_add(bytes);
@@ -41,14 +41,13 @@ pub(crate) fn check_address_space(what: &str, bytes: usize) -> Result<(), Failur
     }
 }
 
-/// The bytes that a core can store in a cycle: the widest registers have 512 bits.
+/// The number of bytes that a core can store per cycle: the widest registers have 512 bits.
 const BYTES_PER_CYCLE_MAX: u64 = 64;
 
-/// A clock rate that no processor reaches. It is used if the system does not tell the clock rate.
+/// A clock rate that no processor reaches, for systems that do not report the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It lives until the process ends, because the thread that handles
-/// Ctrl-C uses it.
+/// This computer as a machine. It is never dropped, because the thread of Ctrl-C uses it.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {
@@ -63,7 +62,7 @@ pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Fail
     Ok(Box::leak(Box::new(host)))
 }
 
-/// What is known about the computer that is measured.
+/// The known state of the measured computer.
 pub(crate) struct Surroundings {
     host: &'static Host,
     before: Conditions,
@@ -71,8 +70,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the state of the computer, which takes a quarter of a second, and watches it from then
-    /// on.
+    /// Reads the state of the computer, in a quarter of a second, and starts to watch the computer.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
         let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
@@ -82,7 +80,7 @@ impl Surroundings {
         })
     }
 
-    /// Sentences about what may disturb measurements.
+    /// Sentences about possible disturbances of the measurements.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.host.warnings().to_vec();
         if cfg!(debug_assertions) {
@@ -96,9 +94,8 @@ impl Surroundings {
         warnings
     }
 
-    /// The reason why times do not belong to the named machine. The parts of that machine are read
-    /// from files, but the times are those of this computer. `None` if the named machine is this
-    /// computer.
+    /// The reason why the times do not belong to the named machine: its parts were read from files,
+    /// but the times are those of this computer. `None` if the named machine is this computer.
     pub fn foreign(&self) -> Option<Reason> {
         let folder = self.host.described_in()?.display();
         Some(Reason {
@@ -114,7 +111,7 @@ impl Surroundings {
     /// The limits of this computer in its present state.
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
-        // The other half is for measurements beside this one, and for other programs.
+        // The other half is left for other measurements and other programs.
         let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
@@ -126,8 +123,8 @@ impl Surroundings {
         }
     }
 
-    /// Adds the memory that is left to a message about a size. The message is for a size that
-    /// [`LIMITS`] allow, but that the present [`limits`](Self::limits) forbid.
+    /// Adds the memory that is left to a message about a size. The size is allowed by [`LIMITS`]
+    /// but not by the present [`limits`](Self::limits).
     pub fn with_memory_left(&self, message: String) -> String {
         match &self.before.memory_left {
             Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),
@@ -135,12 +132,12 @@ impl Surroundings {
         }
     }
 
-    /// An error if the measurements cannot go on. It is called between measurements.
+    /// Fails if the measurements cannot go on. It is called between measurements.
     pub fn check(&self) -> Result<(), String> {
         self.host.check_cpus().map_err(|error| error.to_string())
     }
 
-    /// The environment of a run that has ended, and sentences about what has disturbed it.
+    /// The environment of a run that has ended, and sentences about disturbances of the run.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();
         let usage = self.watch.read().ok().and_then(Result::ok);
@@ -155,8 +152,8 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// The environment of a run that may not have ended yet. What its threads have used is not
-    /// known.
+    /// The environment of a run that may not have ended, without the time that its threads have
+    /// used.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),
@@ -166,7 +163,7 @@ impl Surroundings {
     }
 }
 
-/// The environment of a simulation: only the facts about this computer that matter for it.
+/// The environment of a simulation. It has only the facts about this computer that matter for it.
 pub(crate) fn environment_of_a_simulation() -> Environment {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let build = if cfg!(debug_assertions) {
@@ -188,7 +185,7 @@ pub(crate) fn environment_of_a_simulation() -> Environment {
     }
 }
 
-/// The conditions in the form of reports.
+/// The conditions in the form that reports use.
 fn to_report(before: &Conditions) -> cellworks_report::Conditions {
     cellworks_report::Conditions {
         load_average: before.load_average,

@@ -2,8 +2,8 @@
 
 use crate::{Place, Placement};
 
-/// The CPU of each task, as the operating system numbers CPUs. Its methods write this in the
-/// notations of tools that bind tasks to CPUs.
+/// The CPU of each task, by the operating system's number of the CPU. The methods write the binding
+/// in the notations of tools that bind tasks to CPUs.
 ///
 /// ```
 /// use cellworks_mapping::{Binding, Costs, Problem, Volumes};
@@ -25,7 +25,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds tasks to CPUs: each place is a CPU, and `cpu_of` returns its number.
+    /// Binds tasks to CPUs. Each place is a CPU, and `cpu_of` returns the number of this CPU.
     pub fn new(placement: &Placement, cpu_of: impl Fn(Place) -> usize) -> Self {
         Self {
             cpus: placement
@@ -36,7 +36,7 @@ impl Binding {
         }
     }
 
-    /// Binds task 0 to the first of these CPUs, task 1 to the second, and so on.
+    /// Binds task 0 to the first of the given CPUs, task 1 to the second, and so on.
     pub fn to(cpus: Vec<usize>) -> Self {
         Self { cpus }
     }
@@ -47,9 +47,9 @@ impl Binding {
     }
 
     /// All CPUs that have a task, in ascending order, as in `0-3,8`, for `taskset --cpu-list` and
-    /// `numactl --physcpubind`. Both tools confine a process, with all its threads, to these CPUs;
-    /// they do not choose a CPU for each thread. If each task is a process, bind each process to
-    /// its own CPU, one of [`cpus`](Self::cpus).
+    /// `numactl --physcpubind`. These tools restrict a process and all its threads to the listed
+    /// CPUs; they do not choose a CPU for each thread. If each task is a process, bind each process
+    /// to its own CPU, which is in [`cpus`](Self::cpus).
     ///
     /// Source: the manual pages taskset(1) of util-linux and numactl(8).
     pub fn cpu_list(&self) -> String {
@@ -66,7 +66,7 @@ impl Binding {
     }
 
     /// The value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
-    /// program, that of thread 0 first. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
+    /// program, starting with thread 0. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
     /// number of tasks, thread i is bound to the CPU of task i.
     ///
     /// Source: the environment variables of these names in the OpenMP Application Programming
@@ -75,16 +75,16 @@ impl Binding {
         self.joined(|cpu| format!("{{{cpu}}}"))
     }
 
-    /// The value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a node, that
-    /// of task 0 first.
+    /// The value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a node,
+    /// starting with task 0.
     ///
     /// Source: the manual page srun(1) of Slurm.
     pub fn slurm(&self) -> String {
         format!("map_cpu:{}", self.joined(usize::to_string))
     }
 
-    /// The cpuset of each task, that of task 0 first, as in `0x00000040`, for `hwloc-bind` and
-    /// hwloc's XML.
+    /// The cpuset of each task, starting with task 0, for `hwloc-bind` and hwloc's XML. A cpuset is
+    /// a number such as `0x00000040`.
     ///
     /// Source: `hwloc_bitmap_snprintf` in the manual of hwloc 2.
     pub fn hwloc(&self) -> Vec<String> {
@@ -96,8 +96,8 @@ impl Binding {
     }
 }
 
-/// CPUs as hwloc writes them: a number with the bits of the CPUs set, in words of 32 bits, the
-/// highest first, with commas between.
+/// Writes CPUs as hwloc does: as a number in which the bit of each CPU is set. The number is
+/// written in words of 32 bits with commas between them, the highest word first.
 pub(crate) fn cpuset(cpus: &[usize]) -> String {
     let highest = cpus.iter().max().map_or(0, |cpu| cpu / 32);
     let mut words = vec![0_u32; highest + 1];

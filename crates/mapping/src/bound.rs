@@ -1,13 +1,13 @@
 //! A lower bound of the cost of all placements.
 
-// Rejected: `pathfinding` or `lapjv` for the linear assignment. The first takes only whole
-// numbers, the second only square matrices of `ndarray`. `lsap` takes fractions, and fewer tasks
-// than places.
+// Rejected: `pathfinding` or `lapjv` for the linear assignment. `pathfinding` takes only whole
+// numbers, and `lapjv` only square matrices of `ndarray`. `lsap` takes fractions, and problems with
+// fewer tasks than places.
 
 use crate::Problem;
 use crate::slots::Slots;
 
-/// A bound that is a sum of fractions is lowered by this fraction, because such sums are rounded.
+/// A bound with a fractional part is lowered by this fraction, because its sum was rounded.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
@@ -16,9 +16,9 @@ impl Problem {
     /// 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9, 1963).
     ///
     /// If a task is at a place, then at best its largest volumes meet the lowest costs of that
-    /// place. This gives a lower bound of the cost of the task at that place. The bound of the
-    /// whole cost is the best assignment of tasks to places by these costs, which is a linear
-    /// problem.
+    /// place. This gives a lower bound of the cost of each task at each place. The lower bound of
+    /// the whole cost is the cost of the best assignment of tasks to places by these bounds.
+    /// Finding this assignment is a linear problem.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
@@ -58,7 +58,7 @@ fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
 }
 
 impl Slots {
-    /// The volumes that an item sends to the others, the largest first, without those of 0.
+    /// The volumes above 0 that an item sends to the other items, the largest first.
     fn volumes_from(&self, item: usize) -> Vec<f64> {
         let row = item * self.n..(item + 1) * self.n;
         let mut volumes: Vec<f64> = match &self.skew {
@@ -77,7 +77,7 @@ impl Slots {
         volumes
     }
 
-    /// The costs of a unit of volume from a slot to the others, the lowest first.
+    /// The costs of a unit of volume from a slot to the other slots, the lowest first.
     fn costs_from(&self, slot: usize) -> Vec<f64> {
         let others = (0..self.n).filter(|other| *other != slot);
         let mut costs: Vec<f64> = others

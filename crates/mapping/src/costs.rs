@@ -7,33 +7,32 @@ use crate::volumes::square;
 /// The cost of a unit of volume from each place to each place, in one unit of the caller's choice,
 /// such as nanoseconds or hops.
 ///
-/// The cost from a place to itself is used for tasks that share the place, and for volumes that a
+/// The cost from a place to itself counts for tasks that share the place, and for the volume that a
 /// task sends to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,
-    /// The rows, one after the other.
+    /// The matrix, row by row.
     values: Vec<f64>,
 }
 
 impl Costs {
-    /// The costs of a matrix: row i has the costs from place i to place 0, to place 1 and so on.
+    /// The costs of a matrix. Row i has the costs from place i to place 0, to place 1 and so on.
     ///
     /// # Errors
     ///
-    /// If the matrix is not square, or a cost is negative or not finite. A missing element of a
-    /// measured matrix is a NaN, and so an error.
+    /// Fails if the matrix is not square, or if a cost is negative or not finite. A missing element
+    /// of a measured matrix is a NaN, so it is an error.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
     }
 
-    /// The costs that a function returns, from the place of its first argument to that of its
-    /// second.
+    /// The costs that a function returns, from its first argument to its second argument.
     ///
     /// # Errors
     ///
-    /// A cost that is negative or not finite.
+    /// Fails if a cost is negative or not finite.
     pub fn from_fn(
         places: usize,
         mut cost: impl FnMut(Place, Place) -> f64,
@@ -51,12 +50,12 @@ impl Costs {
         Ok(Self { places, values })
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// The cost of a unit of volume.
+    /// The cost of a unit of volume from one place to another.
     ///
     /// # Panics
     ///

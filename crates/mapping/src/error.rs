@@ -5,23 +5,23 @@ use crate::{Place, Task};
 /// Why a problem or a placement is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
-    /// There is nothing to place.
+    /// The problem has no tasks.
     #[error("the problem has no tasks: give it one at least")]
     NoTasks,
     /// A task that the problem does not have.
     #[error("{task} is unknown: the problem has {tasks} tasks, numbered from 0")]
     UnknownTask {
-        /// Which task.
+        /// The task.
         task: Task,
-        /// How many there are.
+        /// The number of tasks of the problem.
         tasks: usize,
     },
     /// A place that the problem does not have.
     #[error("{place} is unknown: the problem has {places} places, numbered from 0")]
     UnknownPlace {
-        /// Which place.
+        /// The place.
         place: Place,
-        /// How many there are.
+        /// The number of places of the problem.
         places: usize,
     },
     /// The pattern is not defined for this number of tasks.
@@ -29,9 +29,9 @@ pub enum ProblemError {
     Pattern {
         /// The name of the pattern.
         pattern: &'static str,
-        /// How many tasks it should have.
+        /// The number of tasks that was asked for.
         tasks: usize,
-        /// The numbers of tasks for which it is defined.
+        /// The numbers of tasks for which the pattern is defined.
         rule: &'static str,
     },
     /// A volume that is negative, infinite or not a number.
@@ -65,77 +65,77 @@ pub enum ProblemError {
         "the matrix of {matrix} has {rows} rows, but the length of row {row}, counted from 0, is {length}: make it square"
     )]
     NotSquare {
-        /// Volumes or costs.
+        /// Which matrix it is: `volumes` or `costs`.
         matrix: &'static str,
-        /// How many rows there are.
+        /// The number of rows.
         rows: usize,
-        /// The first row of another length.
+        /// The first row with a length that is not the number of rows.
         row: usize,
-        /// Its length.
+        /// The length of this row.
         length: usize,
     },
-    /// The tasks do not fit.
+    /// The problem has more tasks than its places take.
     #[error(
         "{tasks} tasks do not fit on {places} places (forbidden: {forbidden}; tasks on each other place: {capacity}): \
          allow more tasks a place (`capacity`), or use fewer tasks"
     )]
     TooManyTasks {
-        /// How many tasks there are.
+        /// The number of tasks.
         tasks: usize,
-        /// How many places.
+        /// The number of places.
         places: usize,
-        /// How many of the places take no task.
+        /// The number of forbidden places.
         forbidden: usize,
-        /// How many tasks each of the other places takes.
+        /// The number of tasks that each place takes if it is not forbidden.
         capacity: usize,
     },
     /// A task that is fixed to two places.
     #[error("{task} is fixed to {} and to {}: fix it to one of them", places[0], places[1])]
     FixedTwice {
-        /// Which task.
+        /// The task.
         task: Task,
-        /// The places.
+        /// The two places.
         places: [Place; 2],
     },
-    /// A task at a place that must stay empty.
+    /// A task at a forbidden place.
     #[error(
         "{task} is at {place}, which takes no task: choose another place, or do not forbid this one"
     )]
     Forbidden {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The place of the task.
         place: Place,
     },
-    /// More tasks at a place than it takes.
+    /// A place has more tasks than it takes.
     #[error(
         "{place} takes {capacity} of the tasks {}: move some of them, or allow more tasks a place (`capacity`)",
         numbers(tasks)
     )]
     Overfull {
-        /// Which place.
+        /// The place.
         place: Place,
-        /// How many tasks it takes.
+        /// The number of tasks that the place takes.
         capacity: usize,
-        /// The tasks at this place, up to the first one for which it has no room.
+        /// The tasks at this place, up to the first task that is too many.
         tasks: Vec<Task>,
     },
-    /// A placement for another number of tasks.
+    /// The number of places of a placement is not the number of tasks.
     #[error("the placement has {places} places for {tasks} tasks: name one place for each task")]
     Length {
-        /// How many tasks there are.
+        /// The number of tasks of the problem.
         tasks: usize,
-        /// How many places were named.
+        /// The number of places of the placement.
         places: usize,
     },
     /// A placement that moves a fixed task.
     #[error("{task} is at {place}, but is fixed to {fixed}: place it there, or do not fix it")]
     Moved {
-        /// Which task.
+        /// The task.
         task: Task,
         /// The place of the task.
         place: Place,
-        /// The place at which it is fixed.
+        /// The place to which the task is fixed.
         fixed: Place,
     },
 }

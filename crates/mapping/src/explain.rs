@@ -2,33 +2,34 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// What the costs of the task that has most of them count, beside those of the busiest link: fitted
-/// to simulated times of a stencil of 16 tasks on both Cells of a QS22.
+/// The weight of the costs of the busiest task, relative to the costs of the busiest link. It was
+/// fitted to simulated times of a stencil of 16 tasks on both Cells of a QS22.
 const OF_A_TASK: f64 = 0.02;
 
-/// The volume that one task sends to another, and its cost with each of two placements.
+/// The volume that one task sends to another, and the cost of this volume with two placements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCosts {
     /// The task that sends.
     pub from: Task,
     /// The task that receives.
     pub to: Task,
-    /// How much it sends.
+    /// The volume that `from` sends to `to`.
     pub volume: f64,
-    /// Volume times cost: with the first placement, and with the second.
+    /// Volume times cost, with the first and with the second placement.
     pub costs: [f64; 2],
 }
 
 impl PairCosts {
-    /// How much more the pair costs with the second placement.
+    /// The cost with the second placement minus the cost with the first.
     pub fn difference(&self) -> f64 {
         self.costs[1] - self.costs[0]
     }
 }
 
 impl Problem {
-    /// The costs of each pair of communicating tasks with two placements. The pairs whose costs
-    /// differ most come first. The sum over all pairs is the [`cost`](Self::cost) of a placement.
+    /// The costs of each pair of communicating tasks with two placements. The pairs with the
+    /// largest differences come first. The sum over all pairs is the [`cost`](Self::cost) of a
+    /// placement.
     ///
     /// ```
     /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
@@ -47,7 +48,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// As [`cost`](Self::cost).
+    /// If a placement has fewer tasks than the problem, or places that the problem does not have.
     pub fn compared(&self, placements: [&Placement; 2]) -> Vec<PairCosts> {
         let compared = |(from, to, volume): (Task, Task, f64)| {
             let cost = |placement: &Placement| {
@@ -71,7 +72,8 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// As [`cost`](Self::cost). Also if `way` returns an index that is not below `links`.
+    /// If the placement has fewer tasks than the problem, or places that the problem does not have.
+    /// Also if `way` returns an index that is not below `links`.
     pub fn loads<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -87,17 +89,17 @@ impl Problem {
         loads
     }
 
-    /// What a placement costs where data waits for other data: the costs of the busiest link, and
-    /// a fiftieth of those of the task that has most of them, counting all that it sends and
-    /// receives. `links` has what a unit of volume costs each link, and `way` is as for
-    /// [`loads`](Self::loads).
+    /// The cost of a placement when transfers wait for each other at links and at tasks. It is the
+    /// cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a task
+    /// includes all that the task sends and receives. `links` has the cost of a unit of volume on
+    /// each link, and `way` is as for [`loads`](Self::loads).
     ///
-    /// On two linked Cells it orders placements by their simulated times better than
+    /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.
     ///
     /// # Panics
     ///
-    /// As [`loads`](Self::loads).
+    /// If [`loads`](Self::loads) panics for the same arguments.
     pub fn contended_cost<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -140,7 +142,7 @@ mod tests {
             assert_eq!(sum, problem.cost(placement));
         }
         let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference()).collect();
-        // 3 and 0 are at the ends of the row in the first placement, and neighbours in the second.
+        // Tasks 3 and 0 are at the ends in the first placement and neighbours in the second.
         assert_eq!(differences, [-2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
     }
 
@@ -148,7 +150,7 @@ mod tests {
     fn a_link_carries_what_passes_it() {
         let problem = ring();
         let in_order = problem.placement([0, 1, 2, 3]).unwrap();
-        // The links of the row, each for both directions.
+        // The row has three links. Each link carries both directions.
         let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
         assert_eq!(problem.loads(&in_order, 3, way), [4.0; 3]);
     }
@@ -160,9 +162,10 @@ mod tests {
         let cost = |places: [usize; 4], links: [f64; 3]| {
             problem.contended_cost(&problem.placement(places).unwrap(), &links, way)
         };
-        // Tasks at the ends send and receive over 3 links and over 1: 8 in all.
+        // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Links cost nothing: the tasks alone count, of which two have 2 and 2 links to go.
+        // Links cost nothing, so only tasks count. Each task has one neighbour at 1 link and one at
+        // 2 links, which gives 6 for both directions.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

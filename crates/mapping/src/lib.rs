@@ -1,12 +1,15 @@
 //! Placing communicating tasks on cores.
 //!
-//! How much each pair of tasks communicates ([`Volumes`]) and what a unit of communication costs
-//! between each pair of places ([`Costs`]) make a [`Problem`]: give each task a place so that the
-//! sum of volume times cost is least. That is the quadratic assignment problem of Koopmans and
-//! Beckmann (Assignment problems and the location of economic activities, Econometrica 25, 1957).
-//! Places may take several tasks, stay empty or be forbidden, and tasks may be fixed to a place.
-//! [`read`] has the files that hold a problem, [`Search`] finds a [`Placement`] that costs little,
-//! [`Problem::lower_bound`] proves how little it can be at best, and [`Binding`] tells other tools.
+//! A [`Problem`] has the volume of communication between each pair of tasks ([`Volumes`]) and the
+//! cost of a unit of volume between each pair of places ([`Costs`]). Its solution gives each task a
+//! place so that the sum of volume times cost is least. This is the quadratic assignment problem of
+//! Koopmans and Beckmann (Assignment problems and the location of economic activities, Econometrica
+//! 25, 1957). A place can take several tasks, stay empty or be forbidden, and a task can be fixed
+//! to a place.
+//!
+//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No
+//! placement costs less than [`Problem::lower_bound`]. [`Binding`] writes a placement for other
+//! tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -2,23 +2,21 @@
 
 use crate::{ProblemError, Volumes};
 
-/// Which tasks communicate. Each of them sends a volume of 1.
+/// Which tasks communicate. Each of these tasks sends a volume of 1 to each of its partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Each task sends to the next task and to the one before. The last and the first task are
-    /// neighbours.
+    /// Each task sends to the next and the previous task. Task 0 follows the last task.
     Ring,
     /// Tasks 0 and 1 send to each other, tasks 2 and 3 send to each other, and so on.
     Pairs,
     /// Each task sends to every other task.
     AllToAll,
-    /// Tasks on a grid, row after row, send to those above, below, left and right of them. The grid
-    /// is as near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
+    /// The tasks form a grid, row after row, and send to the tasks above, below, left and right.
+    /// The grid is as near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
     Stencil,
-    /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 has the sum.
+    /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 gets the sum.
     Tree,
-    /// In step k each task sends to the one whose number differs in bit k, as in a Fourier
-    /// transform.
+    /// In step k each task sends to the task with a number that differs in bit k, as in an FFT.
     Butterfly,
 }
 
@@ -45,7 +43,7 @@ impl Pattern {
         }
     }
 
-    /// The volumes between this number of tasks.
+    /// The volumes between the given number of tasks.
     ///
     /// ```
     /// use cellworks_mapping::{Pattern, Task};
@@ -60,8 +58,8 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// If the pattern is pairs and the number of tasks is odd, or it is a butterfly and the number
-    /// is no power of two.
+    /// Fails if the pattern is `Pairs` and the number of tasks is odd, or if the pattern is
+    /// `Butterfly` and the number of tasks is not a power of two.
     pub fn volumes(self, tasks: usize) -> Result<Volumes, ProblemError> {
         let refused = |rule| ProblemError::Pattern {
             pattern: self.name(),
@@ -75,7 +73,8 @@ impl Pattern {
                     edges.push((task, (task + 1) % tasks));
                     edges.push((task, (task + tasks - 1) % tasks));
                 }
-                // The ring of one task, and each pair of the ring of two, is there twice.
+                // Removes edges from a task to itself (ring of one) and repeated edges (ring of
+                // two).
                 edges.retain(|(from, to)| from != to);
                 edges.sort_unstable();
                 edges.dedup();
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(edges(Pattern::Ring, 2), [(0, 1), (1, 0)]);
         assert_eq!(edges(Pattern::Pairs, 4), [(0, 1), (1, 0), (2, 3), (3, 2)]);
         assert_eq!(edges(Pattern::AllToAll, 5).len(), 20);
-        // 2 rows of 3: 3 pairs above each other, and 4 beside each other.
+        // 2 rows of 3 tasks have 3 vertical and 4 horizontal pairs of neighbours.
         let stencil = edges(Pattern::Stencil, 6);
         assert_eq!(stencil.len(), 14);
         assert!(stencil.contains(&(2, 5)) && !stencil.contains(&(2, 3)));

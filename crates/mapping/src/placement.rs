@@ -2,15 +2,15 @@
 
 use crate::{Place, Task};
 
-/// The place of each task. [`Problem::placement`](crate::Problem::placement) makes one and checks
-/// it against the problem. The search returns one.
+/// The place of each task. [`Problem::placement`](crate::Problem::placement) makes a placement and
+/// checks it against the problem. The search returns a placement, too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     places: Vec<Place>,
 }
 
 impl Placement {
-    /// A placement from places that are known to fit a problem.
+    /// Makes a placement from places that are known to fit the problem.
     pub(crate) fn new(places: Vec<Place>) -> Self {
         Self { places }
     }

@@ -2,19 +2,19 @@
 
 use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
 
-/// A problem: each task needs a place, so that the sum of volume times cost is least.
+/// A problem: each task needs a place, and the sum of volume times cost should be least.
 #[derive(Clone, Debug)]
 pub struct Problem {
     volumes: Volumes,
     costs: Costs,
-    /// How many tasks each place takes, 0 where it is forbidden.
+    /// The number of tasks that each place takes. It is 0 for a forbidden place.
     capacities: Vec<usize>,
-    /// The place at which each task is fixed, if it is fixed.
+    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
-/// A builder for the properties of a [`Problem`] besides volumes and costs. [`Problem::builder`]
-/// makes it.
+/// A builder, made by [`Problem::builder`], for the properties of a [`Problem`] other than its
+/// volumes and costs.
 #[derive(Clone, Debug)]
 pub struct ProblemBuilder {
     volumes: Volumes,
@@ -25,14 +25,14 @@ pub struct ProblemBuilder {
 }
 
 impl ProblemBuilder {
-    /// Sets how many tasks each place can take. The default is 1.
+    /// Sets the number of tasks that each place can take. The default is 1.
     #[must_use]
     pub fn capacity(mut self, tasks: usize) -> Self {
         self.capacity = tasks;
         self
     }
 
-    /// Forbids a place: it stays empty.
+    /// Forbids a place, so that it stays empty.
     #[must_use]
     pub fn forbid(mut self, place: Place) -> Self {
         self.forbidden.push(place);
@@ -50,8 +50,9 @@ impl ProblemBuilder {
     ///
     /// # Errors
     ///
-    /// No tasks; more tasks than the places take; an unknown task or place; a task that is fixed
-    /// to two places, or to a forbidden one; more tasks fixed to a place than it takes.
+    /// Fails if there are no tasks, or more tasks than the places take. Fails if a place or task is
+    /// unknown. Fails if a task is fixed to two places or to a forbidden place, or if more tasks
+    /// are fixed to a place than the place takes.
     pub fn build(self) -> Result<Problem, ProblemError> {
         let (tasks, places) = (self.volumes.tasks(), self.costs.places());
         if tasks == 0 {
@@ -111,8 +112,8 @@ impl ProblemBuilder {
 }
 
 impl Problem {
-    /// A builder of a problem. Unless its methods change that, each place takes one task, no task
-    /// is fixed and no place is forbidden.
+    /// Returns a builder of a problem. By default each place takes one task, no task is fixed and
+    /// no place is forbidden.
     pub fn builder(volumes: Volumes, costs: Costs) -> ProblemBuilder {
         ProblemBuilder {
             volumes,
@@ -133,7 +134,7 @@ impl Problem {
         &self.costs
     }
 
-    /// How many tasks a place takes: 0 if it is forbidden.
+    /// The number of tasks that a place takes. It is 0 for a forbidden place.
     ///
     /// # Panics
     ///
@@ -142,7 +143,7 @@ impl Problem {
         self.capacities[place.0]
     }
 
-    /// The place at which a task is fixed, if it is fixed.
+    /// The place to which a task is fixed, if any.
     ///
     /// # Panics
     ///
@@ -151,12 +152,12 @@ impl Problem {
         self.fixed[task.0]
     }
 
-    /// A placement: the number of the place of task 0, of task 1 and so on.
+    /// Makes a placement from the number of the place of task 0, of task 1 and so on.
     ///
     /// # Errors
     ///
-    /// Not one place for each task; an unknown or forbidden place; more tasks at a place than it
-    /// takes, as in a permutation that repeats; a fixed task that is elsewhere.
+    /// Fails if there is not one place for each task, if a place is unknown or forbidden, or if
+    /// more tasks are at a place than the place takes. Fails if a fixed task is at another place.
     pub fn placement(
         &self,
         places: impl IntoIterator<Item = usize>,
@@ -191,8 +192,8 @@ impl Problem {
         Ok(Placement::new(places))
     }
 
-    /// The cost of a placement: the sum of volume times cost over all pairs of tasks, for each
-    /// direction. It is exact if volumes and costs are whole numbers and the sum is below 2^53.
+    /// The cost of a placement: the sum of volume times cost over all ordered pairs of tasks. The
+    /// sum is exact if volumes and costs are whole numbers and the sum is below 2^53.
     ///
     /// # Panics
     ///
@@ -208,7 +209,7 @@ impl Problem {
         self.volumes.pairs().map(cost).sum()
     }
 
-    /// Checks that no place has more of these tasks than it takes.
+    /// Checks that no place has more of the given tasks than the place takes.
     fn check_room(&self, placed: impl Iterator<Item = (Task, Place)>) -> Result<(), ProblemError> {
         let mut at = vec![Vec::new(); self.capacities.len()];
         for (task, place) in placed {

@@ -1,39 +1,40 @@
-//! A problem as a problem of permutations: there are as many items as slots, and each item is in a
-//! slot of its own.
+//! A problem in the form of a permutation problem: there are as many items as slots, and an
+//! assignment gives each item a slot of its own.
 //!
-//! A place that takes several tasks has several slots, a fixed task leaves one slot less, and
-//! items without any volume stand for the room that stays free. What free tasks communicate with
-//! fixed ones and with themselves depends on their own slot alone, so it is a linear cost.
+//! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
+//! are the free tasks and, for the room that stays empty, items without volume. The communication
+//! of a free task with fixed tasks and with itself depends only on its own slot, so the cost is
+//! linear.
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The items, the slots, and what an assignment costs.
+/// The items, the slots, and the costs of assignments.
 ///
-/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F has
-/// the volumes and D the costs. That is `G[i][k] T[s][t] + H[i][k] B[s][t]` with the symmetric
-/// matrices G = F + F', T = (D + D')/2 and the skew ones H = F - F', B = (D - D')/2. The second
-/// product is only there if neither volumes nor costs are symmetric. All matrices are row after
-/// row.
+/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F is
+/// the matrix of volumes and D the matrix of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]`
+/// with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices H = F -
+/// F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0 and is
+/// left out. All matrices are stored row by row.
 pub(crate) struct Slots {
-    /// How many items there are, and how many slots.
+    /// The number of items, which is also the number of slots.
     pub n: usize,
-    /// How many items are tasks. They come first.
+    /// The number of items that are tasks. These items come first.
     pub tasks: usize,
-    /// G: its diagonal is 0.
+    /// The matrix G. Its diagonal is 0.
     pub volumes: Vec<f64>,
-    /// T: its diagonal is 0.
+    /// The matrix T. Its diagonal is 0.
     pub costs: Vec<f64>,
-    /// H and B, if neither is 0.
+    /// The matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
-    /// The cost of item i in slot t by itself.
+    /// The linear cost of item i in slot t, at index i * n + t.
     pub linear: Vec<f64>,
     /// The place of each slot.
     pub places: Vec<Place>,
-    /// The cost of the fixed tasks among themselves.
+    /// The cost of the communication between fixed tasks.
     pub constant: f64,
     /// The task of each item that is a task.
     free: Vec<Task>,
-    /// The place at which each task is fixed, if it is fixed.
+    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
@@ -115,7 +116,7 @@ impl Slots {
         }
     }
 
-    /// The other items with which each item communicates, and how much.
+    /// The other items with which each item communicates, each with its volume.
     pub(crate) fn neighbours(&self) -> Vec<Vec<(usize, f64)>> {
         let row = |item: usize| {
             let volumes = self.volumes[item * self.n..(item + 1) * self.n]
@@ -129,7 +130,8 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// The cost of the next item in a slot, by itself and with the items before it.
+    /// The cost that the next item adds in a slot: its linear cost, and its cost with the items
+    /// before it. `slot_of` has the slots of the items before it.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -155,13 +157,13 @@ impl Slots {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;
         let by_itself = sum(&self.linear) / n.max(1.0);
-        // Each pair is there twice.
+        // The matrix has each pair twice.
         let volume = sum(&self.volumes) / 2.0;
         let cost = sum(&self.costs) / (n * (n - 1.0)).max(1.0);
         self.constant + by_itself + volume * cost
     }
 
-    /// The placement of all tasks, if each item is in its slot.
+    /// The placement of all tasks for an assignment of items to slots.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();
         for (task, slot) in self.free.iter().zip(slot_of) {

@@ -3,25 +3,25 @@
 use crate::ProblemError;
 use crate::ids::Task;
 
-/// How much each task sends to each other task, in one unit of the caller's choice: bytes, packets
-/// or messages.
+/// The volume that each task sends to each other task, in one unit of the caller's choice: bytes,
+/// packets or messages.
 ///
 /// Only pairs that communicate are stored, so a sparse graph of thousands of tasks is small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volumes {
     tasks: usize,
-    /// Each pair that communicates once, in ascending order, with a volume above 0.
+    /// Each ordered pair that communicates, once, in ascending order, with a volume above 0.
     pairs: Vec<(Task, Task, f64)>,
 }
 
 impl Volumes {
-    /// The volumes of a graph: an edge is the number of the sending task, that of the receiving
-    /// task, and a volume. Volumes of edges between the same two tasks in the same direction add
-    /// up. A task may send to itself: that costs what its place costs to itself.
+    /// The volumes of a graph. An edge is the number of the sending task, the number of the
+    /// receiving task, and a volume. The volumes of edges with the same sender and receiver add up.
+    /// If a task sends to itself, its volume costs what its place costs to itself.
     ///
     /// # Errors
     ///
-    /// An edge that names an unknown task, or whose volume is negative or not finite.
+    /// Fails if an edge names an unknown task, or if a volume is negative or not finite.
     pub fn from_edges(
         tasks: usize,
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
@@ -56,11 +56,11 @@ impl Volumes {
         Ok(Self { tasks, pairs })
     }
 
-    /// The volumes of a matrix: row i has what task i sends to task 0, to task 1 and so on.
+    /// The volumes of a matrix. Row i has the volumes from task i to task 0, to task 1 and so on.
     ///
     /// # Errors
     ///
-    /// A matrix that is not square, or a volume that is negative or not finite.
+    /// Fails if the matrix is not square, or if a volume is negative or not finite.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "volumes")?;
         let edges = rows.iter().enumerate().flat_map(|(from, row)| {
@@ -71,19 +71,19 @@ impl Volumes {
         Self::from_edges(rows.len(), edges)
     }
 
-    /// How many tasks there are.
+    /// The number of tasks.
     pub fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// Each pair of tasks of which the first sends to the second, once, in ascending order, with
-    /// its volume, which is above 0.
+    /// Each pair of a sending and a receiving task, with its volume. The pairs are in ascending
+    /// order, and all volumes are above 0.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (Task, Task, f64)> + '_ {
         self.pairs.iter().copied()
     }
 }
 
-/// Checks that each row of a matrix has as many elements as there are rows.
+/// Checks that each row of a matrix has as many elements as the matrix has rows.
 pub(crate) fn square(rows: &[Vec<f64>], matrix: &'static str) -> Result<(), ProblemError> {
     let unlike = rows.iter().position(|row| row.len() != rows.len());
     unlike.map_or(Ok(()), |row| {

@@ -1,15 +1,15 @@
-//! Rows of text in columns. All tables for people are written this way if their cells stay whole
-//! when there is room.
+//! Tables for people, as rows of text in columns. Cells stay whole if there is room.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
 use crate::text::trimmed;
 
-/// Blanks between columns.
+/// The number of blanks between columns.
 const GAP: u16 = 2;
 
-/// Rows of text, the headings first, in columns two blanks apart. A column is aligned to the right,
-/// unless `is_text` returns for its index that it holds text.
+/// Writes rows of text, the headings first, in columns that are two blanks apart. If `is_text`
+/// returns true for the index of a column, the column is aligned to the left, otherwise to the
+/// right.
 pub(crate) fn columns<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,
@@ -19,8 +19,9 @@ pub(crate) fn columns<R: Into<Row>>(
     aligned(table, rows, is_text)
 }
 
-/// The same in at most `width` columns: cells that are too long are broken, and those of the first
-/// column, which are names, only if they take more than half of the width.
+/// Like [`columns`], in at most `width` columns of the terminal. Cells that are too long are
+/// broken. The cells of the first column are names. They are broken only if they take more than
+/// half of the width.
 pub(crate) fn columns_within<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,

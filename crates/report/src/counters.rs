@@ -3,7 +3,7 @@
 use crate::text::{figures, size, time, whole};
 use crate::{Counters, ResourceCounters, SpeCounters};
 
-/// A line about the run that the counters belong to.
+/// A line about the run that the counters describe.
 pub(crate) fn about(counters: &Counters) -> String {
     format!(
         "{} of simulated time, {} events",
@@ -12,8 +12,8 @@ pub(crate) fn about(counters: &Counters) -> String {
     )
 }
 
-/// A row for each SPE and a row for each shared part, each with a row of headings first. Times are
-/// shares of the run. Columns and rows of parts that did nothing are left out.
+/// Two tables: a row for each SPE, and a row for each shared part. Each table starts with a row of
+/// headings. Times are shares of the run. Columns and rows of parts that did nothing are left out.
 pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let share = |ns: f64| match counters.elapsed_ns {
         elapsed if elapsed > 0.0 => format!("{:.1} %", ns / elapsed * 100.0),

@@ -11,12 +11,12 @@ const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
 p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
 
-/// The setting that was added when the header was fixed; it stands at the end, before what else was
-/// added.
+/// The setting that was added after the header was fixed. Its column comes after the older columns,
+/// and before other columns that were added later.
 const ADDED: &str = "page_bytes";
 const ADDED_AFTER: &str = "huge_page_share\n";
 
-/// The settings between the other columns.
+/// The settings with columns in the middle of the header.
 fn settings() -> impl Iterator<Item = Setting> {
     let settings = Setting::ALL.into_iter();
     settings.filter(|setting| setting.name != ADDED)
@@ -43,9 +43,9 @@ const MATRIX_HEADER: &str =
 pub(crate) const MEMORY_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
 latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 
-/// The report as CSV. A spreadsheet has one header. So a report with matrices and no measurements,
-/// as `stats --matrix` makes it, has a line for each measured pair. Any other report has a line for
-/// each measurement, and its matrices are left out: JSON and HTML have them.
+/// The report as CSV. A spreadsheet has only one header. If the report has matrices but no
+/// measurements, as from `stats --matrix`, the CSV has a line for each measured pair. The CSV of
+/// any other report has a line for each measurement and no matrices, which are in JSON and HTML.
 pub fn render(report: &Report) -> String {
     if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
         let lines = memory_cells(matrix, &report.envelope.machine);
@@ -63,7 +63,7 @@ pub fn render(report: &Report) -> String {
     header + &lines.concat()
 }
 
-/// A field, quoted if it must be.
+/// Quotes a field if CSV requires quotes.
 pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -72,7 +72,7 @@ pub(crate) fn quoted(field: &str) -> String {
     }
 }
 
-/// A line for each measured pair, by the SPE that sends and then by the one that receives.
+/// A line for each measured pair, sorted by the sending SPE and then by the receiving SPE.
 fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String> {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let of_row = move |(from, row): (usize, &Vec<Option<f64>>)| {
@@ -94,7 +94,7 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
-/// A line for each measured cell, by the place that reads and then by memory module.
+/// A line for each measured cell, sorted by the reading place and then by memory module.
 fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let mut lines = String::new();
@@ -191,7 +191,7 @@ mod tests {
             copy,,1048576,0,1,\"CPU 0, thread 1\",,50000\n\
             copy,,1048576,1,0,,\"CPU 0, thread 1\",50000\n";
         assert_eq!(render(&report), expected);
-        // A matrix of an interrupted run is still a matrix.
+        // An interrupted run can have a matrix without any measured pair.
         report.matrices = vec![made_up::pair(Primitive::Signal, 60.0)];
         report.matrices[0].one_way_ns = vec![vec![None; 2]; 2];
         assert_eq!(render(&report), MATRIX_HEADER);

@@ -3,12 +3,12 @@
 //! ```text
 //!   from \ to     0   32   64        columns: the first SPE of each block
 //!   SPE 0-31   52.1 98.4  101        a cell: the median of its measured pairs
-//!   SPE 32-63  97.9 51.7             blank: none of them was measured
+//!   SPE 32-63  97.9 51.7             a blank cell: no pair was measured
 //! ```
 //!
-//! Numbers are in the cells, so that the picture has the same content without colours. If a machine
-//! has more SPEs than there is room for columns, a cell is a block of pairs. On a computer SPEs
-//! have the names of their CPUs.
+//! The cells contain numbers, so the picture is complete without colours. If a machine has more
+//! SPEs than the terminal has room for, a cell is a block of pairs. On a computer the SPEs have the
+//! names of their CPUs.
 
 use std::iter;
 
@@ -20,10 +20,10 @@ use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
 use crate::{MachineInfo, Words};
 
-/// The matrix as coloured cells with numbers, the classes of its pairs as a table, and a legend;
-/// at most `width` columns wide. Colours are ANSI styles of 24 bits.
+/// The matrix as coloured cells with numbers, a table of the classes of its pairs, and a legend.
+/// The output is at most `width` columns wide. Colours are ANSI styles of 24 bits.
 ///
-/// `machine` is the one that the matrix was measured on; it names the SPEs.
+/// `machine` is the machine on which the matrix was measured; it gives the names of the SPEs.
 pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let scale = Scale::of(matrix);
@@ -67,7 +67,7 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale, width: usize) ->
             line += &match time {
                 Some(ns) => {
                     let style = style(scale, *ns);
-                    // The gap in front belongs to the coloured cell.
+                    // The gap before the number belongs to the coloured cell.
                     format!(
                         "{}{:>cell$}{}",
                         style.render(),
@@ -84,7 +84,7 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale, width: usize) ->
     text + "\n" + &legend(scale, block, width)
 }
 
-/// The names of SPEs: on a computer the numbers of their CPUs.
+/// The names of SPEs. On a computer these are the numbers of their CPUs.
 struct Names<'m> {
     machine: &'m MachineInfo,
     noun: &'static str,
@@ -92,7 +92,7 @@ struct Names<'m> {
 }
 
 impl<'m> Names<'m> {
-    /// The longest list of CPUs in front of a row.
+    /// The longest list of CPU numbers before a row.
     const LIST: usize = 12;
 
     fn of(machine: &'m MachineInfo, spes: usize) -> Self {
@@ -117,11 +117,11 @@ impl<'m> Names<'m> {
     }
 }
 
-/// A matrix with blocks of SPEs instead of SPEs.
+/// A matrix in which a block of SPEs replaces a single SPE.
 struct Grid {
-    /// The number of SPEs in a block; the last one may have fewer.
+    /// The number of SPEs in a block. The last block may have fewer.
     block: usize,
-    /// The label in front of each row.
+    /// The label before each row.
     labels: Vec<String>,
     medians: Vec<Vec<Option<f64>>>,
     /// The unit of the numbers in cells.
@@ -129,16 +129,16 @@ struct Grid {
 }
 
 impl Grid {
-    /// The finest grid that fits, or a slightly coarser one with equal blocks.
+    /// The finest grid that fits, or a slightly coarser grid with equal blocks.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // A cell for each pair, with the place of each SPE if there is room.
+        // The first try is a cell for each pair, with the place of each SPE.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;
         }
         let named = |block| Self::of(matrix, unit, block, |first, last| names.block(first, last));
-        // No column is narrower than a digit and a blank.
+        // A column needs room for at least a digit and a blank.
         let mut block = spes.div_ceil(width / 2);
         let finest = loop {
             let grid = named(block);
@@ -176,7 +176,7 @@ impl Grid {
     fn fits(&self, names: &Names<'_>, width: usize) -> bool {
         let columns = (width - label_width(&self.labels).min(width))
             / cell_width(&self.medians, names, self.unit);
-        // If blocks hold all SPEs, there is no coarser grid.
+        // If one block holds all SPEs, there is no coarser grid.
         self.labels.len() <= columns.max(1)
     }
 }
@@ -220,7 +220,7 @@ fn style(scale: &Scale, ns: f64) -> Style {
         .fg_color(Some(text.into()))
 }
 
-/// The medians of the matrix with blocks of SPEs instead of SPEs.
+/// The median of each block of pairs.
 fn medians(matrix: &Matrix, block: usize) -> Vec<Vec<Option<f64>>> {
     let rows = matrix.one_way_ns.chunks(block);
     rows.map(|rows| {
@@ -247,7 +247,7 @@ fn label_width(labels: &[String]) -> usize {
     widest.unwrap_or(0).max("from \\ to".len()) + 1
 }
 
-/// The width for each number and for the name of each SPE or CPU, with a gap in front.
+/// The width of a cell: the longest number or the longest name, and a gap before it.
 fn cell_width(grid: &[Vec<Option<f64>>], names: &Names<'_>, unit: Unit) -> usize {
     let times = grid.iter().flatten().flatten();
     let widest = times.map(|ns| unit.figures(*ns).len()).max().unwrap_or(0);

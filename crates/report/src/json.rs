@@ -1,4 +1,4 @@
-//! JSON: one object, for scripts; docs/json.md describes it.
+//! JSON: one object for scripts. docs/json.md describes the object.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 ///
 /// # Panics
 ///
-/// If `result` contains something that JSON does not have; reports and comparisons contain only
+/// If `result` contains something that JSON does not have. Reports and comparisons contain only
 /// strings, numbers, lists and objects.
 pub fn render(result: &impl Serialize) -> String {
     let mut text =

@@ -9,11 +9,11 @@
 //!
 //! A [`Report`] is computed once, and every view only shows its contents. A [`ProgramReport`] has
 //! the results of programs, a [`PlacementReport`] the places for tasks, and an
-//! [`ExplanationReport`] the differences between two placements. [`read()`] reads each of them from
-//! its JSON, and [`Comparison`] compares two of a kind. A [`Reproduction`] compares simulated
-//! numbers with published ones. All of them have one [`Envelope`].
+//! [`ExplanationReport`] the differences between two placements. [`read()`] reads these reports
+//! from their JSON, and [`Comparison`] compares two reports of one kind. A [`Reproduction`]
+//! compares simulated numbers with published numbers. All of these types contain an [`Envelope`].
 
-// Test data is shared with the tests beside this crate, which use it under the crate's public name.
+// The test data is shared with the tests beside this crate, which use the public name of the crate.
 #[cfg(test)]
 extern crate self as cellworks_report;
 
@@ -66,25 +66,24 @@ pub use sweep::{MappingTimes, SweepInfo, SweepReport};
 pub use text::{WIDTH, bandwidth, size, time, title, wrapped};
 pub use words::Words;
 
-/// The version of the JSON. It rises when a field changes its meaning or is removed, but not when
-/// one is added.
+/// The version of the JSON. It rises if a field is removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The part that all results have in common, whichever command found them.
+/// The part that the results of all commands have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Envelope {
-    /// The version of the form of this object.
+    /// The version of the JSON.
     pub schema_version: u32,
-    /// The machine that was measured, or simulated. If there are several, it is the first.
+    /// The machine that was measured or simulated. If there are several, this is the first one.
     pub machine: MachineInfo,
-    /// The program and the computer that measured or simulated it, and the time; of several runs,
-    /// those of the first.
+    /// The program and the computer that measured or simulated, and the time. If there were several
+    /// runs, these are the values of the first run.
     pub environment: Environment,
     /// The command, such as `stats`.
     pub command: String,
-    /// Whether the numbers can be relied upon.
+    /// Whether the numbers are reliable.
     pub trust: Trust,
-    /// Whether everything was done that should have been. An interrupted run is not complete.
+    /// Whether all planned work was done. An interrupted run is not complete.
     pub complete: bool,
 }
 
@@ -96,77 +95,73 @@ pub struct Report {
     pub envelope: Envelope,
     /// The measurements that are missing, and the reasons.
     pub not_measured: Vec<NotMeasured>,
-    /// Single operations, in the order in which they were measured.
+    /// The measurements of single operations, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
     /// Times between all pairs of SPEs.
     pub matrices: Vec<Matrix>,
-    /// The latency and the bandwidth of reading each memory module. `None` unless the user asked
+    /// The latency and the bandwidth of reading each memory module. `None` if the user did not ask
     /// for them, and in files of older commands.
     #[serde(default)]
     pub memory_matrix: Option<MemoryMatrix>,
-    /// The time of one pair of SPEs, measured again and again during the run. `None` for a machine
-    /// on which an operation always takes the same time, for a machine with one SPE, if the user
-    /// gave a number of iterations, and in files of older commands.
+    /// The time of one pair of SPEs, measured repeatedly during the run. It is `None` in four
+    /// cases: operations of the machine always take the same time, the machine has one SPE, the
+    /// user gave a number of iterations, or the file is of an older command.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// Findings that follow from several measurements.
     pub results: Vec<Finding>,
     /// Advice for programs on this machine.
     pub advice: Vec<Advice>,
-    /// The counters of the parts of a simulated machine in the run; `None` unless the user asked
-    /// for them.
+    /// The counters of the parts of a simulated machine. `None` if the user did not ask for them.
     pub counters: Option<Counters>,
 }
 
 /// The machine that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineInfo {
-    /// The title of the machine: for the host, the processor's name.
+    /// The title of the machine. For this computer it is the name of the processor.
     pub name: String,
-    /// `host`: this computer. `simulated`: a machine that is simulated. `costs`: a matrix of costs,
-    /// for which only the number of places is known.
+    /// `host`: this computer. `simulated`: a simulated machine. `costs`: a matrix of costs, for
+    /// which only the number of places is known.
     pub kind: String,
     /// The number of SPEs.
     pub spes: usize,
-    /// Cell 0, Cell 1, ...; on the host, the cores under one last-level cache.
+    /// The Cells of the machine. On this computer a Cell is the cores under one last-level cache.
     pub cells: Vec<CellInfo>,
-    /// The number of memory modules; on the host, of NUMA nodes.
+    /// The number of memory modules. On this computer a memory module is a NUMA node.
     pub memory_modules: usize,
     /// The place of each SPE, such as `CPU 3`.
     pub spe_places: Vec<String>,
-    /// The memory module that is nearest to each SPE; on the host, that of its CPU. The SPEs of a
-    /// Cell differ if their last-level cache covers several NUMA nodes. Empty for a matrix of
-    /// costs, and in files of older commands.
+    /// The memory module that is nearest to each SPE. On this computer it is the module of the
+    /// SPE's CPU. The SPEs of a Cell differ if their last-level cache covers several NUMA nodes.
+    /// Empty for a matrix of costs, and in files of older commands.
     #[serde(default)]
     pub spe_memory_modules: Vec<usize>,
-    /// The place of the PPE, such as `CPU 0`; `None` if it has no name, and in files of older
-    /// commands.
+    /// The place of the PPE, such as `CPU 0`. `None` if it has no name, and in older files.
     #[serde(default)]
     pub ppe_place: Option<String>,
-    /// How it was simulated; `None` if it was not.
+    /// The parameters of the simulation. `None` if the machine was not simulated.
     pub simulation: Option<Simulation>,
 }
 
-/// How a machine was simulated. The same simulation of the same measurement always gives the same
-/// numbers.
+/// The parameters of a simulation. The same simulation always gives the same numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
-    /// The name of its description, such as `qs20`.
+    /// The name of the machine's description, such as `qs20`.
     pub description: String,
-    /// The number that decides the order of events of the same instant; 0 is the plain order.
+    /// The number that decides the order of events at the same instant. 0 is the default order.
     pub seed: u64,
-    /// Whether the PPE wrote and read the registers of SPEs by calls into the kernel, and not
-    /// directly.
+    /// Whether the PPE accessed the registers of SPEs by calls into the kernel instead of directly.
     pub system_calls: bool,
 }
 
 /// A Cell of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellInfo {
-    /// The numbers of its SPEs.
+    /// The numbers of the SPEs of this Cell.
     pub spes: Vec<usize>,
-    /// The memory module nearest to the Cell. If its SPEs have several, it is that of the SPEs to
-    /// be used first.
+    /// The memory module nearest to the Cell. If its SPEs have different nearest modules, it is the
+    /// module of the SPEs that programs use first.
     pub nearest_memory_module: usize,
 }
 
@@ -175,19 +170,19 @@ pub struct CellInfo {
 pub struct Environment {
     /// The version of the command.
     pub cellworks_version: String,
-    /// `release` or `debug`; times of a debug build mean little.
+    /// `release` or `debug`. Times of a debug build mean little.
     pub build: String,
     /// The operating system, such as `linux`.
     pub operating_system: String,
-    /// The release of its kernel.
+    /// The release of the kernel.
     pub kernel: Option<String>,
     /// The architecture, such as `x86_64`.
     pub architecture: String,
     /// The time at which the run ended, in seconds since 1970-01-01 00:00 UTC.
     pub finished_unix_s: u64,
-    /// What may have disturbed the measurements, in sentences.
+    /// Sentences about possible disturbances of the measurements.
     pub warnings: Vec<String>,
-    /// The state of the computer; `None` for a simulated machine.
+    /// The state of the computer. `None` for a simulated machine.
     pub host: Option<Conditions>,
 }
 
@@ -196,83 +191,81 @@ pub struct Environment {
 pub struct Conditions {
     /// The average number of threads that wanted to run in the last minute before the run.
     pub load_average: Option<f64>,
-    /// The share of the time of the measured CPUs that other programs used just before the run, 0
-    /// to 1.
+    /// The share of the measured CPUs' time that other programs used just before the run, 0 to 1.
     pub busy_before: Option<f64>,
     /// The share of the time of the measured CPUs that other programs used during the run, 0 to 1.
     pub busy_during: Option<f64>,
     /// The share of the time of the measured CPUs that the hypervisor gave to other virtual
     /// machines during the run, 0 to 1.
     pub stolen_during: Option<f64>,
-    /// The frequency governors of the measured CPUs, each once.
+    /// The frequency governors of the measured CPUs. Each governor is listed once.
     pub governors: Vec<String>,
-    /// The number of CPUs whose time the container or user may use.
+    /// The CPU time that the container or the user may use, as a number of CPUs.
     pub quota_cpus: Option<f64>,
     /// The clock source of the system, such as `tsc`.
     pub clock_source: Option<String>,
     /// The highest clock rate of the measured CPUs.
     pub highest_clock_hz: Option<u64>,
-    /// The smallest step that the clock was seen to take, in nanoseconds; `None` if it stood still.
+    /// The smallest observed step of the clock, in nanoseconds. `None` if the clock stood still.
     pub clock_step_ns: Option<f64>,
-    /// How long it takes to read the clock, in nanoseconds.
+    /// The time that a reading of the clock takes, in nanoseconds.
     pub clock_reading_ns: f64,
-    /// When Linux gives ordinary memory in huge pages: `always`, `madvise` or `never`.
+    /// When Linux uses huge pages for ordinary memory: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Option<String>,
     /// The bytes of memory that were available to programs before the run.
     pub memory_available_bytes: Option<u64>,
-    /// The CPUs that were left out.
+    /// The CPUs that were not measured.
     pub cpus_left_out: Vec<CpuLeftOut>,
 }
 
 /// A CPU that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuLeftOut {
-    /// Its number.
+    /// The number of the CPU.
     pub cpu: u32,
     /// The reason, in a few words.
     pub why: String,
 }
 
-/// Whether the numbers can be relied upon.
+/// Whether the numbers are reliable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
-    /// Whether they can. They can if there are no reasons against it.
+    /// Whether the numbers are reliable. They are if `reasons` is empty.
     pub trustworthy: bool,
-    /// The reasons, in sentences with what to do.
+    /// The reasons why the numbers are not reliable, as sentences that say what to do.
     pub reasons: Vec<String>,
-    /// The kind of each of `reasons`, in the same order. `None` in a comparison with a file of an
-    /// older command.
+    /// The kind of each of `reasons`, in the same order. `None` for reasons of older files.
     #[serde(default)]
     pub kinds: Vec<Option<ReasonKind>>,
 }
 
-/// The kind of a reason not to rely upon numbers.
+/// The kind of a reason why numbers are not reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonKind {
     /// The measurement did not have the computer for itself: other programs used its CPUs, CPUs
-    /// vanished, or data was in another memory module than it should be.
+    /// vanished, or data was in another memory module than intended.
     Disturbed,
-    /// Too many numbers are known only roughly. They would be different the next time.
+    /// Too many numbers are known only roughly. A new run would give different numbers.
     Uncertain,
-    /// The computer was in two states during the run, and numbers of both are mixed. For example,
+    /// The computer was in two states during the run, and the numbers mix both states. For example,
     /// virtual CPUs may be near each other at times and far apart at other times.
     Unsteady,
-    /// The numbers are not those of the machine that is named. The command read the files of one
-    /// computer (`CELLWORKS_FSROOT`), and measured on another.
+    /// The numbers are not those of the machine that is named: the command read the files of one
+    /// computer (`CELLWORKS_FSROOT`) and measured on another.
     Foreign,
-    /// A number was found that is impossible. It is not among the results.
+    /// An impossible number was found. The number is not among the results.
     Impossible,
-    /// A simulation failed, and its numbers are missing.
+    /// A simulation failed, so its numbers are missing.
     Failed,
 }
 
-/// A reason not to rely upon numbers.
+/// A reason why the numbers are not reliable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// The kind of the reason.
     pub kind: ReasonKind,
-    /// A sentence with what to do.
+    /// A sentence with the reason, and with what to do.
     pub text: String,
 }
 
@@ -280,59 +273,60 @@ pub struct Reason {
 /// including warm-up and the start of programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
-    /// How long the run took, in simulated time.
+    /// The length of the run in simulated time.
     pub elapsed_ns: f64,
-    /// By SPE.
+    /// The counters of each SPE.
     pub spes: Vec<SpeCounters>,
-    /// The rings or links of the interconnect, the memory modules, and the link between Cells.
+    /// The counters of the rings or links of the interconnect, the memory modules, and the link
+    /// between Cells.
     pub resources: Vec<ResourceCounters>,
     /// The number of events that the simulation handled.
     pub events: u64,
 }
 
-/// What an SPE and its MFC did with their time. An SPE waits when all threads of its program wait.
-/// The kind of the wait is that of the thread that began to wait last.
+/// The use of time by an SPE and its MFC. An SPE waits when all threads of its program wait. The
+/// kind of the wait is that of the thread that began to wait last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeCounters {
-    /// The time in which it ran a program.
+    /// The time in which the SPE ran a program.
     pub computing_ns: f64,
-    /// The time in which it waited for a transfer.
+    /// The time in which the SPE waited for a transfer.
     pub waiting_for_dma_ns: f64,
-    /// The time in which it waited for a word in a mailbox, or for room for one.
+    /// The time in which the SPE waited for a word in a mailbox, or for room in a mailbox.
     pub waiting_for_mailbox_ns: f64,
-    /// The time in which it waited for a signal.
+    /// The time in which the SPE waited for a signal.
     pub waiting_for_signal_ns: f64,
-    /// The time in which it waited for a reservation or an atomic operation.
+    /// The time in which the SPE waited for a reservation or an atomic operation.
     pub waiting_for_lock_ns: f64,
-    /// The time in which it waited for something else.
+    /// The time in which the SPE waited for something else.
     pub waiting_for_other_ns: f64,
-    /// The time without a program.
+    /// The time in which the SPE had no program.
     pub idle_ns: f64,
-    /// MFC commands that were completed.
+    /// The number of MFC commands that were completed.
     pub commands: u64,
-    /// Bytes that its MFC moved.
+    /// The number of bytes that the MFC moved.
     pub bytes: u64,
 }
 
-/// How much a part was used that several SPEs share.
+/// The use of a part that several SPEs share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceCounters {
     /// The name, such as `Cell 0, ring 2`.
     pub name: String,
-    /// Packets, or lines of memory.
+    /// The number of packets, or of lines of memory.
     pub packets: u64,
-    /// Bytes of data.
+    /// The number of bytes of data.
     pub bytes: u64,
-    /// How long at least one packet was on it.
+    /// The time in which at least one packet was on the part.
     pub busy_ns: f64,
 }
 
 /// A measurement that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotMeasured {
-    /// The measurement.
+    /// The name of the measurement.
     pub what: String,
-    /// The reason.
+    /// The reason why the measurement is missing.
     pub why: String,
 }
 
@@ -345,7 +339,7 @@ impl Trust {
 }
 
 impl Report {
-    /// The same with all sentences in the words of the machine.
+    /// Returns the report with all sentences in the words of the machine.
     #[must_use]
     pub fn in_words_of_the_machine(mut self) -> Self {
         let words = Words::of(&self.envelope.machine);
@@ -360,9 +354,9 @@ impl Report {
 }
 
 impl Envelope {
-    /// The envelope of a command's results, in the present form. The results can be relied upon if
-    /// there are no `reasons` against it. Reasons and warnings are written in the words of the
-    /// machine.
+    /// Makes the envelope of a command's results in the current version of the JSON. Without
+    /// `reasons` the results are reliable. Reasons and warnings are translated into the words of
+    /// the machine.
     pub fn new(
         command: &str,
         machine: MachineInfo,
@@ -392,7 +386,7 @@ impl Envelope {
 }
 
 impl MachineInfo {
-    /// Describes this computer, or a machine that is simulated.
+    /// Describes this computer, or a simulated machine.
     pub fn of(topology: &Topology, simulation: Option<Simulation>) -> Self {
         let cell = |cell| CellInfo {
             spes: topology.spes_of(cell).map(|spe| spe.index()).collect(),
@@ -421,7 +415,7 @@ impl MachineInfo {
         }
     }
 
-    /// Whether the machine is a computer, and not a simulated machine or a matrix of costs.
+    /// Whether the machine is a computer, not a simulated machine or a matrix of costs.
     pub fn is_this_computer(&self) -> bool {
         self.kind == "host"
     }

@@ -1,5 +1,4 @@
-//! One machine: its parts, their places, and what limits its use. As text, as JSON and as a page
-//! with a drawing.
+//! One machine: its parts, their places, and the limits of its use, as text, JSON and a page.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -17,44 +16,44 @@ use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION, Words};
 /// The output of `cellworks machine`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineReport {
-    /// The version of the form of this object.
+    /// The version of the JSON.
     pub schema_version: u32,
-    /// `machine`.
+    /// The command: `machine`.
     pub command: String,
     /// The machine.
     pub machine: MachineInfo,
-    /// The CPUs that may be used, by number; empty for a simulated machine.
+    /// The CPUs that programs may use, sorted by number. Empty for a simulated machine.
     pub cpus: Vec<CpuInfo>,
-    /// The caches of these CPUs, by level.
+    /// The caches of these CPUs, sorted by level.
     pub caches: Vec<CacheInfo>,
-    /// The NUMA nodes, by number.
+    /// The NUMA nodes, sorted by number.
     pub numa_nodes: Vec<NumaNodeInfo>,
-    /// The limit on CPU time; `None` if there is none.
+    /// The limit on CPU time. `None` if there is no limit.
     pub quota: Option<QuotaInfo>,
     /// The CPUs that are not used.
     pub cpus_left_out: Vec<CpuLeftOut>,
-    /// The interconnect of a simulated machine; `None` for this computer.
+    /// The interconnect of a simulated machine. `None` for this computer.
     pub interconnect: Option<InterconnectInfo>,
-    /// What is unusual about the machine, in sentences.
+    /// Sentences about unusual properties of the machine.
     pub warnings: Vec<String>,
 }
 
 /// A CPU: a hardware thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuInfo {
-    /// Its number.
+    /// The number of the CPU.
     pub cpu: u32,
-    /// The SPE that it runs; `None` if the quota does not allow one.
+    /// The SPE on this CPU. `None` if the quota does not allow another SPE.
     pub spe: Option<usize>,
-    /// Whether the main thread, which is the PPE, runs on it.
+    /// Whether the main thread, which is the PPE, runs on this CPU.
     pub has_ppe: bool,
-    /// Its socket.
+    /// The socket of the CPU.
     pub package: usize,
-    /// The number of its core. Hardware threads of one core have the same number.
+    /// The number of the core. Hardware threads of one core have the same number.
     pub core: usize,
-    /// Its group of CPUs with a common last-level cache.
+    /// The group of CPUs with a common last-level cache.
     pub cache_group: usize,
-    /// Its NUMA node.
+    /// The NUMA node of the CPU.
     pub numa_node: u32,
     /// The highest clock rate, as the system reports it.
     pub highest_clock_hz: Option<u64>,
@@ -63,40 +62,40 @@ pub struct CpuInfo {
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheInfo {
-    /// The level: 1 is next to the core.
+    /// The level of the cache. Level 1 is next to the core.
     pub level: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// Its size.
+    /// The size of the cache.
     pub bytes: Option<u64>,
-    /// The CPUs that share it.
+    /// The CPUs that share the cache.
     pub cpus: Vec<u32>,
 }
 
 /// A NUMA node: memory and the CPUs beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NumaNodeInfo {
-    /// Its number.
+    /// The number of the node.
     pub node: u32,
-    /// The size of its memory.
+    /// The size of the node's memory.
     pub bytes: Option<u64>,
-    /// Whether this process can have memory from it.
+    /// Whether this process may allocate memory of the node.
     pub usable: bool,
-    /// The distance of its CPUs from the memory of each node, in the order of this list. The
-    /// distance to itself is 10.
+    /// The distance from the CPUs of this node to the memory of each node, in the order of the list
+    /// of nodes. The distance of a node to itself is 10.
     pub distances: Vec<u32>,
 }
 
 /// A limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaInfo {
-    /// The number of CPUs whose time the container or user may use.
+    /// The CPU time that the container or the user may use, as a number of CPUs.
     pub cpus: f64,
-    /// The file with the limit.
+    /// The file that states the limit.
     pub set_in: String,
 }
 
-/// What connects the elements of each Cell.
+/// The interconnect of the elements of each Cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterconnectInfo {
     /// `rings`, `mesh`, `crossbar` or `matrix`.
@@ -110,12 +109,12 @@ pub struct InterconnectInfo {
 pub struct ElementInfo {
     /// The name, such as `SPE 3` or `memory 0`.
     pub name: String,
-    /// The column and row of its tile on a mesh; `None` elsewhere.
+    /// The column and the row of the element's tile on a mesh. `None` for other interconnects.
     pub tile: Option<[u16; 2]>,
 }
 
 impl MachineReport {
-    /// A report with only this machine.
+    /// Makes a report about the given machine, without CPUs, caches and NUMA nodes.
     pub fn of(machine: MachineInfo) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -131,7 +130,7 @@ impl MachineReport {
         }
     }
 
-    /// The CPUs of each package, of each group in it, and of each core in that.
+    /// The CPUs, grouped by package, by last-level cache and by core.
     fn packages(&self) -> BTreeMap<usize, BTreeMap<usize, BTreeMap<usize, Vec<&CpuInfo>>>> {
         let mut packages = BTreeMap::new();
         for cpu in &self.cpus {
@@ -268,7 +267,7 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
         .collect()
 }
 
-/// What limits the use of the machine, in sentences.
+/// The limits of the use of the machine, in sentences.
 fn limits(report: &MachineReport) -> Vec<String> {
     if report.interconnect.is_some() {
         return Vec::new();
@@ -290,7 +289,7 @@ fn limits(report: &MachineReport) -> Vec<String> {
     limits
 }
 
-/// The machine as text of at most `width` columns; titles carry ANSI styles.
+/// The machine as text of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &MachineReport, width: usize) -> String {
     let words = Words::of(&report.machine);
     let mut text = head(&report.machine, width);
@@ -308,7 +307,7 @@ pub fn table(report: &MachineReport, width: usize) -> String {
     text + &section("Limits", limits(report), width)
 }
 
-/// The machine as a page with a drawing, that needs no other file and no network.
+/// The machine as a page with a drawing. The page needs no other file and no network.
 pub fn html(report: &MachineReport) -> String {
     let machine = &report.machine;
     let drawing = match &report.interconnect {
@@ -350,7 +349,7 @@ pub fn html(report: &MachineReport) -> String {
     .render()
 }
 
-/// A computer as boxes: CPUs in cores in L3 groups in packages.
+/// The computer as nested boxes: packages with L3 groups with cores with CPUs.
 fn boxes(report: &MachineReport) -> Markup {
     html! {
         p.note { "A box is a package, in it are L3 groups, in these cores, and in these CPUs. The marked one has the main thread." }
@@ -381,8 +380,7 @@ fn boxes(report: &MachineReport) -> Markup {
 /// The width and the height of a drawing of a Cell.
 const SIZE: f64 = 360.0;
 
-/// The elements of each Cell: on a mesh at their tiles, otherwise in a circle. If they are in a
-/// ring, the circle is drawn.
+/// The elements of each Cell: on a mesh at their tiles, otherwise on a circle, drawn for rings.
 fn elements(interconnect: &InterconnectInfo) -> Markup {
     let is_ring = interconnect.kind == "rings";
     html! {
@@ -409,7 +407,7 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
-/// A cell of a table with more characters than this is broken where a page is narrow.
+/// The number of characters above which a cell of a table is broken on a narrow page.
 const LONG: usize = 30;
 
 /// The place and the size of each element in the drawing.
@@ -423,7 +421,7 @@ fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let mut at_tile: BTreeMap<[u16; 2], u16> = BTreeMap::new();
     let place = |(number, element): (usize, &ElementInfo)| match element.tile {
         Some(tile) => {
-            // An element that shares a tile with an SPE is drawn beside it.
+            // If an element shares a tile with an SPE, it is drawn beside the SPE.
             let before = at_tile.entry(tile).or_default();
             let beside = f64::from(*before) * step * 0.5;
             *before += 1;

@@ -1,4 +1,4 @@
-//! The machines that are built in: a list of them as table, CSV and JSON.
+//! The built-in machines: a list of them as a table, CSV and JSON.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::text::{size, trimmed};
 
-/// The columns of the table, and whether they hold numbers.
+/// The columns of the table, and whether a column holds numbers.
 const COLUMNS: [(&str, bool); 6] = [
     ("name", false),
     ("SPEs", true),
@@ -22,26 +22,26 @@ const COLUMNS: [(&str, bool); 6] = [
 const CSV_HEADER: &str =
     "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n";
 
-/// Blanks between columns.
+/// The number of blanks between columns.
 const GAP: u16 = 2;
 
 /// The output of `cellworks machines`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machines {
-    /// The version of the form of this object.
+    /// The version of the JSON.
     pub schema_version: u32,
-    /// `machines`.
+    /// The command: `machines`.
     pub command: String,
-    /// The machines that are built in, in the order of their names.
+    /// The built-in machines, sorted by name.
     pub machines: Vec<SimulatedMachine>,
 }
 
 /// A machine that can be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedMachine {
-    /// The name, as `--machine` takes it.
+    /// The name of the machine as a value of `--machine`.
     pub name: String,
-    /// The title.
+    /// The title of the machine.
     pub title: String,
     /// The number of SPEs that programs may use.
     pub spes: usize,
@@ -49,14 +49,14 @@ pub struct SimulatedMachine {
     pub cells: usize,
     /// The number of memory modules.
     pub memory_modules: usize,
-    /// The size of the memory of each module; `None` if they differ.
+    /// The size of the memory of each module. `None` if the sizes differ.
     pub memory_bytes_per_module: Option<usize>,
-    /// What connects the elements of a Cell: `rings`, `mesh`, `crossbar` or `matrix`.
+    /// The interconnect of the elements of a Cell: `rings`, `mesh`, `crossbar` or `matrix`.
     pub interconnect: String,
 }
 
 impl Machines {
-    /// The list of these machines.
+    /// Makes a list of the given machines.
     pub fn new(machines: Vec<SimulatedMachine>) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -98,7 +98,7 @@ pub fn table(list: &Machines, width: usize) -> String {
     trimmed(&table.to_string())
 }
 
-/// Rows of text, the headings first, in at most `width` columns.
+/// Writes rows of text, the headings first, in at most `width` columns.
 pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
     columns_within(rows, |_| true, width)
 }

@@ -1,10 +1,10 @@
-//! The memory matrix: latency and read bandwidth from place to memory module, for the terminal, the
-//! page and CSV.
+//! The memory matrix: the latency and the read bandwidth from each place to each memory module, for
+//! the terminal, the page and CSV.
 //!
 //! ```text
-//!   latency in ns    node 0  node 1        columns: memory modules
-//!   node 0 (CPU 0)     98.4     142        a row: a place with SPEs, and the SPE that reads
-//!   node 1 (CPU 8)      141    97.9        blank: there was no time to measure
+//!  latency in ns    node 0  node 1        columns: memory modules
+//!  node 0 (CPU 0)     98.4     142        a row: a place with SPEs, and the reading SPE
+//!  node 1 (CPU 8)      141    97.9        a blank cell: there was no time to measure it
 //! ```
 
 use std::iter;
@@ -16,11 +16,11 @@ use crate::columns::columns;
 use crate::text::{self, bold, figures, size};
 use crate::{MachineInfo, Words};
 
-/// What a cell of one of the two tables has.
+/// The text of a cell in one of the two tables.
 type Figure = fn(&MemoryCell) -> String;
 
-/// The two figures of each cell, each a table: one cell with both would be hard to compare with the
-/// next.
+/// The two figures of each cell. Each figure has a table of its own, because cells with two figures
+/// would be hard to compare.
 const FIGURES: [(&str, Figure); 2] = [
     ("latency in ns", |cell| figures(cell.latency_ns)),
     ("GB/s", |cell| {
@@ -30,7 +30,7 @@ const FIGURES: [(&str, Figure); 2] = [
 
 const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of one SPE";
 
-/// The matrix as two tables of at most `width` columns where a column fits, with notes.
+/// The matrix as two tables with notes, in at most `width` columns if one module fits.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let mut text = text::wrapped(&bold(&words.say(TITLE)), "  ", width);
@@ -40,7 +40,7 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     let labels: Vec<String> = matrix.rows.iter().map(|row| label(row, machine)).collect();
     let widest = labels.iter().map(|label| label.chars().count()).max();
     let left = width.saturating_sub(widest.unwrap_or(0).max("latency in ns".len()));
-    // A column is as wide as its heading, and two blanks.
+    // A column is as wide as its heading and two blanks.
     let modules: Vec<usize> = (0..matrix.modules).collect();
     let column = words.say(&heading(matrix.modules)).len() + 2;
     for (what, figure) in FIGURES {
@@ -61,7 +61,7 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     text
 }
 
-/// The same for a browser.
+/// The matrix for a browser.
 pub(crate) fn figure(matrix: &MemoryMatrix, machine: &MachineInfo) -> Markup {
     html! {
         h3 { (TITLE) }
@@ -95,8 +95,8 @@ fn heading(module: usize) -> String {
     format!("module {module}")
 }
 
-/// What a row is called: on a computer by its NUMA node, elsewhere by its Cell, which may share a
-/// memory module.
+/// The name of a row: on a computer its NUMA node, on a simulated machine its Cell, because several
+/// Cells may share a memory module.
 fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     let spe = text::spe_in_short(machine, row.spe);
     match machine.is_this_computer() {
@@ -105,7 +105,7 @@ fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     }
 }
 
-/// What was measured and where it lay, in sentences.
+/// Sentences about what was measured, and where the memory was.
 fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
     let block = size(matrix.block_bytes);
     let mut notes = vec![match machine.is_this_computer() {

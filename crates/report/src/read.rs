@@ -1,4 +1,4 @@
-//! Reads reports back from their JSON.
+//! Reading reports from their JSON.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use serde_json::error::Category;
 
 use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
-/// What to do about a file that is no report.
+/// The advice for a user who named a file that is not a report.
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
-/// A file cannot be used as a report. The message has its name, the reason, and what to do.
+/// An error: a file is not a usable report. The message has its name, the reason, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", .path.display())]
 pub struct ReadError {
@@ -23,7 +23,7 @@ pub struct ReadError {
     why: String,
 }
 
-/// A report that was read, by its kind.
+/// A report from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
     /// The report of `cellworks stats`.
@@ -37,7 +37,7 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// The part that all results have in common.
+    /// The part that the results of all commands have in common.
     pub fn envelope(&self) -> &Envelope {
         match self {
             Self::Stats(report) => &report.envelope,
@@ -47,7 +47,7 @@ impl Measured {
         }
     }
 
-    /// The command that printed it, with the program if there is one: `stats`, or `run aes`.
+    /// The command that printed the report, and the program if it has one: `stats`, or `run aes`.
     pub fn printed_by(&self) -> String {
         match self {
             Self::Stats(_) => "stats".to_owned(),
@@ -74,7 +74,7 @@ impl Measured {
     }
 }
 
-/// The fields that decide which other fields to expect.
+/// The fields that determine which other fields to expect.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Head {
@@ -84,10 +84,10 @@ struct Head {
 }
 
 /// Reads the JSON of `cellworks stats`, `cellworks run` or `cellworks map` (`--format json`).
-/// Unknown fields are ignored. Control characters become `\u{fffd}`, in the report and in errors:
-/// the file may come from elsewhere, and its contents are shown on a terminal.
+/// Unknown fields are ignored. Control characters become `\u{fffd}`, in the report and in errors,
+/// because the file may come from elsewhere, and its contents are shown on a terminal.
 ///
-/// The whole file is in memory meanwhile; it may be a pipe.
+/// The file may be a pipe. The function reads all of it into memory.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
     })
 }
 
-/// Like [`read`]. The error is the end of a sentence that begins with the name of the file.
+/// Like [`read`], but an error is the end of a sentence that begins with the name of the file.
 fn checked(path: &Path) -> Result<Measured, String> {
     let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
@@ -123,7 +123,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
             )
         }
     };
-    // Before fields are checked: is the file JSON to its end?
+    // The first check is whether the whole file is JSON.
     serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
     let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
@@ -159,8 +159,8 @@ fn checked(path: &Path) -> Result<Measured, String> {
     Ok(measured)
 }
 
-/// The reason why the operating system does not return the bytes of a file. It follows the name of
-/// the file.
+/// The reason why the operating system cannot read a file. The text is the end of a sentence that
+/// begins with the name of the file.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!(
@@ -175,7 +175,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// A report without control characters.
+/// Parses a report, and replaces its control characters.
 fn parsed<R: Serialize + DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
     let report: R = serde_json::from_slice(text)?;
     let mut json = serde_json::to_value(report)?;
@@ -201,13 +201,13 @@ fn show(value: &mut Value) {
     }
 }
 
-/// The text with a visible character instead of each control character.
+/// Replaces each control character of a text with a visible character.
 fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Whether the error is that the text ends too early. If an object is cut off in a number, such as
-/// after `0.`, the parser reports that the number is wrong.
+/// Whether the error means that the text ends too early. If an object is cut off within a number,
+/// such as after `0.`, the parser reports a wrong number.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::{Comparison, ReasonKind, Trust, made_up};
 
-    /// The error of `read` for a file `report.json` with this text, without its directory.
+    /// The error of `read` for a file `report.json` with the given text, without its directory.
     fn error_of(text: &[u8]) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_file_that_may_not_be_read_is_an_error_with_the_reason() {
-        // The administrator may read everything, so the test makes the message itself.
+        // The administrator can read every file, so the test makes the error itself.
         let error_of = |error: io::Error| {
             let path = PathBuf::from("report.json");
             let why = unreadable(&path, &error);
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_newer_schema_asks_for_an_update() {
-        // Of a later version only these two fields are known.
+        // If the version is later, only these two fields are known.
         assert_eq!(
             error_about(&json!({"schema_version": 7, "command": "stats"})),
             "`report.json` has schema_version 7, and this command reads 1: update cellworks"

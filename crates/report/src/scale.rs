@@ -1,31 +1,31 @@
-//! The colour of a time in a matrix, the same in the terminal and in HTML.
+//! The colour of a time in a matrix. Terminal and HTML use the same colours.
 
 use cellworks_stats::Matrix;
 use colorous::{Color, VIRIDIS};
 
 use crate::text::figures;
 
-/// The share of all pairs that may lie outside of the scale at each end. Otherwise a single pair
-/// that was interrupted would take all contrast from the rest.
+/// The share of all pairs that may lie outside of the scale at each end. Otherwise a single
+/// disturbed pair would reduce the contrast of all others.
 const OUTSIDE: f64 = 0.005;
 
-/// The least ratio of the ends of the scale. Pairs that differ by less look alike: the place of a
-/// variable in memory, and the run, make such differences.
+/// The smallest ratio of the ends of the scale. Differences below this ratio look alike, because
+/// they can be due to the run and to the place of a variable in memory.
 const RATIO_MIN: f64 = 1.25;
 
-/// From dark for fast to bright for slow, by the logarithm of the time. The order of the colours of
-/// Viridis is visible to colour-blind readers and in print without colour.
+/// A scale from dark (fast) to bright (slow), by the logarithm of the time. The order of the
+/// colours of Viridis is visible to colour-blind readers and in print without colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub low_ns: f64,
     pub high_ns: f64,
-    /// Whether times lie below `low_ns` or above `high_ns`. They get the colours of the ends.
+    /// Whether some times lie below `low_ns`, or above `high_ns`. They get the colours of the ends.
     pub below: bool,
     pub above: bool,
 }
 
 impl Scale {
-    /// The scale that suits a matrix; `None` if no pair was measured.
+    /// The scale for a matrix. `None` if no pair was measured.
     pub fn of(matrix: &Matrix) -> Option<Self> {
         let mut times: Vec<f64> = matrix
             .one_way_ns
@@ -73,7 +73,7 @@ impl Scale {
     }
 }
 
-/// The unit of all cells of a matrix, which are too narrow to have a unit each.
+/// The unit of all cells of a matrix. The cells are too narrow to contain a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
     pub name: &'static str,
@@ -91,14 +91,14 @@ impl Unit {
         Self { name, ns }
     }
 
-    /// A time as a number of this unit, with three figures.
+    /// A time as a number in this unit, with three figures.
     pub fn figures(self, ns: f64) -> String {
         figures(ns / self.ns)
     }
 }
 
-/// Whether dark text is easier to read on this colour than bright text, by the luminance of sRGB in
-/// ITU-R BT.709.
+/// Whether dark text is easier to read on this colour than bright text. This follows from the
+/// luminance of sRGB in ITU-R BT.709.
 pub(crate) fn wants_dark_text(colour: Color) -> bool {
     let Color { r, g, b } = colour;
     0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 128.0

@@ -1,4 +1,4 @@
-//! The schema of the JSON, from the types that write it. docs/schema/ has it as a file.
+//! The schema of the JSON, made from the types of the JSON. docs/schema/ contains it as a file.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::{
     Reproduction, SCHEMA_VERSION, SweepReport,
 };
 
-/// The JSON Schema (draft 2020-12) of what `--format json` prints, for every command. Fields that
-/// it does not name are allowed, because later commands of the same schema version may write more.
+/// The JSON Schema (draft 2020-12) of the output of `--format json`, for every command. Unknown
+/// fields are allowed, because later commands of the same schema version may write more fields.
 ///
 /// ```
 /// let schema = cellworks_report::schema::published();
@@ -84,8 +84,8 @@ pub fn published() -> Value {
     schema
 }
 
-/// Rewrites descriptions, which are comments of Rust code: `None` becomes null, and line breaks
-/// within a paragraph are removed.
+/// Rewrites descriptions, which come from comments of Rust code: replaces `None` by null, and
+/// removes line breaks within paragraphs.
 fn rewrite_for_json(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -105,8 +105,8 @@ fn rewrite_for_json(schema: &mut Value) {
     }
 }
 
-/// The published schema, but without permission for fields that it does not name. The output of
-/// each command must validate against it, or a field is not documented.
+/// The published schema, but unknown fields are forbidden. The output of each command must validate
+/// against this schema; otherwise a field is not documented.
 pub fn closed() -> Value {
     let mut schema = published();
     let definitions = schema["$defs"].as_object_mut();
@@ -176,7 +176,7 @@ mod tests {
         serde_json::to_value(made_up::machines()).unwrap()
     }
 
-    /// The errors of a validator about an object.
+    /// The errors that a validator reports for an object.
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
         validator(schema)
             .iter_errors(object)
@@ -259,7 +259,7 @@ mod tests {
                 "/machine/spes: -1 is less than the minimum of 0",
             ),
             (
-                // JSON has no NaN: serde writes null.
+                // JSON has no NaN, so serde writes null.
                 |o| o["environment"]["host"] = json!({"clock_reading_ns": null}),
                 "/environment/host: ",
             ),
@@ -303,14 +303,14 @@ mod tests {
         );
     }
 
-    /// Examples contain names of fields as `.name` in jq, between single quotes, and as `["name"]`
-    /// in Python.
+    /// Examples contain the names of fields as `.name` in jq, between single quotes, and as
+    /// `["name"]` in Python.
     #[test]
     fn the_document_names_fields_that_exist() {
         let document = include_str!("../../../docs/json.md");
         let schema = published();
         let definitions = schema["$defs"].as_object().unwrap();
-        // Findings have parameters that are part of no type.
+        // These parameters of findings are not part of a type.
         let is_field = |name: &str| {
             matches!(name, "loading_spes" | "buffering")
                 || definitions
@@ -325,7 +325,7 @@ mod tests {
         for block in document.split("```").skip(1).step_by(2) {
             if let Some(shell) = block.strip_prefix("sh\n") {
                 let filters = shell.split('\'').skip(1).step_by(2);
-                // A name after a digit is no field, but a fraction.
+                // If a digit precedes the point, the rest is a fraction, not the name of a field.
                 for (before, after) in filters.flat_map(|filter| {
                     let dots = filter.match_indices('.');
                     dots.map(move |(at, _)| (&filter[..at], &filter[at + 1..]))

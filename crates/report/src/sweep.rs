@@ -14,48 +14,49 @@ use crate::{ProgramReport, program};
 /// The times of many mappings of tasks to SPEs, and the results that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepReport {
-    /// The numbers, and the curves of the sorted times. For all mappings with packets of one size:
-    /// `worst_to_best` and `median_to_best`, the longest and the median time divided by the
-    /// shortest; `best`, `average` and `worst`, in nanoseconds a round; `mapping_share`, the share
-    /// of the variance of single runs that belongs to the mapping, in per cent; the rest belongs to
-    /// how a run began. For each mapping with a name, for the best and for the worst: `rank`, its
-    /// place among all, the fastest at 1; `to_best`, its time divided by the shortest; `time`, in
-    /// nanoseconds a round. The time of a mapping is the average of its runs.
+    /// The numbers, and the curves of the sorted times. The time of a mapping is the average of its
+    /// runs. For all mappings with packets of one size: `worst_to_best` and `median_to_best` are
+    /// the longest and the median time divided by the shortest. `best`, `average` and `worst` are
+    /// times in nanoseconds per round. `mapping_share` is the share of the variance of single runs
+    /// that is due to the mapping, in per cent; the rest is due to the starts of the runs. For each
+    /// mapping with a name, for the best and for the worst: `rank` is its rank among all mappings,
+    /// 1 for the fastest. `to_best` is its time divided by the shortest. `time` is in nanoseconds
+    /// per round.
     #[serde(flatten)]
     pub found: ProgramReport,
     /// The runs that were planned.
     pub sweep: SweepInfo,
-    /// The times of the mappings whose runs have all ended.
+    /// The times of the mappings, if all runs of the mapping have ended.
     pub mappings: Vec<MappingTimes>,
 }
 
 /// The runs of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepInfo {
-    /// Which tasks exchange packets: `ring`, another pattern, or the name of a file with a graph.
+    /// The pattern of exchange: `ring`, another pattern, or the name of a file with a graph.
     #[serde(default = "ring")]
     pub pattern: String,
     /// The number of tasks.
     pub tasks: usize,
-    /// The number of SPEs that they are mapped to.
+    /// The number of SPEs to which the tasks are mapped.
     pub spes: usize,
     /// The sizes of packets.
     pub packet_bytes: Vec<u32>,
-    /// The number of directions in which packets go around, 1 or 2; `None` if there is no ring.
+    /// The number of directions in which packets go around, 1 or 2. `None` if there is no ring.
     pub directions: Option<usize>,
     /// The number of timed rounds.
     pub rounds: u32,
     /// The number of runs of each mapping.
     pub runs: usize,
-    /// The seed of the random starts of tasks, random mappings, and random places of threads.
+    /// The seed of the random starts of tasks, random mappings, and random SPEs of threads.
     pub seed: u64,
     /// `pinned`: thread i is on SPE i. `default`: each run has its threads on random SPEs.
     pub placement: String,
-    /// The number of random mappings that were planned; `None` for all mappings.
+    /// The number of planned random mappings. `None` if all mappings were planned.
     pub sample: Option<usize>,
 }
 
-/// The pattern of files of older versions, which do not name it.
+/// The pattern of files of older versions, which do not name a pattern.
 fn ring() -> String {
     "ring".to_owned()
 }
@@ -67,16 +68,16 @@ pub struct MappingTimes {
     pub packet_bytes: u32,
     /// The task of SPE 0, of SPE 1 and so on, such as `02467531`; `-` for an SPE without a task.
     pub mapping: String,
-    /// How long a round took in each run, in nanoseconds.
+    /// The time of a round in each run, in nanoseconds.
     pub runs_ns: Vec<f64>,
 }
 
-/// The results as a table; titles carry ANSI styles.
+/// The results as a table. Titles contain ANSI styles.
 pub fn table(report: &SweepReport, width: usize) -> String {
     program::table(&report.found, width)
 }
 
-/// The results as CSV. docs/csv.md describes it.
+/// The results as CSV. docs/csv.md describes the columns.
 pub fn csv(report: &SweepReport) -> String {
     program::csv(&report.found)
 }

@@ -1,5 +1,5 @@
-//! The table for people: advice and results first, then a block for each function. It is at most as
-//! wide as the terminal.
+//! The table for people: first advice and results, then a block for each function. The table is at
+//! most as wide as the terminal.
 
 use std::iter;
 
@@ -15,9 +15,9 @@ use crate::{
     memory_matrix,
 };
 
-/// The columns before those of the settings, in the order of the table. A column is left out if no
-/// measurement of a function has a value in it. The slowest sample is in JSON and CSV only: with it
-/// lines would pass 100 columns.
+/// The columns before those of the settings, in the order of the table. If no measurement of a
+/// function has a value in a column, the column is left out. The slowest sample is only in JSON and
+/// CSV, because with it lines would be longer than 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -56,26 +56,25 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
 /// The columns that are aligned to the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// The columns that are left out of a group that is too wide, in this order. JSON has them all.
+/// The columns that are left out of a group that is too wide, in this order. JSON contains them.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
 
-/// The columns that become a line above a group that is too wide, if they have the same value in
-/// every row.
+/// The columns that become a line above a group that is too wide, if all rows have one value.
 const COMMON: [&str; 4] = ["between", "Cell", "module", "buffers"];
 
-/// The meaning of the numbers, above the first ones.
+/// The meaning of the numbers, which is printed above the first numbers.
 const OF_NUMBERS: &str = "Times of one operation: half of the samples took less than the median, and 1 % more \
      than what stands at 99 %. ± is half the width of the interval in which the median of another run is \
      expected, in percent; an outlier is farther from both quartiles than three times their distance.";
 
-/// The number of lines that list missing measurements with the same reason.
+/// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
 
-/// The heading of a column that becomes a line below the group if there is no room for it.
+/// The heading of a column that becomes a line below the group if the column does not fit.
 const OUTLIERS: &str = "outliers";
 
-/// The report as a table of at most `width` columns, as long as columns can be left out; titles and
-/// heat maps carry ANSI styles.
+/// The report as a table. The table has at most `width` columns if leaving out columns is enough.
+/// Titles and heat maps contain ANSI styles.
 pub fn render(report: &Report, width: usize) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -140,7 +139,7 @@ pub fn render(report: &Report, width: usize) -> String {
     text + &section("Next", next(report), width)
 }
 
-/// What a user of everything that was measured on a computer may look for and does not have yet.
+/// Commands that a user may want to run next, after measuring everything on a computer.
 fn next(report: &Report) -> Vec<String> {
     let machine = &report.envelope.machine;
     if !machine.is_this_computer() || report.measurements.is_empty() || report.matrices.is_empty() {
@@ -160,7 +159,7 @@ fn next(report: &Report) -> Vec<String> {
     next
 }
 
-/// The machine: its name, its parts with their meaning, and which CPU each SPE has.
+/// The machine: its name, its parts with their meaning, and the CPU of each SPE.
 pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let title = format!("{}: {}", bold(&machine.name), words.say(&parts_of(machine)));
@@ -175,8 +174,8 @@ pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     text
 }
 
-/// The missing measurements, and the reasons. If many have the same reason, only the first ones are
-/// named; JSON has them all.
+/// The missing measurements, and the reasons. If many measurements have the same reason, only the
+/// first ones are named. JSON contains all of them.
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     let reasons = missing.chunk_by(|a, b| a.why == b.why);
     let lines = reasons.flat_map(|same| {
@@ -194,7 +193,7 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
 }
 
 /// The parts of the computer's state that matter to every number, and the CPUs that are not SPEs.
-/// Values that are not known are left out.
+/// Unknown values are left out.
 fn surroundings(host: &Conditions, width: usize) -> String {
     let governors = host.governors.join(" and ");
     let known = [
@@ -219,7 +218,7 @@ fn surroundings(host: &Conditions, width: usize) -> String {
     text
 }
 
-/// The reasons not to rely upon the numbers, and warnings; empty if there are none.
+/// The reasons why the numbers are not reliable, and the warnings, if there are any.
 pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     let words = Words::of(&envelope.machine);
     let warnings = ("Warnings", envelope.environment.warnings.clone());
@@ -230,7 +229,7 @@ pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     })
 }
 
-/// A heading and its points, each wrapped; empty if there are no points.
+/// A heading and its points, each wrapped. Empty without points.
 pub(crate) fn section(
     heading: &str,
     points: impl IntoIterator<Item = String>,
@@ -246,8 +245,7 @@ pub(crate) fn section(
     format!("\n{}\n{points}", bold(heading))
 }
 
-/// The measurements of one function, in lines of at most `width` columns as long as columns can be
-/// left out.
+/// The measurements of one function, in `width` columns if leaving out columns is enough.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(
         group,

@@ -1,4 +1,4 @@
-//! The text of names, sizes and times, the same in every view.
+//! The text of names, sizes and times, which is the same in every view.
 
 use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
 
-/// Titles in tables.
+/// The style of titles in tables.
 const TITLE: Style = Style::new().bold();
 
-/// The width of tables and heat maps, in columns, if the width of the terminal is not known.
+/// The width of tables and heat maps, in columns, if the width of the terminal is unknown.
 pub const WIDTH: usize = 100;
 
-/// A paragraph in lines of at most `width` columns; `indent` starts each line but the first. A word
-/// stays whole: it may be a flag or a path.
+/// Breaks a paragraph into lines of at most `width` columns. All lines except the first start with
+/// `indent`. A word is never broken, because it may be a flag or a path.
 pub fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
     let options = textwrap::Options::new(width)
         .subsequent_indent(indent)
@@ -33,13 +33,13 @@ pub(crate) fn bold(text: &str) -> String {
     format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
-/// Lines without blanks at their ends.
+/// Removes the blanks at the ends of lines.
 pub(crate) fn trimmed(text: &str) -> String {
     text.lines()
         .fold(String::new(), |all, line| all + line.trim_end() + "\n")
 }
 
-/// One measurement in a few words, for progress and errors.
+/// The name of a measurement in a few words, for progress and errors.
 pub fn title(function: Function, parameters: &Parameters) -> String {
     let Parameters {
         spes,
@@ -56,7 +56,7 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         let text = (setting.get)(settings).and_then(shown.in_title);
         text.map(|text| format!(", {text}"))
     });
-    // The usual value is left out.
+    // The default is not named.
     let private = buffers.filter(|buffers| *spes > 1 && *buffers == Buffers::Private);
     let private = private.map(|_| ", private".to_owned());
     let between = (*between == Between::SpeSpe).then(|| ", between SPEs".to_owned());
@@ -81,11 +81,11 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
 /// A column of a table: its heading, and the text of a measurement in it.
 pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
-/// A column that every table has in one place.
+/// A column with the same position in every table.
 pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
 
-/// The columns of a group of measurements, with those of the settings after `before`. A column is
-/// left out if no measurement has a value in it.
+/// The columns of a group of measurements. The columns of the settings follow those of `before`. If
+/// no measurement has a value in a column, the column is left out.
 pub(crate) fn columns_of(
     group: &[Measurement],
     before: &[FixedColumn],
@@ -106,7 +106,7 @@ pub(crate) fn columns_of(
         .collect()
 }
 
-/// The names of enum values, as JSON writes them.
+/// The name of an enum value as in JSON.
 pub(crate) const fn between(between: Between) -> &'static str {
     match between {
         Between::PpeSpe => "ppe-spe",
@@ -115,8 +115,8 @@ pub(crate) const fn between(between: Between) -> &'static str {
     }
 }
 
-/// The two ends of a communication, for people. If the data fits into a cache, they see that name
-/// instead of the memory of JSON.
+/// The two ends of a communication, for people. If the data fits into a cache, the text names the
+/// cache, although JSON names the memory.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     match measurement.lies_in {
         Some(Storage::Cache) => "cache-spe",
@@ -131,7 +131,7 @@ pub(crate) fn added_ns(measurement: &Measurement) -> Option<f64> {
     Some((measurement.latency_ns.p50 - bare_ns).max(0.0))
 }
 
-/// What a reader has to know about the measurements of one function.
+/// Notes that a reader needs to understand the measurements of one function.
 pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.kind == "host" && group[0].function == Function::MkThread {
@@ -156,7 +156,7 @@ pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<Stri
     notes
 }
 
-/// The ends of an exchange that share a CPU.
+/// A note about an exchange between two ends on one CPU.
 fn shared_cpu(measurement: &Measurement) -> Option<String> {
     let spes: Vec<String> = measurement
         .shared_cpu
@@ -194,10 +194,10 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
-/// The most CPUs that are listed in the order in which programs take them.
+/// The largest number of CPUs that are listed in the order in which programs use them.
 const IN_ORDER: usize = 8;
 
-/// The CPU of the PPE and those of the SPEs, on a computer.
+/// The CPUs of the PPE and of the SPEs, on a computer.
 pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     let main = machine.ppe_place.as_ref()?;
     let places = &machine.spe_places;
@@ -208,13 +208,13 @@ pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     Some(format!("main thread on {main}; the others on {others}"))
 }
 
-/// The numbers of the CPUs at these places; `None` if one of them is no CPU.
+/// The numbers of the CPUs at the given places. `None` if one of the places is not a CPU.
 pub(crate) fn cpus(places: &[String]) -> Option<Vec<u32>> {
     let number = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     places.iter().map(number).collect()
 }
 
-/// How a machine was simulated.
+/// The parameters of a simulation, in words.
 pub(crate) fn simulation(simulation: &Simulation) -> String {
     let Simulation {
         description,
@@ -252,8 +252,8 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// How much of a matrix was measured, how its receivers waited and why, and where its variable or
-/// block was, in sentences.
+/// Sentences about a matrix: the number of measured pairs, how the receivers waited and why, and
+/// the place of the variable or block.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",
@@ -287,8 +287,8 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// Which two SPEs of a matrix are nearest to each other and which are farthest, in a sentence each.
-/// `None` if it makes no difference, or if one pair was measured.
+/// A sentence about the two nearest SPEs of a matrix, and a sentence about the two farthest. `None`
+/// if there is no difference, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
     let rows = matrix.one_way_ns.iter().enumerate();
     let pairs = rows.flat_map(|(from, row)| {
@@ -316,7 +316,7 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
 }
 
 /// The size of the pages of a block of memory, from the share of the block in huge pages. The ends
-/// of a block that fill no whole huge page are in small pages.
+/// of the block that do not fill a huge page are in small pages.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),
@@ -334,7 +334,7 @@ pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     }
 }
 
-/// The same without the place: `SPE 3`, or on a computer `CPU 5`.
+/// An SPE without its place: `SPE 3`, or on a computer `CPU 5`.
 pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
     match machine.is_this_computer() {
         true => self::spe(machine, spe),
@@ -349,12 +349,12 @@ pub(crate) fn interval_percent(measurement: &Measurement) -> Option<String> {
     percent.is_finite().then(|| format!("{percent:.1}"))
 }
 
-/// The name of a finding in words, without the unit that its value has.
+/// The name of a finding in words, without its unit.
 pub(crate) fn finding_name(finding: &Finding) -> String {
     in_words(without_unit(&finding.name))
 }
 
-/// The name of a field without its unit, which is beside the value.
+/// The name of a field without its unit, which is shown beside the value.
 pub(crate) fn without_unit(name: &str) -> &str {
     ["_bytes_per_s", "_bytes", "_ns"]
         .into_iter()
@@ -362,7 +362,7 @@ pub(crate) fn without_unit(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The name of a field as it is written in a sentence.
+/// The name of a field as words of a sentence.
 pub(crate) fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "spe" => "SPE",
@@ -386,8 +386,8 @@ pub(crate) fn finding_value(finding: &Finding) -> String {
     }
 }
 
-/// The circumstances of a finding: `block 64 KB, 8 SPEs`. The number of SPEs stands in front,
-/// because a number behind is that of one SPE.
+/// The circumstances of a finding: `block 64 KB, 8 SPEs`. The number of SPEs is before the word,
+/// because `SPE 8` would be a single SPE.
 pub(crate) fn finding_parameters(finding: &Finding) -> String {
     let pairs = finding.parameters.iter().map(|(name, value)| {
         let (name, value) = match (name.strip_suffix("_bytes"), value) {
@@ -411,7 +411,7 @@ pub(crate) fn quota(cpus: f64) -> String {
     format!("{} CPUs", (cpus * 100.0).round() / 100.0)
 }
 
-/// The CPUs that were left out, grouped by their reasons: `CPU 1, 4-7 (offline)`.
+/// The CPUs that are not used, grouped by the reasons: `CPU 1, 4-7 (offline)`.
 pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<u32>)> = Vec::new();
     for CpuLeftOut { cpu, why } in &host.cpus_left_out {
@@ -426,7 +426,7 @@ pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
         .collect()
 }
 
-/// Numbers in order, neighbours as a range: `1, 4-7`.
+/// Sorted numbers, in which neighbours form a range: `1, 4-7`.
 pub(crate) fn ranges(mut numbers: Vec<u32>) -> String {
     numbers.sort_unstable();
     numbers.dedup();
@@ -455,7 +455,7 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     doubts
 }
 
-/// Measurements whose samples are of two states of the computer, each with both.
+/// Sentences about measurements with samples from two states of the computer.
 pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     let both = |measurement: &Measurement| match &measurement.states[..] {
         [fast, slow] => Some(format!(
@@ -476,7 +476,7 @@ pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    // 9.996 would be printed as 10.00: it has as many decimals as 10.
+    // 9.996 is rounded to 10.0, so it gets as many decimals as 10.
     let power = (value.abs() * 1.0005).log10().floor() as i32;
     if power >= 3 {
         let last = 10f64.powi(power - 2);

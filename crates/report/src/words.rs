@@ -1,16 +1,17 @@
 //! The words for the parts of a machine.
 //!
 //! All sentences of this project are written in the words of a Cell: an SPE, its local store, the
-//! PPE. Users of a computer look for the words of computers, so sentences about it are translated
-//! with the table below. The names of fields and values in JSON and CSV stay as they are.
+//! PPE. Users of a computer expect the words of computers. A table in this module therefore
+//! translates sentences about computers. The names of fields and values in JSON and CSV are not
+//! translated.
 
 use crate::MachineInfo;
 
-/// The words of a Cell, and those of a computer. If two begin alike, the longer one comes first.
+/// The words of a Cell and of a computer. A longer word precedes each word with which it begins.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
-    // A name of a processor.
+    // This is the name of a processor, so it stays.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
-    // An SPE stands for the program that it runs.
+    // In these phrases an SPE stands for the program that it runs.
     ("Place SPEs", "Place threads"),
     ("Keep SPEs", "Keep threads"),
     ("Let SPEs", "Let threads"),
@@ -19,7 +20,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("what SPEs send", "what threads send"),
     ("an SPE that has waited", "a thread that has waited"),
     ("to wake an SPE", "to wake a thread"),
-    // The descriptions of functions.
+    // Descriptions of functions.
     (
         "start an empty program on an SPE",
         "start an empty program on a waiting thread",
@@ -43,7 +44,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("gets and puts", "copies in and out"),
     ("gets", "copies in"),
     ("puts", "copies out"),
-    // Parts.
+    // Parts of the machine.
     ("An SPE", "A CPU"),
     ("an SPE", "a CPU"),
     ("SPEs", "CPUs"),
@@ -62,7 +63,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("memory module", "NUMA node"),
     ("modules", "nodes"),
     ("module", "node"),
-    // Names of values, as people read them.
+    // Names of values as they are shown to people.
     ("ppe-spe", "main-CPU"),
     ("spe-spe", "CPU-CPU"),
     ("memory-spe", "memory-CPU"),
@@ -70,7 +71,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("partly-spe", "partly-CPU"),
 ];
 
-/// The meaning of the words of a computer, for a reader who sees them for the first time.
+/// The meaning of the words of a computer, for a reader who does not know them.
 const COMPUTER_IN_A_LINE: &str = "an L3 group is the CPUs under one last-level cache, a NUMA node the memory \
      beside some CPUs, a local buffer 256 KB that one CPU has for itself; the main thread starts the others";
 
@@ -83,12 +84,12 @@ const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, in
 #[derive(Clone, Copy)]
 pub struct Words<'m> {
     is_computer: bool,
-    /// The place of each SPE, such as `CPU 3`, which is its name on a computer.
+    /// The place of each SPE, such as `CPU 3`. On a computer this is the name of the SPE.
     places: &'m [String],
 }
 
 impl<'m> Words<'m> {
-    /// The words that suit a machine.
+    /// The words for a machine.
     pub fn of(machine: &'m MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer(),
@@ -96,7 +97,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// The words that suit both of two machines.
+    /// The words that suit both given machines.
     pub fn of_both(machine: &'m MachineInfo, other: &MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer() && other.is_this_computer(),
@@ -126,7 +127,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// A text in the words of the machine. `SPE 3` becomes the name of its CPU.
+    /// Translates a text into the words of the machine. `SPE 3` becomes the name of its CPU.
     pub fn say(&self, text: &str) -> String {
         if !self.is_computer {
             return text.to_owned();
@@ -165,7 +166,7 @@ impl<'m> Words<'m> {
         let (of_a_cell, word) = OF_A_COMPUTER.iter().find(|(of_a_cell, _)| {
             let mut rest = text.strip_prefix(of_a_cell).map(str::chars);
             rest.as_mut().is_some_and(|rest| match rest.next() {
-                // The name of a file continues after a point.
+                // If a letter follows the point, the point is part of the name of a file.
                 Some('.') => !rest.next().is_some_and(is_of_a_word),
                 next => !next.is_some_and(is_of_a_word),
             })
@@ -200,7 +201,7 @@ mod tests {
             ("gets by SPEs of Cell 0", "copies in by CPUs of L3 group 0"),
             ("2 SPEs, SPE 7", "2 CPUs, CPU 7"),
             ("between ppe-spe, module 1", "between main-CPU, node 1"),
-            // Names are not changed.
+            // These names are not changed.
             (
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",

@@ -1,21 +1,19 @@
 //! Opens reports in headless Chromium, as a reader would from a disk.
 //!
-//! It needs Chromium (Debian: `apt install chromium`), so it is not among the tests of the
-//! workspace:
+//! The test needs Chromium (Debian: `apt install chromium`), so it runs only on request:
 //!
 //! ```text
 //! cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! The files that `CELLWORKS_REPORT_HTML` names, with colons between as in `PATH`, are opened as
-//! well:
+//! The test also opens the files in `CELLWORKS_REPORT_HTML`, separated by colons as in `PATH`:
 //!
 //! ```text
 //! cargo run --release -- stats --html target/report.html
 //! CELLWORKS_REPORT_HTML=$PWD/target/report.html cargo test -p cellworks-report --features browser --test browser
 //! ```
 //!
-//! Pictures of all pages, wide, narrow and dark, go to `target/tmp`.
+//! The test writes pictures of all pages, wide, narrow and dark, to `target/tmp`.
 
 mod made_up;
 
@@ -38,13 +36,13 @@ use headless_chrome::{Browser, LaunchOptions};
 use made_up::{captured, captured_64_cores, doubtful, empty, matrix, times, two_cores};
 use serde_json::Value;
 
-/// Widths of windows: of a desk, and of a telephone.
+/// The widths of the windows of a desktop and of a telephone.
 const WIDE: u32 = 1280;
 const NARROW: u32 = 420;
-/// Their height.
+/// The height of the windows.
 const HEIGHT: u32 = 900;
 
-/// A page in a separate browser.
+/// A page in a browser of its own.
 struct Opened {
     tab: Arc<Tab>,
     /// The messages of the console, and the addresses that the page requested.
@@ -67,8 +65,8 @@ impl Opened {
 
     fn file(name: &str, path: &Path) -> Self {
         let options = LaunchOptions {
-            // The sandbox does not start for root or in containers, and the page comes from this
-            // project.
+            // The sandbox does not start for root or in containers. The page is from this project,
+            // so it needs no sandbox.
             sandbox: false,
             args: vec![OsStr::new("--host-resolver-rules=MAP * ~NOTFOUND")],
             ..LaunchOptions::default()
@@ -129,7 +127,7 @@ impl Opened {
         self.tab.call_method(enable_network()).unwrap();
     }
 
-    /// Sets the size of the window, and whether the reader prefers light or dark.
+    /// Sets the size of the window, and whether the reader prefers light or dark colours.
     fn look(&self, width: u32, height: u32, preference: &str) {
         let metrics = SetDeviceMetricsOverride {
             width,
@@ -176,8 +174,8 @@ impl Opened {
         text.as_str().unwrap().to_owned()
     }
 
-    /// Moves the pointer to a place within an element, given as shares of its width and height, and
-    /// returns the text that appears.
+    /// Moves the pointer to a position within an element, which is given as shares of the element's
+    /// width and height. Returns the text that appears.
     fn hover(&self, selector: &str, across: f64, down: f64) -> String {
         let place = self.value(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); \
@@ -185,7 +183,7 @@ impl Opened {
              const r = e.getBoundingClientRect(); \
              return [r.left + r.width * {across}, r.top + r.height * {down}]; }})()"
         ));
-        // The event of scrolling, which hides the earlier text, comes with the next frame.
+        // The scroll event hides the earlier text. The event comes with the next frame.
         self.tab
             .evaluate(
                 "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
@@ -214,7 +212,7 @@ impl Opened {
         self.text("#hover")
     }
 
-    /// Checks what holds for every report.
+    /// Checks that a report has no faults that any report could have.
     fn check(&self) {
         for (look, width, preference) in [
             ("wide", WIDE, "light"),
@@ -265,7 +263,7 @@ impl Opened {
     /// A picture of the whole page.
     fn screenshot(&self, look: &str, width: u32, preference: &str) {
         let height = self.value("document.documentElement.scrollHeight");
-        // The parts outside of the window are not painted.
+        // Chromium paints only the window, so the window gets the height of the page.
         self.look(width, height.as_u64().unwrap() as u32, preference);
         self.picture(look);
     }
@@ -277,11 +275,11 @@ impl Opened {
     }
 }
 
-/// The pixels by which the page is wider than the window.
+/// The number of pixels by which the page is wider than the window.
 const TOO_WIDE: &str =
     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
-/// Texts of drawings that are partly outside of them.
+/// The texts of drawings that are partly outside of their drawing.
 const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filter((text) => {
     const inner = text.getBoundingClientRect();
     const outer = text.closest('svg').getBoundingClientRect();
@@ -289,7 +287,7 @@ const CUT_OFF: &str = "[...document.querySelectorAll('.chart > svg text')].filte
         || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
 }).map((text) => text.textContent)";
 
-/// Texts of a drawing, or numbers at the edges of a heat map, that overlap.
+/// The texts of a drawing, or the numbers at the edges of a heat map, that overlap.
 const OVERLAPPING: &str =
     "[...document.querySelectorAll('.chart > svg, .rows, .columns')].flatMap((drawing) => {
     const all = [...drawing.querySelectorAll('text, span')];
@@ -300,7 +298,7 @@ const OVERLAPPING: &str =
         .map((text) => text.textContent);
 })";
 
-/// How opaque each pixel of a heat map of 64 SPEs is.
+/// The opacity of each pixel of a heat map of 64 SPEs.
 const OPACITIES: &str = "(() => {
     const context = document.querySelector('canvas').getContext('2d');
     const data = context.getImageData(0, 0, 64, 64).data;
@@ -342,11 +340,11 @@ fn a_report_of_two_cores_can_be_read() {
         page.hover(".cells tr:nth-child(1) td:nth-child(3)", 0.5, 0.5),
         "CPU 0 to CPU 1: 61.3 ns"
     );
-    // Nine sizes on the curve of one SPE.
+    // The curve of one SPE has nine sizes.
     let curve = "[...document.querySelectorAll('#curves h3')].find((h) => h.textContent.startsWith('dmaget'))\
                  .nextElementSibling.querySelector('polyline:not(.frame)').points.numberOfItems";
     assert_eq!(page.value(curve), 9);
-    // The last point of fetchadd on one variable.
+    // This is the last point of fetchadd on one variable.
     let point = ".functions > :last-child .s0 circle:last-of-type";
     assert_eq!(
         page.hover(point, 0.5, 0.5),
@@ -358,7 +356,7 @@ fn a_report_of_two_cores_can_be_read() {
 fn a_comparison_of_two_days_can_be_read() {
     let (a, mut b) = (two_cores(), doubtful());
     for (at, measurement) in b.measurements.iter_mut().enumerate() {
-        // Between half and twice as long, in no order; one is far away from the rest.
+        // The factors are from 1/2 to 2, in no order, except one that is far from the others.
         let factor = match at {
             20 => 40.0,
             at => 2f64.powf((at * 37 % 100) as f64 / 50.0 - 1.0),
@@ -385,7 +383,7 @@ fn a_comparison_of_two_days_can_be_read() {
         page.hover("#ratios svg", 0.5, 0.5),
         "0.500 times\n0.466 to 0.536"
     );
-    // The axis is at the tick that names it.
+    // The axis has to be at the tick that names it.
     let apart = "(() => {
         const middle = (e) => { const r = e.getBoundingClientRect(); return (r.left + r.right) / 2; };
         const tick = document.querySelector('#ratios .ticks span:nth-child(2)');
@@ -499,14 +497,14 @@ fn a_reproduction_of_two_papers_can_be_read() {
             "Figure 12 Operati"
         ])
     );
-    // There are two panels with latencies and bandwidths, but nothing is moved in the last figure.
+    // Each figure has two panels with two charts: times and bandwidths. The last has no bandwidths.
     let charts = "[...document.querySelectorAll('#figures .charts')].map((c) => c.children.length)";
     assert_eq!(page.value(charts), serde_json::json!([4, 4, 2]));
     assert_eq!(
         page.hover("#figures .chart .s4 circle:last-of-type", 0.5, 0.5),
         "Shared-C1-M1, 16 KB\n9.01 ms\n3277 GB/s"
     );
-    // A quantity that grows by the same for each SPE is a straight line.
+    // A quantity that grows by the same amount for each SPE has to be a straight line.
     let slopes = "(() => {
         const last = [...document.querySelectorAll('#figures .charts')].at(-1);
         const p = [...last.querySelectorAll('.s1 circle.target')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')]);
@@ -517,7 +515,7 @@ fn a_reproduction_of_two_papers_can_be_read() {
     assert!(first < 0.0 && (first / last - 1.0).abs() < 0.02, "{slopes}");
 }
 
-/// Without this test, checks that see nothing would look like pages without faults.
+/// Without this test, a check that finds nothing could be a check that does not work.
 #[test]
 fn the_checks_find_what_they_look_for() {
     let path = output("faults.html");

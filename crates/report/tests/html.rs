@@ -1,4 +1,4 @@
-//! The contents of the HTML, without a browser; `browser.rs` opens it.
+//! The contents of the HTML, without a browser. `browser.rs` opens pages in a browser.
 
 mod made_up;
 
@@ -50,7 +50,7 @@ fn a_cell_over_two_memory_modules_has_a_line_for_each() {
     report.envelope.machine.spe_memory_modules = vec![1, 0];
     let html = html::render(&report);
     assert!(html.contains(&(line(0, 1) + &line(1, 0))));
-    // A report of an older command has no such list.
+    // A report of an older command does not contain this list.
     report.envelope.machine.spe_memory_modules = vec![];
     let html = html::render(&report);
     assert!(html.contains("<li>L3 group 0, NUMA node 0: CPU 0, CPU 1</li>"));
@@ -108,7 +108,7 @@ fn curves_are_drawn_against_what_was_varied() {
             .collect::<Vec<_>>()
     };
     let sweep = ["Time against block size", "Bandwidth against block size"];
-    // dmaget, dmaput, dmalistget, and fetchadd: with two SPEs, contention has only two points.
+    // With two SPEs, the contention of fetchadd has only two points.
     let spes = "Time against number of CPUs";
     let expected = [&sweep[..], &sweep, &sweep, &[spes]].concat();
     assert_eq!(charts(&two_cores()), against(&expected));
@@ -166,7 +166,7 @@ fn heat_maps_have_a_legend_from_end_to_end_of_their_colours() {
         assert!(legend.contains(",#fde725)"), "{legend}");
         assert!(legend.contains("not measured"), "{legend}");
     }
-    // The legend marks times that lie outside of the scale.
+    // The legend shows that some times lie outside of the scale.
     assert!(html::render(&captured_64_cores()).contains("≤ 41.3 ns"));
 }
 
@@ -232,7 +232,7 @@ fn many_curves() -> Report {
                 },
                 ..parameters.clone()
             };
-            // No two measurements have the same time, so a test can find each by its time.
+            // All measurements have different times, so that a test can find each one by its time.
             let ns = 100.0 + report.measurements.len() as f64;
             report
                 .measurements
@@ -291,7 +291,7 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
             names.map(|rest| rest.split('<').next().unwrap()).collect()
         })
         .collect();
-    // A single SPE shares with no other, so its point begins the shared and the private lines.
+    // The buffer of a single SPE is both shared and private, so its point begins both lines.
     let by_number = ["1 CPU", "2 CPUs", "4 CPUs", "8 CPUs", "16 CPUs"];
     for names in &legends[..4] {
         assert_eq!(*names, by_number);
@@ -304,7 +304,7 @@ fn more_curves_than_can_be_told_apart_are_several_charts() {
         let median = format!("median {} ns", measurement.latency_ns.p50);
         assert!(html.contains(&median), "{median}");
     }
-    // The text of a point under the pointer has the full name.
+    // The text for the pointer over a point has the full name.
     assert!(html.contains("memory-CPU, private, L3 group 0, node 1, 16 CPUs"));
 }
 

@@ -1,4 +1,4 @@
-//! The text that people read at a terminal, without colours.
+//! The text for people at a terminal, without colours.
 
 mod made_up;
 
@@ -6,7 +6,7 @@ use cellworks_report::{Report, WIDTH, heat_map, table};
 use cellworks_stats::{Between, Function, Parameters, Settings};
 use made_up::{alone, captured_64_cores, doubtful, empty, matrix, measurement, times, two_cores};
 
-/// The text without colours.
+/// Removes the colours from a text.
 fn plain(styled: &str) -> String {
     let mut text = String::new();
     let mut rest = styled;
@@ -59,7 +59,7 @@ fn a_computer_with_several_numa_nodes_is_told_how_to_measure_them() {
     assert!(!says(&report));
     report.envelope.machine.memory_modules = 2;
     assert!(says(&report));
-    // One function is what was asked for.
+    // A report of one function needs no advice on what to run next.
     report.matrices.clear();
     assert!(!says(&report));
 }
@@ -101,7 +101,7 @@ fn pairs_that_were_not_measured_are_blank() {
 fn cells_are_coloured_and_near_pairs_differ_from_far_ones() {
     let machine = empty(8, 4).envelope.machine;
     let text = heat_map::render(&matrix(&machine, times(8, 4)), &machine, WIDTH);
-    // The ends of viridis.
+    // These colours are the two ends of Viridis.
     assert!(text.contains("48;2;68;1;84m"), "{text:?}");
     assert!(text.contains("48;2;253;231;37m"), "{text:?}");
 }

@@ -1,4 +1,4 @@
-//! Which CPUs a process may use.
+//! The CPUs that a process may use.
 
 use cellworks_mapping::Binding;
 use cellworks_report::CpuBinding;
@@ -17,7 +17,7 @@ pub(super) fn unchangeable(error: rustix::io::Errno) -> Failure {
     ))
 }
 
-/// An error if one of the CPUs is not allowed. `advice` tells the user what to do.
+/// Fails if one of the CPUs is not allowed. `advice` tells the user what to do.
 pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(), Failure> {
     let may_be_used = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
     let mut refused: Vec<usize> = cpus
@@ -37,7 +37,7 @@ pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(
     )))
 }
 
-/// A binding in the form of reports.
+/// The binding in the form that reports use.
 pub(super) fn to_report(binding: &Binding) -> CpuBinding {
     CpuBinding {
         cpus: binding.cpus().to_vec(),

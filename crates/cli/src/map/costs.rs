@@ -9,26 +9,26 @@ use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
-/// The unit of all costs but those of hwloc and QAPLIB, whose files do not name theirs.
+/// The unit of all costs, except those from files of hwloc and QAPLIB, which do not name a unit.
 const NS: &str = "ns";
 
-/// Places for tasks.
+/// The places for tasks.
 pub(crate) struct Places {
     pub costs: Costs,
-    /// The unit of the costs, if it is known.
+    /// The unit of the costs. `None` if the unit is unknown.
     pub unit: Option<&'static str>,
     pub machine: MachineInfo,
     /// The CPU of each place, if places are CPUs of a computer.
     pub cpus: Option<Vec<usize>>,
     /// The links between places, if places are SPEs of a simulated machine.
     pub ways: Option<Ways>,
-    /// Sentences about why the costs cannot be relied upon.
+    /// Sentences with the reasons why the costs are not reliable.
     pub warnings: Vec<String>,
 }
 
 impl Places {
-    /// Reads the cost of communication between the cores of a machine. The end of the file's name
-    /// tells the format. The name may also be that of a simulated machine.
+    /// Reads the costs of communication between the cores of a machine. The ending of the file name
+    /// determines the format. The name can also be that of a simulated machine.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
         match file.extension() {
@@ -40,8 +40,8 @@ impl Places {
         }
     }
 
-    /// Places with these costs, and these CPUs if places are CPUs. Nothing else is known about
-    /// them, and nothing about the unit of the costs.
+    /// Places with the given costs, and with the given CPUs if places are CPUs. Everything else
+    /// about the places is unknown, and so is the unit of the costs.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {
@@ -69,7 +69,7 @@ impl Places {
         }
     }
 
-    /// The name of a place: its CPU or SPE, or its number.
+    /// The name of a place: its CPU or SPE, or else its number.
     pub fn name(&self, place: usize) -> &str {
         &self.machine.spe_places[place]
     }
@@ -81,7 +81,7 @@ pub(super) fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// A square of latencies. The numbers of the cores are those of the system.
+/// A square table of latencies. The cores have the numbers of the operating system.
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
@@ -92,8 +92,8 @@ fn latencies(file: &Path) -> Result<Places, Failure> {
     })
 }
 
-/// A simulated machine. A unit of volume costs the time in nanoseconds of a line of 128 bytes when
-/// nothing else is under way.
+/// A simulated machine. The cost of a unit of volume is the time in nanoseconds in which an idle
+/// machine moves a line of 128 bytes.
 fn described(machine: &Path) -> Result<Places, Failure> {
     let name = machine.to_str().unwrap_or_default();
     let description =

@@ -1,9 +1,10 @@
 //! `cellworks map exec`: starts a command on the CPUs of a placement.
 
 // Rejected: `map exec` as the parent of the command. It would have to pass on each signal and the
-// exit code, and the terminal would belong to two processes. It becomes the command.
-// Rejected: widening the CPUs of a process that a launcher has bound. The system allows it, but two
-// ranks could meet on one CPU without a word. It is an error that names the flag of the launcher.
+// exit code, and the terminal would belong to two processes. Instead the process becomes the
+// command.
+// Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
+// ranks could then share a CPU unnoticed. It is an error that names the flag of the launcher.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -38,9 +39,9 @@ there is no such command; then nothing was started.";
 /// The command, and every process that it starts, is confined to the CPUs of the placement. The
 /// variables OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES tell an OpenMP program to bind a thread
 /// to the CPU of each task; a variable that is already set is not changed. If mpirun or srun starts
-/// several processes on a computer, each is confined to the CPU of the task whose number is its
-/// rank on that computer. The launcher must not bind the processes itself: use --bind-to none or
-/// --cpu-bind=none.
+/// several processes on a computer, each process is confined to one CPU: rank 0 of that computer to
+/// the CPU of task 0, rank 1 to the CPU of task 1, and so on. The launcher must not bind the
+/// processes itself: use --bind-to none or --cpu-bind=none.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExecArgs {
@@ -105,7 +106,7 @@ fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The numbers of a list such as `6,4,0-2`. `None` if the text is no list.
+/// The numbers of a list such as `6,4,0-2`. `None` if the text is not such a list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
@@ -114,28 +115,28 @@ fn listed(text: &str) -> Option<Vec<usize>> {
         if first > last {
             return None;
         }
-        // A larger number is refused later, as a CPU that may not be used.
+        // A larger number is refused later because the CPU may not be used.
         cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
     }
     Some(cpus)
 }
 
-/// The variables in which a launcher gives the number of this process on this computer, and the
-/// number of its processes there.
+/// The variables in which a launcher sets the number of this process on this computer, and the
+/// number of its processes on this computer.
 struct Launcher {
     rank: &'static str,
     processes: &'static str,
 }
 
-/// The innermost launcher is first. A launcher that another one has started passes on the variables
-/// of that one.
+/// The launchers, the innermost first. If a launcher starts another one, the inner launcher passes
+/// on the variables of the outer one.
 const LAUNCHERS: [Launcher; 4] = [
     // Open MPI.
     Launcher {
         rank: "OMPI_COMM_WORLD_LOCAL_RANK",
         processes: "OMPI_COMM_WORLD_LOCAL_SIZE",
     },
-    // Hydra, of MPICH and Intel MPI.
+    // Hydra, the launcher of MPICH and Intel MPI.
     Launcher {
         rank: "MPI_LOCALRANKID",
         processes: "MPI_LOCALNRANKS",
@@ -152,11 +153,11 @@ const LAUNCHERS: [Launcher; 4] = [
     },
 ];
 
-/// The number of this process among those that a launcher has started on this computer, and the
-/// name of the variable with that number. `None` if it is the only one.
+/// The number of this process among the processes that a launcher has started on this computer, and
+/// the name of the variable with the number. `None` if there is only one process.
 fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some();
-    // A batch script of Slurm is no process of a step, although it has the number 0.
+    // A batch script of Slurm does not belong to a step, although its number is 0.
     let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
     let launchers = LAUNCHERS.iter();
     let mut launchers =
@@ -178,7 +179,7 @@ fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     }
 }
 
-/// Confines this process, and the command that it becomes, to these CPUs.
+/// Confines this process, and the command that it becomes, to the given CPUs.
 fn confine_to(cpus: &[usize]) -> Result<(), Failure> {
     const ADVICE: &str = "start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or \
                           solve the problem for these";

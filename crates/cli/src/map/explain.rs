@@ -34,8 +34,8 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 /// Explains in which pairs of tasks, links and ports two placements of the same tasks differ.
 ///
 /// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
-/// cost of a unit between their places. For a simulated machine it also shows the volume on each
-/// link of the rings or mesh. The page has a picture.
+/// cost of a unit between their places. For a simulated machine the command also shows the volume
+/// on each link of the rings or mesh. The page has a picture.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExplainArgs {
@@ -49,9 +49,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "B")]
     pub b: String,
 
-    /// The tasks: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
-    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
-    /// standard input
+    /// The tasks: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
+    /// task, a receiving task and the volume between them. `-` is standard input
     #[arg(
         id = "file",
         long = "problem",
@@ -83,7 +82,7 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     let file = arguments.file.as_deref();
     let (volumes, places) = arguments.problem.read(file)?;
     let tasks = volumes.tasks();
-    // A place may have any number of tasks here. Only `map solve` has a limit.
+    // Here a place may have any number of tasks. Only `map solve` has a limit.
     let problem = Problem::builder(volumes, places.costs.clone()).capacity(tasks);
     let problem = problem.build().map_err(|error| {
         let files = arguments.problem.files(file);
@@ -130,7 +129,7 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
     let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
     let wrong = |why: String| Failure::Usage(format!("{name}: {why}"));
     let of_tasks = if name.trim_start().starts_with('[') {
-        // Places after the last task may be left out.
+        // The last places may be omitted if they have no task.
         let bare = name.trim().trim_matches(['[', ']']);
         let named = match bare.split_whitespace().count() {
             1 => bare.chars().count(),
@@ -151,7 +150,7 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
         .map_err(|error| wrong(error.to_string()))
 }
 
-/// The numbers of a list such as `0,2,4`. `None` if the text is no list.
+/// The numbers of a list such as `0,2,4`. `None` if the text is not such a list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let number = |part: &str| part.trim().parse().ok();
     text.split(',').map(number).collect()
@@ -192,7 +191,7 @@ fn results(
     known.collect()
 }
 
-/// The cost of a placement if data waits for other data on the links of the machine.
+/// The cost of a placement when transfers wait for each other on the links of the machine.
 fn contended(problem: &Problem, placement: &Placement, ways: &Ways) -> f64 {
     let kept = |link: usize| ways.kept_by_a_line(link).as_nanoseconds_f64();
     let links: Vec<f64> = (0..ways.links().len()).map(kept).collect();
@@ -254,7 +253,7 @@ fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec
     loads
 }
 
-/// All places. If the order of neighbours is known, neighbours are next to each other.
+/// All places. If the machine has an order of neighbours, the places have this order.
 fn around(places: &Places) -> Vec<usize> {
     match &places.ways {
         Some(ways) => ways.around().iter().map(|spe| spe.index()).collect(),
@@ -262,7 +261,7 @@ fn around(places: &Places) -> Vec<usize> {
     }
 }
 
-/// The explanation, which is complete when the session begins.
+/// The explanation, which is already complete when the session begins.
 struct Explained {
     file: String,
     costs: Option<String>,

@@ -1,4 +1,4 @@
-//! Runs a command on the CPUs of several placements to find the fastest one.
+//! Runs a command on the CPUs of several placements to find the fastest placement.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -23,11 +23,11 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Prepares to run the command on these CPUs.
+    /// Prepares to run the command on the given CPUs.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if this process may not use one of them.
+    /// [`Failure::Usage`] if this process may not use one of the CPUs.
     pub fn new(command: &'a [OsString], cpus: &[usize]) -> Result<Self, Failure> {
         let allowed = allowed()?;
         refuse(
@@ -38,8 +38,7 @@ impl<'a> Measured<'a> {
         Ok(Self { command, allowed })
     }
 
-    /// Runs the command once without a binding, to check that it works. An error is the end of the
-    /// session.
+    /// Runs the command once without a binding, to check that it works. An error ends the session.
     pub fn begin(&self) -> Result<(), End> {
         let ended = self.unbound().status().map_err(|error| {
             End::Refused(format!(
@@ -53,11 +52,11 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Runs the command in turn without a binding and with each of these placements, [`ROUNDS`]
-    /// times. After each run, `go_on` gets the number of runs that are done, and returns whether to
-    /// go on.
+    /// Runs the command in turn without a binding and with each of the given placements, [`ROUNDS`]
+    /// times. `go_on` gets the number of finished runs after each run, and returns whether to go
+    /// on.
     ///
-    /// The error is the reason why a run has failed. `None` if `go_on` ended the runs.
+    /// The error is the reason why a run failed. Returns `None` if `go_on` ended the runs.
     pub fn run(
         &self,
         placements: Vec<PlacementTrial>,
@@ -76,8 +75,8 @@ impl<'a> Measured<'a> {
             if !go_on(run) {
                 return Ok(None);
             }
-            // Each round begins with another binding, so that the effect of a run on the next one
-            // does not always hit the same binding.
+            // Each round begins with another binding, because a run may affect the next one. This
+            // effect should not always hit the same binding.
             let (round, way) = (run / ways, run % ways);
             match ((way + round) % ways).checked_sub(1) {
                 None => trials.unbound_ns.push(self.time(self.unbound())?),

@@ -13,12 +13,11 @@ use super::costs::{Places, name_of};
 use crate::args::{input, kept, such_as};
 use crate::failure::Failure;
 
-/// The volumes between tasks, and the costs between places. A command that takes tasks from a file
-/// has an argument `file` besides.
+/// The volumes between tasks, and the costs between places. A command that reads tasks from a file
+/// also has an argument `file`.
 #[derive(Args)]
 pub(crate) struct ProblemArgs {
-    /// Places tasks that communicate in this pattern, each with a volume of 1, and not the tasks of
-    /// a file
+    /// Places tasks that communicate in this pattern with a volume of 1, and reads no file of tasks
     #[arg(
         long,
         value_name = "PATTERN",
@@ -38,11 +37,11 @@ pub(crate) struct ProblemArgs {
     )]
     pub tasks: Option<usize>,
 
-    /// The cost of a unit of volume between cores. The end of the name tells the format: .json is
-    /// the JSON of `stats --matrix`; .xml has distances of hwloc; .toml, or a name such as qs22, is
-    /// a simulated machine, in which a unit is a line of 128 bytes between SPEs; any other file is
-    /// a table of latencies with a line for each CPU and commas between, as core-to-core-latency
-    /// writes it
+    /// The cost of a unit of volume between cores. The ending of the name tells the format. A .json
+    /// file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
+    /// or a name such as qs22, is a simulated machine, in which a unit is a line of 128 bytes
+    /// between SPEs. Any other file is a table of latencies with a line for each CPU and commas
+    /// between, as core-to-core-latency writes it
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 }
@@ -57,7 +56,7 @@ pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
 }
 
 impl ProblemArgs {
-    /// The name of the tasks in messages and reports: that of the file or of the pattern.
+    /// The name of the tasks in messages and reports: the name of the file or of the pattern.
     pub fn name(&self, file: Option<&Path>) -> String {
         match (file, self.pattern) {
             (Some(file), _) => file.display().to_string(),
@@ -97,7 +96,7 @@ impl ProblemArgs {
         }
     }
 
-    /// The files of the problem, for messages.
+    /// The names of the files of the problem, for messages.
     pub fn files(&self, file: Option<&Path>) -> String {
         let name = self.name(file);
         match &self.costs {
@@ -107,7 +106,7 @@ impl ProblemArgs {
     }
 }
 
-/// The parameters by which the results of a problem differ from those of other problems.
+/// The parameters that distinguish the results of a problem from those of other problems.
 pub(super) fn parameters(
     file: &str,
     costs: Option<&Path>,

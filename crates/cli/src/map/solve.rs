@@ -50,7 +50,7 @@ best placement so far is printed.";
 /// The number of placements with which a command is run.
 const TRIALS: usize = 3;
 
-/// The time that a search which has ended waits for the bound.
+/// The time that a finished search waits for the bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
 /// Searches for the placement of tasks with the lowest cost.
@@ -65,9 +65,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {
-    /// The problem: a file of QAPLIB; or, with --costs, a graph with a line for each pair of tasks
-    /// that communicates, which has the sending task, the receiving task and the volume; `-` is
-    /// standard input
+    /// The problem: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
+    /// task, a receiving task and the volume between them. `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "pattern", value_parser = input())]
     pub file: Option<PathBuf>,
 
@@ -141,7 +140,7 @@ pub(crate) struct SolveArgs {
 pub(crate) struct Forbidden(BTreeSet<u32>);
 
 impl SolveArgs {
-    /// All places that stay empty, in ascending order.
+    /// All forbidden places, in ascending order.
     fn forbidden(&self) -> BTreeSet<usize> {
         let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
         places.map(|place| *place as usize).collect()
@@ -209,7 +208,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     session.conclude(session.end_reason().unwrap_or(end))
 }
 
-/// The command that is run, if the user has given one.
+/// The command to measure, if the user has given one.
 fn measured<'a>(
     arguments: &'a SolveArgs,
     cpus: Option<&[usize]>,
@@ -233,7 +232,7 @@ fn measured<'a>(
     Measured::new(&arguments.command, &open).map(Some)
 }
 
-/// Searches, and runs the command with the best placements, if there is a command.
+/// Searches. If there is a command, runs it with the best placements.
 fn solve(
     arguments: &SolveArgs,
     problem: &Arc<Problem>,
@@ -273,7 +272,7 @@ fn solve(
     }
 }
 
-/// The problem with the limits that flags add.
+/// The problem with the constraints that flags add.
 fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
     for (task, place) in &arguments.fix {
@@ -288,7 +287,7 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     })
 }
 
-/// The problem in the form of reports.
+/// The problem in the form that reports use.
 fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
@@ -307,16 +306,16 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
     }
 }
 
-/// Searches, and records the placements that are found.
+/// Searches, and records the best placements.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // The bound is computed on a separate thread. The search leaves that thread behind if it ends
-    // long before, because the bound of thousands of places can take longer than the search may.
+    // The bound is computed on a separate thread. The bound of thousands of places can take longer
+    // than the search may. The search then ends without waiting for that thread.
     let (sender, receiver) = mpsc::channel();
     let bounded = Arc::clone(problem);
-    // If the thread cannot be started, there is a placement without a bound.
+    // If the thread cannot be started, the placement has no bound.
     let _ = thread::Builder::new().spawn(move || sender.send(bounded.lower_bound()));
-    // Costs are not negative, so 0 is a bound.
+    // Costs are not negative, so 0 is a valid bound.
     let mut bound = 0.0;
 
     let progress = session.progress();
@@ -330,7 +329,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
         );
         if found.cost < found_cost {
             found_cost = found.cost;
-            // The search adds up changes with rounding errors, so the cost is computed anew.
+            // The search adds up rounding errors, so the cost is computed again.
             cost = problem.cost(found.placement);
             progress.about(format!("cost {cost}"));
             session.update(|solving| {
@@ -374,20 +373,20 @@ struct Solving {
     cpus: Option<Vec<usize>>,
     /// The average cost of a random placement.
     average: f64,
-    /// The best placements so far, in the order of their costs.
+    /// The best placements so far, the cheapest first.
     best: Vec<Best>,
-    /// The times of a command with each of these placements, if a command was run.
+    /// The times of a command with each of the best placements, if a command was run.
     trials: Option<PlacementTrials>,
-    /// A proven lower bound of the cost. It is 0 until a better one is known.
+    /// A proven lower bound of the cost. The bound is 0 until a better bound is known.
     bound: f64,
     ended: Option<Ended>,
 }
 
-/// A placement that was the best one when it was found.
+/// A placement that was the best one when the search found it.
 struct Best {
     placement: Placement,
     cost: f64,
-    /// The time from the start of the search until it was found.
+    /// The time from the start of the search until it found the placement.
     after: Duration,
 }
 
@@ -399,7 +398,7 @@ struct Ended {
 }
 
 impl Solving {
-    /// The placement that is kept: the one with which a command was fastest, or else the cheapest.
+    /// The placement with which the command was fastest, or without a command the cheapest.
     fn kept(&self) -> Option<&Best> {
         let trials = self.trials.as_ref();
         self.best.get(trials.map_or(0, PlacementTrials::fastest))
@@ -411,7 +410,7 @@ impl Solving {
         Some(Binding::new(&best.placement, |place| cpus[place.0]))
     }
 
-    /// A placement with which no command has run yet.
+    /// A trial of a placement, without times.
     fn trial(&self, best: &Best) -> PlacementTrial {
         let binding = self.binding(best);
         PlacementTrial {
@@ -422,7 +421,7 @@ impl Solving {
         }
     }
 
-    /// The results that are known. Scripts rely on their names.
+    /// The known results. Scripts rely on the names of the results.
     fn results(&self) -> Vec<Finding> {
         let cost = self.kept().map(|best| best.cost);
         let bound = match self.is_exhaustive() || self.is_optimal() {
@@ -477,8 +476,8 @@ impl Solving {
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Whether the placement that is kept is the best possible one: it is the cheapest of all
-    /// placements, or its cost is the bound.
+    /// Whether the kept placement is optimal: either the search evaluated all placements, and this
+    /// one is the cheapest, or its cost equals the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;
@@ -535,7 +534,7 @@ impl Steps for Solving {
     }
 }
 
-/// The place of each task in the form of reports.
+/// The place of each task in the form that reports use.
 fn numbers(placement: &Placement) -> Vec<usize> {
     placement.places().iter().map(|place| place.0).collect()
 }

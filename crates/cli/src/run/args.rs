@@ -1,13 +1,14 @@
-//! The arguments of `cellworks run`. Each program is a command, whose flags are made from those of
-//! the program.
+//! The arguments of `cellworks run`. Each program is a subcommand. Its flags are made from the
+//! flags of the program.
 //!
 //! ```text
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
 
-// Rejected: flags of a program as a struct of lists, beside the struct of its values. Each
-// parameter was in both, and in a loop that made values of lists. Clap's derive describes the flags
-// of one value, and the command makes each of them a flag of a list.
+// Rejected: for each program a struct of lists for its flags, in addition to the struct of its
+// values. Each parameter appeared in both structs, and in a loop that converted lists to values.
+// Clap's derive describes flags with one value each, and this file turns them into flags with
+// lists.
 
 use std::path::PathBuf;
 
@@ -62,7 +63,7 @@ pub(crate) struct RunArgs {
 /// A program and its flags.
 pub(crate) struct ProgramArgs {
     pub name: String,
-    /// The flags of the program, each of which takes a list.
+    /// The flags of the program. Each of them takes a list.
     pub flags: ArgMatches,
     /// The flags that all programs have.
     pub common: CommonArgs,
@@ -117,12 +118,12 @@ impl Subcommand for ProgramArgs {
     }
 }
 
-/// The kind of program with this name, which must be one that clap has accepted.
+/// The kind of program with the given name, which clap has already accepted.
 pub(super) fn known(name: &str) -> Kind {
     kind(name).expect("clap lets only names of programs pass")
 }
 
-/// Makes the command of a program.
+/// Makes the subcommand of a program.
 fn described(kind: Kind) -> Command {
     let program = kind.flags().mut_args(listed);
     let program = program.mut_args(|flag| match kind.repeats {
@@ -135,7 +136,7 @@ fn described(kind: Kind) -> Command {
         }
         _ => flag,
     });
-    // Without this, the documentation of these flags would replace that of the program.
+    // Without this line, the documentation of these flags would replace that of the program.
     let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(kind.name)));
     if kind.draws {
         common = DrawingArgs::augment_args(common);
@@ -144,8 +145,8 @@ fn described(kind: Kind) -> Command {
     program.args(common.get_arguments().map(after))
 }
 
-/// A program for every combination of the values of all flags, each once. The values of the first
-/// flag change fastest. The error is the reason why there is no program.
+/// A program for each combination of the values of all flags. The values of the first flag change
+/// fastest. The error is the reason why there is no program.
 pub(super) fn programs(
     kind: Kind,
     flags: &ArgMatches,
@@ -186,7 +187,7 @@ pub(super) fn programs(
     Ok(kind.complete(&asked))
 }
 
-/// A message about a parameter, with its flag in front.
+/// A message about a parameter, which begins with the flag of the parameter.
 pub(super) fn about_parameter(kind: Kind, parameter: &str, message: &str) -> String {
     let command = kind.flags();
     let mut flags = command.get_arguments();
@@ -250,7 +251,7 @@ mod tests {
         };
         const WHAT: &str = "0 of them do nothing; use at least 1";
         assert_eq!(explained("block_bytes"), format!("--sizes: {WHAT}"));
-        // A program may give a name that is no parameter of its own.
+        // A program may report a name that is not one of its parameters.
         assert_eq!(explained("colour"), format!("colour: {WHAT}"));
     }
 }

@@ -13,7 +13,7 @@ use cellworks_stats::Finding;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// The results so far, and the runs that are still to come.
+/// The results so far, and the runs that have no result yet.
 pub(super) struct Found {
     kind: Kind,
     titles: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// These programs without results.
+    /// The given programs, without results.
     pub fn empty(kind: Kind, programs: &[Choice]) -> Self {
         Self {
             kind,
@@ -102,7 +102,7 @@ impl Steps for Found {
     }
 }
 
-/// A number in the form of reports.
+/// A number in the form that reports use.
 fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     Finding {
         name: quantity.name.to_owned(),
@@ -112,7 +112,7 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     }
 }
 
-/// A figure in the form of reports.
+/// A figure in the form that reports use.
 fn drawn(figure: Figure) -> ProgramFigure {
     let axis = |axis: cellworks_apps::Axis| FigureAxis {
         label: axis.label.to_owned(),

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::args::{count, order, size};
 
-/// The values of a flag, in the order in which they were given.
+/// The values of a flag, in the order in which the user gave them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct List(pub Vec<Value>);
 
-/// The most values of a list. A longer list is most likely a mistake.
+/// The largest number of values of a list. A longer list is most likely a mistake.
 const VALUES_MAX: usize = 1_000;
 
-/// How the values of a flag are written.
+/// The notation of the values of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     /// Whole numbers: `1,2,4-8` means 1, 2, 4, 5, 6, 7 and 8.
@@ -30,7 +30,7 @@ enum Values {
     Sizes,
     /// Cycles: `0.1-100` means 0.1, 0.2, 0.5, 1 and so on up to 100.
     Cycles,
-    /// Other values between commas.
+    /// Other values, separated by commas.
     Texts,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn listed(flag: Arg) -> Arg {
         })
 }
 
-/// The parser of one word of a list of known words. Its error has the syntax of the list.
+/// The parser of one word of a list of known words. Its error message shows the syntax of lists.
 #[derive(Clone)]
 struct OneOf {
     words: PossibleValuesParser,
@@ -129,7 +129,7 @@ impl TypedValueParser for OneOf {
     }
 }
 
-/// The values of a list for this flag, which takes one value.
+/// The values of a list for `flag`, which takes single values.
 pub(super) fn parsed(flag: &Arg, text: &str) -> Result<Vec<Value>, String> {
     Values::of(flag).parse(text)
 }
@@ -153,7 +153,7 @@ fn counts(text: &str) -> Result<Vec<u64>, String> {
     })
 }
 
-/// A list whose ranges have the first value and its doubles.
+/// A list in which a range means its first value and the doubles of it.
 fn doubled(
     text: &str,
     one: impl Fn(&str) -> Result<u64, String>,
@@ -190,7 +190,7 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
         };
         all.push(first);
         let steps = (lowest..lowest + 20).flat_map(|power| [1, 2, 5].map(|step| (step, power)));
-        // The text is parsed, because 2 * 0.1 is not the same number as 0.2.
+        // The steps are parsed from text, because 2 * 0.1 is not the same number as 0.2.
         let steps = steps.map(|(step, power)| format!("{step}e{power}").parse().unwrap_or(0.0));
         all.extend(steps.filter(|step| *step > first && *step < last));
         if last > first {
@@ -199,8 +199,8 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
     })
 }
 
-/// The values of a list with commas. `between` adds the values of a range. Errors have `example`, a
-/// list that is right.
+/// The values of a list with commas. `between` adds the values of a range. Error messages show
+/// `example`, a valid list.
 fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
@@ -212,7 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A number below 0 has a minus at the start. The parser of numbers refuses it.
+            // A minus at the start means a negative number, which the parser of numbers refuses.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

@@ -1,5 +1,4 @@
-//! `cellworks run`: runs a program once for each combination of its parameters, and prints the
-//! results.
+//! `cellworks run`: runs a program with each combination of its parameters, and prints results.
 
 mod args;
 mod found;
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// An example that works on the machine of the flags, before a machine is made.
+/// An example that works on the machine of the flags, for use before the machine is made.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
     let host = match machine::Kind::of(&common.machine) {
         machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
@@ -67,7 +66,7 @@ fn example_here(kind: Kind, common: &CommonArgs) -> String {
     example(kind, common, host.map(|host| host.topology()))
 }
 
-/// An example that works on this machine. `topology` is `None` if the machine is not known.
+/// An example that works on the given machine. `topology` is `None` if the machine is unknown.
 fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
@@ -83,7 +82,7 @@ fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> Stri
             words.join(" ")
         }
     };
-    // The flags of an example may name another machine.
+    // The flags of an example may choose another machine.
     let machine = if flags.contains("--machine") {
         ""
     } else {
@@ -92,7 +91,7 @@ fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> Stri
     format!("\n  example: cellworks run {} {flags}{machine}", kind.name)
 }
 
-/// The message of the error, with the flag in front.
+/// The message of the error, which begins with the flag.
 fn explain(kind: Kind, error: &ParameterError) -> String {
     about_parameter(kind, error.parameter(), &error.to_string())
 }
@@ -103,11 +102,11 @@ struct Runs<'a> {
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<Choice>,
-    /// The files for the pictures, if there is a single program that draws.
+    /// The files for the pictures, if a single program runs and it draws.
     pictures: Option<Pictures>,
 }
 
-/// Programs of one kind that have passed their checks.
+/// Valid programs of one kind.
 struct Plan {
     kind: Kind,
     programs: Vec<Choice>,
@@ -166,7 +165,7 @@ impl Job for Runs<'_> {
     }
 }
 
-/// Runs each program. `after` is called after each run, with the name of the program.
+/// Runs each program, and calls `after` with the name of the program after each run.
 fn run_all(
     machine: &dyn Runner,
     plan: Plan,
@@ -223,8 +222,8 @@ fn run_all(
     session.end_reason().unwrap_or(End::Done)
 }
 
-/// Refuses flags of sweeps on this computer. Refuses them also with flags that show what happens in
-/// a run, because a result from a file has no run.
+/// Refuses the flags of sweeps on this computer. Also refuses them together with flags that show
+/// the events of a run, because a result from a file has no run.
 fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     let Some(flag) = asked.sweep.first_given() else {
         return Ok(());
@@ -241,8 +240,8 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     }
 }
 
-/// Refuses programs that allocate more memory than the limit on the address space leaves. Without
-/// this, a failed allocation would end the process.
+/// Refuses programs that allocate more memory than the limit of the address space leaves. Otherwise
+/// the failed allocation would end the process.
 fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     let largest = programs
         .iter()
@@ -256,7 +255,7 @@ fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     })
 }
 
-/// Refuses to draw if several runs would write the same files.
+/// Refuses to draw if several runs would write to the same files.
 fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     match drawing.png {
         Some(_) if runs > 1 => Err(format!(
@@ -266,8 +265,8 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     }
 }
 
-/// Refuses flags of simulated machines on this computer, and flags of a single run if there are
-/// several runs.
+/// Refuses the flags of simulated machines on this computer. Refuses the flags of a single run if
+/// there are several runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
     if machine::Kind::of(&common.machine) != machine::Kind::Simulated {

@@ -10,12 +10,12 @@ use crate::output_file::OutputFile;
 
 const FLAG: &str = "--png";
 
-/// The files of a folder, each with one picture.
+/// The files of a folder, with a picture in each.
 #[derive(Clone)]
 pub(super) struct Pictures {
     folder: PathBuf,
     written: usize,
-    /// The reason why a picture was not written. No picture after it is written.
+    /// The reason why a picture was not written. Later pictures are not written either.
     failure: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Pictures {
         })
     }
 
-    /// Writes the next picture. Replaces an existing file of that name.
+    /// Writes the next picture, and replaces an existing file of the same name.
     pub fn write(&mut self, picture: &Picture) {
         if self.failure.is_some() {
             return;
@@ -53,7 +53,7 @@ impl Pictures {
         };
     }
 
-    /// The reason why a picture was not written, if one was not.
+    /// The reason why a picture was not written. `None` if all pictures were written.
     pub fn failure(&mut self) -> Option<String> {
         self.failure.take()
     }

@@ -1,7 +1,7 @@
 //! The arguments of `stats`.
 //!
 //! The flags are those of CellStats (section 3.1 of the paper) and some more. This file only parses
-//! them. [`Request::plan`] checks whether they fit together and fit the machine.
+//! the flags. [`Request::plan`] checks whether they fit together, and whether they fit the machine.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
 use crate::machine::Kind;
 use crate::surroundings::this_computer;
 
-/// The most time for the measurement of everything.
+/// The longest time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 
-/// The most time for a matrix.
+/// The longest time for a matrix.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
 /// A text about the multipliers of numbers, and examples.
@@ -82,7 +82,7 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'n', value_name = "SPES", value_parser = such_as("2", count))]
     pub shared: Option<u64>,
 
-    /// The number of SPEs, each of which has its own buffer
+    /// The number of SPEs, each with its own buffer
     #[arg(short = 'N', value_name = "SPES", value_parser = such_as("2", count))]
     pub private: Option<u64>,
 
@@ -99,13 +99,13 @@ pub(crate) struct StatsArgs {
     #[command(flatten)]
     pub settings: SettingsArgs,
 
-    /// The Cell whose SPEs are taken first; on the host, the cores under one last-level cache
-    /// [default: the first Cell that has an SPE to take]
+    /// SPEs of this Cell are taken first; on the host, a Cell is the cores under one last-level
+    /// cache [default: the first Cell that has an SPE to take]
     #[arg(short = 'c', value_name = "CELL", value_parser = index)]
     pub cell: Option<u16>,
 
-    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s it has
-    /// only the messages from the PPE to the SPEs [default: the nearest to the Cell]
+    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s only the
+    /// messages from the PPE to the SPEs are in this module [default: the nearest to the Cell]
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
@@ -114,8 +114,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// Measures the one-way time from every SPE to every other, or the time to read memory from
-    /// every NUMA node to every other, and no function
+    /// Instead of a function, measures the one-way time from every SPE to every other SPE, or the
+    /// time to read memory from every NUMA node to every other NUMA node
     #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
     pub matrix: Option<Function>,
 
@@ -141,7 +141,7 @@ pub(crate) struct StatsArgs {
     pub common: CommonArgs,
 }
 
-/// The flags of all settings, which are made from the rows of settings.
+/// The flags of all settings, made from the table of settings.
 pub(crate) struct SettingsArgs(pub Settings);
 
 impl Args for SettingsArgs {
@@ -198,14 +198,14 @@ fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     }
 }
 
-/// What the arguments request.
+/// The request of the arguments.
 pub(crate) enum Wanted {
     Everything,
     These(Vec<Request>),
 }
 
 impl StatsArgs {
-    /// Combines the flags. The error is the reason why they do not fit together.
+    /// Combines the flags. The error is the reason why the flags do not fit together.
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(function) = self.matrix {
@@ -274,7 +274,7 @@ impl StatsArgs {
         Ok(Wanted::These(requests.collect()))
     }
 
-    /// The functions that the user has named, each once.
+    /// The functions that the user has named, without repetitions.
     fn distinct_functions(&self) -> Vec<Function> {
         let mut functions = Vec::new();
         for function in &self.functions {
@@ -333,7 +333,7 @@ impl StatsArgs {
         })
     }
 
-    /// Whether the machine is this computer, and has one SPE. This is `false` for a simulated
+    /// Whether the machine is this computer and has one SPE. The result is `false` for a simulated
     /// machine, because it is not made yet.
     fn has_one_spe(&self) -> bool {
         let common = &self.common;
@@ -342,8 +342,8 @@ impl StatsArgs {
                 .is_ok_and(|host| host.topology().spes().len() == 1)
     }
 
-    /// The flag of a machine for the example of a matrix, which needs several SPEs. This is a
-    /// simulated machine if this computer has one SPE.
+    /// The flag that chooses the machine in the example of a matrix. A matrix needs several SPEs,
+    /// so if this computer has one SPE, the flag chooses a simulated machine.
     fn machine_of_a_matrix(&self) -> String {
         match self.has_one_spe() {
             true => " --machine qs20".to_owned(),
@@ -356,8 +356,8 @@ impl StatsArgs {
         self.common.machine_flag()
     }
 
-    /// Refuses flags of simulated machines on this computer, flags of this computer on simulated
-    /// machines, and flags of a single run if there are several.
+    /// Refuses the flags of simulated machines on this computer, and the flags of this computer on
+    /// simulated machines. Refuses the flags of a single run if there are several runs.
     fn check_simulation(&self) -> Result<(), String> {
         let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
@@ -396,20 +396,19 @@ impl StatsArgs {
         }
     }
 
-    /// The most time for everything.
+    /// The longest time for the measurement of everything.
     pub fn budget_of_everything(&self) -> Duration {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// The most time for a matrix. `None` if the user wants every pair, or if the times of the
-    /// machine repeat.
+    /// The longest time for a matrix. `None` if every pair is wanted, or if times repeat.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
-    /// The flags that have no meaning for the measurement of everything, and whether they were
-    /// given. A matrix takes `-b`, `-m` and `--pages` of them.
+    /// The flags that have no meaning for the measurement of everything, and whether the user gave
+    /// them. A matrix accepts `-b`, `-m` and `--pages`.
     fn single_function_flags(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
@@ -428,7 +427,7 @@ impl StatsArgs {
     }
 }
 
-/// A number that is too large for the `usize` of this computer becomes the largest `usize`, which
+/// Converts a number to `usize`. A number that is too large becomes the largest `usize`, which
 /// every check refuses.
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
@@ -458,7 +457,7 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
     })
 }
 
-/// A parser for the most time of a run.
+/// A parser for the longest time of a run.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
     above_0(text, "nothing can be measured in no time", RULE)

@@ -1,11 +1,11 @@
-//! This file explains errors of requests in the terms of the command line.
+//! Explains errors of requests in terms of the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
 
-/// Returns the error in the terms of the command line, with the flag in front, and an example that
-/// works. The example keeps `-s`, unless `-s` is wrong. If the command needs a flag to choose the
-/// machine, `machine` is that flag, with a blank before it. Otherwise `machine` is empty.
+/// Returns the error in terms of the command line. The text begins with the flag, and has an
+/// example that works. The example keeps `-s` if it is not wrong. `machine` is the flag that
+/// chooses the machine, with a blank before it. It is empty if the example needs no such flag.
 pub(super) fn explain(
     error: &RequestError,
     request: &Request,
@@ -14,7 +14,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // The example has another function than the function that is refused.
+    // The refused function is not the function of the example.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }
@@ -29,7 +29,7 @@ pub(super) fn explain(
         instead if request.between_spes && has_pair && *flag != "-s" => format!(" {instead} -s"),
         instead => format!(" {instead}"),
     };
-    // A machine with a single SPE has no matrix.
+    // A machine with a single SPE cannot have a matrix.
     let machine = match *flag {
         "--matrix" if !has_pair => " --machine qs20",
         _ => machine,

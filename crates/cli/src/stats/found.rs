@@ -1,4 +1,4 @@
-//! The results of measurements and matrices so far, and whether they can be trusted.
+//! The results of measurements and matrices so far, and whether they are reliable.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,15 @@ use super::work::Work;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// An interval of a median counts as wide if it is wider than this share of the median.
+/// An interval of a median is wide if it is wider than this share of the median.
 const WIDE: f64 = 0.2;
 
-/// If at least this share of the intervals is wide, the run is not trustworthy, because then the
-/// interval in the middle is wide. On an idle virtual machine that probably shares its cores with
-/// others, 18 to 28 % of the intervals were wide.
+/// If at least this share of the intervals is wide, the run is not trustworthy, because the median
+/// of the intervals is then wide. On an idle virtual machine that probably shared its cores, 18 to
+/// 28 % of the intervals were wide.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
-/// The results so far, and the steps that are still to come.
+/// The results so far, and the steps that have no result yet.
 pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
@@ -32,7 +32,7 @@ pub(super) struct Found {
     /// The readings of the reference so far.
     pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
-    /// The reasons why the numbers cannot be trusted.
+    /// The reasons why the numbers are not reliable.
     reasons: Vec<Reason>,
 }
 
@@ -47,12 +47,12 @@ enum State {
     Waiting,
     /// The result of all visits so far.
     Measured(Box<Measurement>),
-    /// The result is in the list of matrices, or in that of steps that were not measured.
+    /// The result is in the list of matrices, or in the list of steps that were not measured.
     Settled,
 }
 
 impl Found {
-    /// This work on this machine, without results.
+    /// The given work on the given machine, without results.
     pub fn empty(work: &Work, topology: &Topology) -> Self {
         let step = |title| Step {
             title,
@@ -84,7 +84,7 @@ impl Found {
         };
     }
 
-    /// Records that the result of a step cannot be true.
+    /// Records that the result of a step is impossible.
     pub fn refused(&mut self, step: usize, why: String) {
         self.steps[step].state = State::Settled;
         let what = self.steps[step].title.clone();
@@ -95,7 +95,7 @@ impl Found {
         self.not_measured.push(NotMeasured { what, why });
     }
 
-    /// Whether no step has a result or a refusal.
+    /// Whether all steps are without a result and without a refusal.
     pub fn is_empty(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| matches!(step.state, State::Waiting))
@@ -149,8 +149,9 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // These warnings are left out in two cases. An interrupted run has fewer visits than an
-        // interval needs. On a machine whose times repeat, another run would have the same result.
+        // These reasons are not added in two cases. An interrupted run has fewer visits than an
+        // interval needs. If the times of the machine repeat, another run would have the same
+        // result.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -194,7 +195,7 @@ impl Steps for Found {
     }
 }
 
-/// The reason why a matrix cannot be trusted, if its data was not in the right memory module.
+/// The reason why a matrix is not reliable, if its data was in the wrong memory module.
 fn misplaced(matrix: &Matrix) -> Option<String> {
     let home = matrix.home?;
     let module = match home.module {
@@ -209,7 +210,7 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// The reason why a memory matrix cannot be trusted, if a block was not in the right memory module.
+/// The reason why a memory matrix is not reliable, if a block was in the wrong memory module.
 fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     let mut modules = BTreeSet::new();
     for cells in &matrix.cells {
@@ -233,8 +234,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     })
 }
 
-/// The reason why the numbers cannot be trusted, if too many of them would differ in another run.
-/// With a given number of iterations there is one round, which does not show that.
+/// The reason why the numbers are not reliable, if too many of them would differ in another run.
+/// With a given number of iterations there is one round, which does not show such differences.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

@@ -23,7 +23,7 @@ use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
 
-/// The most time for one measurement when everything is measured.
+/// The longest time for one measurement when everything is measured.
 const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
@@ -52,10 +52,9 @@ impl Job for Stats<'_> {
 
     fn hazards(&self) -> HazardWatch {
         match &self.wanted {
-            // The measurement of everything has puts to shared buffers, which are intended.
+            // The measurement of everything intentionally puts to shared buffers.
             Wanted::Everything => HazardWatch::Off,
-            // The blocks of memory arrive over each other in one window of the local store, which
-            // is intended.
+            // The blocks intentionally overwrite each other in one window of the local store.
             Wanted::These(requests) if requests[0].function == Function::Memory => HazardWatch::Off,
             Wanted::These(_) => HazardWatch::Warn,
         }
@@ -71,12 +70,13 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Visits each plan once, and then all of them again. Each plan is measured at several times, so
-/// its interval shows whether the computer was the same at these times. A matrix is visited once.
+/// Visits each plan once, and then all plans again. Each plan is measured at several times, so its
+/// interval shows whether the computer was in the same state at these times. A matrix is visited
+/// once.
 ///
-/// The reference is read before the first visit, between the visits, and after the last one.
+/// The reference is read before the first visit, between the visits, and after the last visit.
 ///
-/// `after` is called after each run, with the title of the measurement.
+/// After each run, `after` is called with the title of the measurement.
 fn measure_all(
     machine: &dyn Runner,
     mut work: Work,
@@ -151,8 +151,8 @@ fn measure_plans(
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return out_of_time(session);
                 };
-                // The time is limited before it is multiplied, because the product of a long budget
-                // would overflow.
+                // The time is limited before the multiplication, because the product of a long
+                // budget would overflow.
                 let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * work.visits;
                 visits.set_span(span(of_visits.min(MEASUREMENT_TIME_MAX)));
             }
@@ -176,7 +176,7 @@ fn measure_plans(
                 }
                 Err(error) => return End::Failed(session.say(&format!("{title}: {error}"))),
             }
-            // An interrupted matrix lacks some pairs, so the run ends as interrupted.
+            // An interrupted matrix has no times for some pairs, so the run ends as interrupted.
             if let (true, Some(end)) = (is_matrix, session.end_reason()) {
                 return end;
             }
@@ -186,7 +186,7 @@ fn measure_plans(
     End::Done
 }
 
-/// The end of a run whose budget is spent.
+/// The end of a run when its budget is spent.
 fn out_of_time(session: &Session<Found>) -> End {
     let mut end = End::Done;
     session.update(|found| {

@@ -1,4 +1,4 @@
-//! Turns the arguments of the command line into checked plans.
+//! Converts the arguments of the command line to checked plans.
 
 use std::time::Duration;
 
@@ -15,35 +15,36 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// The number of visits of each measurement. Three are enough to show one visit during which the
-/// computer was in another state.
+/// The number of visits of each measurement. Three visits are enough to show that the computer was
+/// in another state during one of them.
 const VISITS: u32 = 3;
 
-/// The most time for each matrix when everything is measured.
+/// The longest time for each matrix when everything is measured.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The same on a machine whose times repeat, in simulated time. It is enough for all pairs of 64
-/// SPEs, and takes some seconds to simulate.
+/// The longest simulated time for each matrix, if the times of the machine repeat. It is enough for
+/// all pairs of 64 SPEs, and the simulation takes some seconds.
 const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
-/// A matrix may take at most this fraction of the time for everything.
+/// A matrix may take at most the time for everything divided by this number.
 const MATRIX_PER_BUDGET: u32 = 20;
 
 /// The plans, in the order in which they are measured.
 pub(super) struct Work {
-    /// The plans. Matrices are first.
+    /// The plans, the matrices first.
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
     /// The time for everything. `None` if each plan has its own time.
     pub budget: Option<Duration>,
-    /// The time after which a matrix ends, even if pairs are left. The plan of a matrix keeps to it
-    /// if each SPE has a CPU. If SPEs take turns on CPUs, pairs take much longer than planned.
+    /// The time after which a matrix ends, even if pairs are left. If each SPE has a CPU, the plan
+    /// ends within this time anyway. If SPEs take turns on CPUs, the matrix would take much longer.
     pub budget_of_a_matrix: Option<Duration>,
-    /// The reference, which is timed between the measurements to see whether the computer changes.
-    /// `None` if the user gives a number of iterations, and so wants no other measurement.
+    /// The reference, which is timed between the measurements to detect changes of the computer. If
+    /// the user gives a number of iterations, it is `None`, because nothing else should be
+    /// measured.
     pub reference: Option<Readings>,
-    /// The titles of the steps for which there is no time.
+    /// The titles of the steps for which the time is too short.
     pub no_time: Vec<String>,
     /// The measurements that the machine cannot do.
     pub not_measured: Vec<NotMeasured>,
@@ -88,10 +89,10 @@ impl Work {
         let is_visited_once = topology.capabilities().repeats || has_iterations;
         Ok(Self {
             plans: plans?,
-            // The flag gives the number of all iterations, so there is one visit.
+            // The flag gives the total number of iterations, so there is one visit.
             visits: if is_visited_once { 1 } else { VISITS },
             budget: None,
-            // The time that a simulation takes must not change its results.
+            // A time limit would make the results of a simulation depend on its speed.
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
             reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
             no_time: Vec::new(),
@@ -101,7 +102,7 @@ impl Work {
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
         // If the times of the machine repeat, a second visit would have the same result, and a time
-        // limit would change it.
+        // limit would change the result.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));
@@ -116,7 +117,7 @@ impl Work {
                 Err(error) if error.flag == "--budget" => {
                     no_time.push(request.function.to_string())
                 }
-                // This matrix is in the list of impossible measurements.
+                // This matrix is already in the list of impossible measurements.
                 Err(error) if error.flag == "--matrix" => {}
                 Err(error) => unreachable!("what leaves everything open can be planned: {error}"),
             }
@@ -136,15 +137,15 @@ impl Work {
         }
     }
 
-    /// The titles of the steps: first those of the plans, then those for which there is no time.
+    /// The titles of the steps: first those of the plans, then those without enough time.
     pub fn titles(&self) -> Vec<String> {
         let plans = self.plans.iter().map(title_of);
         plans.chain(self.no_time.clone()).collect()
     }
 }
 
-/// The matrices that are part of everything. CSV has none, because its only header is that of
-/// measurements.
+/// The matrices in the measurement of everything. CSV contains no matrices, because its only header
+/// is that of measurements.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
@@ -171,7 +172,7 @@ fn plans_of(
     requests.into_iter().map(plan).collect()
 }
 
-/// The measurements of everything that need larger local stores.
+/// The parts of the measurement of everything for which the local stores are too small.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request::new(Function::DmaGet).with_block(16 << 10);
     let list = Request::new(Function::DmaListGet).with_block(1 << 10);
@@ -193,7 +194,7 @@ pub(super) fn title_of(plan: &Plan) -> String {
     }
 }
 
-/// The measurements of everything that need more parts of the machine.
+/// The parts of the measurement of everything for which the machine has too few SPEs.
 fn impossible(topology: &Topology) -> Vec<NotMeasured> {
     if topology.spes().len() > 1 {
         return Vec::new();

@@ -1,5 +1,4 @@
-//! Files of results. The first line describes the sweep, and each other line is a step that is
-//! done.
+//! Files of results. The first line describes the sweep, each other line a finished step.
 //!
 //! ```text
 //!   {"cellworks_results":1,"cellworks_version":"0.1.0","arguments":["run", ...],"machine":"...",
@@ -27,14 +26,14 @@ pub(crate) struct Header {
     cellworks_version: String,
     /// The arguments after `cellworks`.
     pub arguments: Vec<String>,
-    /// A text with everything that decides the results of the machine.
+    /// A text with everything that determines the results of the machine.
     machine: String,
     /// The parameters of each step.
     pub steps: Vec<Value>,
 }
 
 impl Header {
-    /// The header of the sweep of this process.
+    /// The header for the sweep of this process.
     pub fn of(machine: String, steps: Vec<Value>) -> Self {
         let arguments = std::env::args_os().skip(1);
         Self {
@@ -49,12 +48,12 @@ impl Header {
     }
 }
 
-/// A file of results that was read.
+/// A file of results that this process has read.
 #[derive(Clone, Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
     pub header: Header,
-    /// Each step that is done, its result, and the number of its line.
+    /// Each finished step, its result, and the number of its line.
     pub found: Vec<(usize, Value, usize)>,
 }
 
@@ -135,7 +134,7 @@ impl ResultFile {
         })
     }
 
-    /// Checks that these are results of this sweep.
+    /// Checks that the file has results of the given sweep.
     ///
     /// # Errors
     ///
@@ -182,13 +181,13 @@ impl ResultFile {
         )))
     }
 
-    /// The file and a line of it, for messages.
+    /// The file and a line of the file, for messages.
     pub fn place(&self, line: usize) -> String {
         at(&self.path, line)
     }
 }
 
-/// A file to which results are added.
+/// A file to which this process adds results.
 #[derive(Debug)]
 pub(super) struct Appended {
     path: PathBuf,
@@ -197,12 +196,12 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// Opens the file of this sweep with its results, or creates it.
+    /// Opens the file of a sweep and reads its results, or creates the file.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if the file has other content, if another process adds to it, or if it
-    /// cannot be written. Then the file is unchanged.
+    /// [`Failure::Usage`] if the file has other content, if another process adds to the file, or if
+    /// the file cannot be written. The file is then unchanged.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Option<ResultFile>), Failure> {
         let has_no_end = path
             .metadata()
@@ -249,14 +248,14 @@ impl Appended {
         Ok((this, before))
     }
 
-    /// Adds the result of a step. The error is the message that the file cannot be written.
+    /// Adds the result of a step. The error is a message that the file cannot be written.
     pub fn append(&mut self, step: usize, found: &impl Serialize) -> Result<(), String> {
         self.write(&Line { step, found })?;
         self.steps += 1;
         Ok(())
     }
 
-    /// The number of steps that the file has.
+    /// The number of steps in the file.
     pub fn steps(&self) -> usize {
         self.steps
     }
@@ -265,8 +264,7 @@ impl Appended {
         &self.path
     }
 
-    /// Writes a line with a single call, so that the file has all of it or nothing if the process
-    /// is killed.
+    /// Writes a line by a single call: if the process is killed, the file has all of it or nothing.
     fn write(&mut self, line: &impl Serialize) -> Result<(), String> {
         let mut text = serde_json::to_string(line).expect("results are numbers and texts");
         text.push('\n');

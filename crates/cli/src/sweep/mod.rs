@@ -1,14 +1,14 @@
-//! A sweep consists of many simulations that do not depend on each other. They can be divided over
-//! processes and computers. Their results are kept in files, and these files can be merged.
+//! A sweep consists of many independent simulations, which can be divided among processes and
+//! computers. The results are kept in files, and the files can be merged.
 //!
 //! ```text
 //!   share 1/2:  step 0   step 2   step 4 ──► lu.1-of-2.jsonl ──┐
 //!   share 2/2:  step 1   step 3          ──► lu.2-of-2.jsonl ──┴─► cellworks merge ──► the whole
 //! ```
 //!
-//! A file has the description of its sweep, and a line for each step that is done. A command that
-//! prints a sweep takes the results of steps from files if they are there, and simulates the other
-//! steps. So `merge` prints with the same code as the command that was divided.
+//! A file has the description of its sweep, and a line for each finished step. A command that
+//! prints a sweep uses the results that files contain, and simulates the other steps. `merge`
+//! therefore prints with the same code as the divided command.
 
 mod file;
 mod share;
@@ -39,8 +39,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "I/N")]
     pub share: Option<Share>,
 
-    /// Keeps the result of each step in this file, and does not simulate steps again that the file
-    /// already has
+    /// Keeps the result of each step in this file, and skips the steps that the file already has
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
@@ -56,13 +55,13 @@ impl SweepArgs {
         share.or(self.results.as_ref().map(|_| "--results"))
     }
 
-    /// The number of steps of the sweep whose files are merged. `None` if this is no merge.
+    /// The number of steps of the sweep that is merged from files. `None` without a merge.
     pub fn merged_steps(&self) -> Option<usize> {
         self.merged.first().map(|file| file.header.steps.len())
     }
 
-    /// Begins a sweep of these steps: reads the results that files have, and opens the file for the
-    /// new results. `name` is the name of the file if no flag gives one.
+    /// Begins a sweep of the given steps: reads the results that files have, and opens the file for
+    /// new results. If no flag names the file, its name is made from `name`.
     ///
     /// # Errors
     ///
@@ -103,12 +102,12 @@ impl SweepArgs {
     }
 }
 
-/// The part of a sweep that this process does, and the known results.
+/// The part of a sweep that this process does, and the results from files.
 #[derive(Default)]
 pub(crate) struct Sweep {
     steps: usize,
     part: Part,
-    /// The result of each known step, and the place of that result in a file.
+    /// The result of each known step, and the file and line of the result.
     known: BTreeMap<usize, (Value, String)>,
     /// The file for the results of steps, if there is one.
     file: Option<Mutex<Appended>>,
@@ -123,19 +122,19 @@ enum Part {
     None,
 }
 
-/// How this process gets the result of a step.
+/// The origin of the result of a step.
 pub(crate) enum Step<T> {
     /// The result is known from a file.
     Known(T),
     /// This process simulates the step.
     ToDo,
-    /// Another process simulates the step, or a merge lacks its result.
+    /// Another process simulates the step, or the files of a merge do not have the result.
     Elsewhere,
 }
 
 impl Sweep {
-    /// How this process gets the result of a step. `read` turns the value in a file into a result.
-    /// The error is the message that the value in a file is no result.
+    /// The origin of the result of a step. `read` converts the value in a file to a result. The
+    /// error is a message that the value is not a result.
     pub fn step<T: DeserializeOwned, R>(
         &self,
         step: usize,
@@ -162,8 +161,8 @@ impl Sweep {
         })
     }
 
-    /// Adds the result of a step to the file, if there is one. The error is the message that the
-    /// file cannot be written.
+    /// Adds the result of a step to the file, if there is one. The error is a message that the file
+    /// cannot be written.
     pub fn keep(&self, step: usize, found: &impl Serialize) -> Result<(), String> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -177,12 +176,12 @@ impl Sweep {
         matches!(self.part, Part::None)
     }
 
-    /// Whether this process does a share, and so prints no result.
+    /// Whether this process does a share and therefore prints no result.
     pub fn is_a_share(&self) -> bool {
         matches!(self.part, Part::Share(_))
     }
 
-    /// A sentence about the file with the results of the share. Empty if this is no share.
+    /// A sentence about the file with the results of the share. Empty without a share.
     pub fn share_note(&self) -> String {
         let (Part::Share(share), Some(file)) = (self.part, &self.file) else {
             return String::new();
@@ -197,7 +196,7 @@ impl Sweep {
         )
     }
 
-    /// Takes the results of a file.
+    /// Takes over the results of a file.
     fn know(&mut self, file: &ResultFile) -> Result<(), Failure> {
         for (step, found, line) in &file.found {
             let place = file.place(*line);

@@ -1,9 +1,9 @@
-//! Which steps of a sweep a process does.
+//! The steps of a sweep that a process does.
 
-// Rejected: processes of a divided sweep that communicate, or a crate for MPI. Steps do not depend
-// on each other and take about as long as their neighbours, so every n-th step is a fair share.
-// Slurm and MPI put the number of a process into the environment. A file for each process needs no
-// library and no network, and a share that failed is simulated again alone.
+// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Steps are
+// independent and take about as long as their neighbours, so every n-th step is a fair share. Slurm
+// and MPI set the number of a process in its environment. Files for each process need no library
+// and no network, and a failed share can be simulated again by itself.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// One of several equal shares of a sweep. It has every n-th step, because neighbouring steps take
-/// about the same time.
+/// One of several equal shares of a sweep. A share has every n-th step, because neighbouring steps
+/// take about the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The number of the share, from 1 on.
@@ -36,7 +36,7 @@ impl Share {
         step % self.of == self.number - 1
     }
 
-    /// The file of this share if `whole` is the name for all shares. `lu.jsonl` becomes
+    /// The file of this share, from the file name `whole` for all shares. `lu.jsonl` becomes
     /// `lu.03-of-64.jsonl`, so that a listing has the files in the order of the shares.
     pub fn file(self, whole: &Path) -> PathBuf {
         let Self { number, of } = self;
@@ -50,16 +50,16 @@ impl Share {
         }
     }
 
-    /// The share of this process from the variables of its environment: those of a job array of
-    /// Slurm, of the tasks that `srun` has started, or of the processes of an MPI program. `None`
-    /// if there is only one process.
+    /// The share of this process, from the variables of its environment. They are those of a job
+    /// array of Slurm, of the tasks that `srun` has started, or of the processes of an MPI program.
+    /// `None` if there is only one process.
     ///
     /// Sources: the manual pages sbatch(1) and srun(1) of Slurm; the variables of Open MPI's
     /// `mpirun`, and those of the process manager of MPICH and Intel MPI.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if a variable is no number, or if the numbers contradict each other.
+    /// [`Failure::Usage`] if a variable is not a number, or if the numbers contradict each other.
     pub fn of_environment(
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
@@ -74,7 +74,7 @@ impl Share {
                 ))
             })
         };
-        // The number of the process, from 0 on, and the number of processes.
+        // The index of the process, from 0 on, and the number of processes.
         let (mut index, mut of) = (0, 1);
         if let (Some(id), Some(tasks)) = (
             number("SLURM_ARRAY_TASK_ID")?,
@@ -84,8 +84,7 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // The script of a batch job also has these variables, but is a single process. Only srun
-        // makes steps.
+        // A batch script also has these variables, but is a single process. Only srun makes steps.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true),
@@ -193,7 +192,7 @@ mod tests {
             ("SLURM_STEP_NUM_TASKS", "8"),
         ];
         assert_eq!(of(&srun), Ok(Some("8/8".to_owned())));
-        // The script of a batch job does the whole sweep.
+        // A batch script does the whole sweep.
         assert_eq!(of(&srun[1..]), Ok(None));
         let array = [
             ("SLURM_ARRAY_TASK_ID", "14"),

@@ -1,4 +1,4 @@
-//! `cellworks compare` as a process, with files that other runs of the command have written.
+//! `cellworks compare` as a process, with files that other runs of the command wrote.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ fn compare(a: &Path, b: &Path, flags: &[&str]) -> Run {
     Run::of(cellworks().arg("compare").arg(a).arg(b).args(flags))
 }
 
-/// Asserts that a file with this text is refused with this message, as the first and as the second
-/// file.
+/// Asserts that a file with the given text is refused with the given message, both as the first and
+/// as the second file.
 #[track_caller]
 fn refused(text: &str, complaint: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -198,8 +198,8 @@ fn several_runs_of_each_side() {
                 .args(flags),
         )
     };
-    // With one run on each side, the second side is slower. With several runs, those of one side
-    // are as far apart as the two sides.
+    // With one run on each side, the second side is slower. With several runs, the runs of one side
+    // differ as much as the two sides do.
     let one = compare(&[&a], &[&b2], &["--threshold", "5%"]);
     assert_eq!(one.code, Some(4), "{}", one.err);
     let overlapping = compare(&[&a, &a2, &a3], &[&b, &b2, &b3], &["--threshold", "5%"]);
@@ -288,7 +288,7 @@ fn two_runs_in_every_form() {
     );
 }
 
-/// The JSON of the first run, whose median is 100 ns, with a change.
+/// The JSON of the first run, which has a median of 100 ns, with a change.
 fn edited(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
     let text = fs::read_to_string(&RUNS.a).unwrap();
     let mut report: Value = serde_json::from_str(&text).unwrap();
@@ -301,7 +301,7 @@ fn edited(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf
     path
 }
 
-/// A run with this median, and with an interval that extends this far to either side.
+/// A run with the given median, and with an interval that extends `to_either_side` from it.
 fn taking(folder: &Path, p50: f64, to_either_side: Option<f64>) -> PathBuf {
     edited(folder, &format!("{p50:e}.json"), |report| {
         let mailbox = &mut report["measurements"][0];
@@ -343,7 +343,7 @@ fn a_second_run_that_is_slower_by_more_than_the_threshold() {
             )
         );
     }
-    // If intervals overlap, it is not known which run is slower.
+    // If the intervals overlap, it is unknown which run is slower.
     let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, Some(6.0)));
     let run = compare(&a, &b, &["--threshold", "5%"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -367,7 +367,8 @@ fn a_bandwidth_is_slower_where_it_is_less() {
     fs::write(&half, report.to_string()).unwrap();
     let slower = compare(&run, &half, &["--threshold", "50%"]);
     assert_eq!(slower.code, Some(4), "{}", slower.err);
-    // Of time, bandwidth and cycles per byte, the last one is not judged.
+    // Time and bandwidth are judged. Cycles per byte are not, because they have no better
+    // direction.
     assert!(
         slower
             .err
@@ -536,7 +537,7 @@ fn two_runs_of_a_program() {
     let compared = compare(&small, &again, &["--format", "json"]);
     assert_eq!((compared.code, compared.err.as_str()), (Some(0), ""));
     let report = compared.report();
-    // The results are time, bandwidth and cycles for three ways and for one SPE and two. They are
+    // The results are time, bandwidth and cycles in three ways, for one SPE and for two. They are
     // the same in each run.
     let ratios = list(&report, "results");
     assert_eq!(ratios.len(), 18);
@@ -598,7 +599,7 @@ fn a_comparison_that_is_refused_leaves_no_page() {
     assert!(!path.exists());
 }
 
-/// A run whose reference has these times.
+/// A run with the given times of its reference.
 fn with_reference(folder: &Path, name: &str, exchange_ns: f64, line_ns: f64) -> PathBuf {
     let state = |ns: f64| json!([{"ns": ns, "share": 1.0}]);
     edited(folder, name, |report| {
@@ -648,7 +649,7 @@ fn two_runs_in_different_states_of_the_computer() {
     );
 }
 
-/// One side cannot be relied upon, and the message has the reason.
+/// One side is not reliable, and the message has the reason.
 #[test]
 fn a_run_in_two_states_is_compared_if_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();

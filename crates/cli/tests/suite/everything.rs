@@ -1,5 +1,4 @@
-//! `cellworks stats` without a function, which measures everything: in a short time, and on one
-//! CPU.
+//! `cellworks stats` without a function measures everything, in a short time and on one CPU.
 
 use crate::common::{Run, list, stats, stats_command};
 use serde_json::Value;
@@ -33,7 +32,7 @@ fn measurements_without_time_are_named() {
         .iter()
         .all(|(what, why)| !what.is_empty() && !why.is_empty());
     assert!(named, "{left:?}");
-    // The table has the same names.
+    // The table shows the same names.
     let table = stats("--budget 1s --quiet");
     assert_eq!(table.measured(), "");
     for text in ["Not complete", "Not measured", no_time] {
@@ -48,8 +47,8 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
 
     let on_one_cpu = |arguments: &str| {
         let mut command = stats_command(arguments);
-        // SAFETY: between fork and exec this only makes two system calls with a set on its own
-        // stack.
+        // SAFETY: between fork and exec this closure only makes two system calls, with a set on its
+        // own stack.
         unsafe { command.pre_exec(keep_one_cpu) };
         Run::of(&mut command)
     };
@@ -91,10 +90,10 @@ fn on_one_cpu_everything_is_measured_that_takes_one_spe() {
     assert!(run.err.contains(not_allowed), "{}", run.err);
 }
 
-/// Removes all but one of the CPUs that the calling process may use.
+/// Removes all except one of the CPUs that the calling process may use.
 #[cfg(target_os = "linux")]
 fn keep_one_cpu() -> std::io::Result<()> {
-    // SAFETY: a set of CPUs consists of integers, for which zero is a value.
+    // SAFETY: a set of CPUs consists of integers, for which zero is a valid value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of_val(&set);
     // SAFETY: `set` is valid for writes and reads of its size, and each number is below that size.

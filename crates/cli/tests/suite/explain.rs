@@ -34,8 +34,8 @@ fn two_mappings_to_a_cell_differ_in_the_links_that_they_load() {
         result(&report, "difference"),
         result(&report, "cost_b") - result(&report, "cost_a")
     );
-    // Five and six lines on the busiest segment take 2.5 ns each. To this comes a fiftieth of the
-    // task with the largest cost.
+    // With A five lines cross the busiest segment, and with B six lines, in 2.5 ns each. A fiftieth
+    // of the cost of the busiest task is added.
     for (name, lines, of_task) in [("contended_a", 5.0, 306.25), ("contended_b", 6.0, 303.75)] {
         let (is, expected) = (result(&report, name), lines * 2.5 + 0.02 * of_task);
         assert!((is - expected).abs() < 1e-6, "{name}: {is}");
@@ -50,7 +50,7 @@ fn two_mappings_to_a_cell_differ_in_the_links_that_they_load() {
         (&link["load_a"], &link["load_b"]),
         (&json!(2.0), &json!(6.0))
     );
-    // Each task sends to both neighbours, wherever it is.
+    // Each task sends to both neighbours, regardless of its place.
     let port = named("out of SPE 7").unwrap();
     assert_eq!(
         (&port["load_a"], &port["load_b"]),

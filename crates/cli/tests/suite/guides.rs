@@ -1,8 +1,7 @@
 //! The commands of the guides in `docs` print the output that the guides show.
 //!
-//! The test runs each block of a guide that begins with `console`. A line `...` matches any number
-//! of lines. `TRYCMD=overwrite cargo test -p cellworks-cli guides` writes the present output into
-//! the guides.
+//! The test runs each block of a guide that begins with `console`. A line `...` matches any lines.
+//! `TRYCMD=overwrite cargo test -p cellworks-cli guides` writes the current output into the guides.
 
 #[test]
 fn guides_show_what_their_commands_print() {

@@ -1,4 +1,4 @@
-//! Hostile inputs. Each has a row with the exit code and with words that the message must contain.
+//! Hostile inputs. The row of an input has the exit code, and words that the message must contain.
 //! No row may end in a panic.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Asserts that each row ends with its exit code, and that its message has the parts.
+/// Asserts that each row ends with its exit code, and that its message contains the words.
 #[track_caller]
 fn check(rows: &[Row], command: impl Fn(&str) -> Command) {
     let folder = folder();
@@ -63,7 +63,7 @@ fn plain(words: &str) -> Command {
     command
 }
 
-/// The command of a row, started by a shell after `before`, with `redirection` of standard output.
+/// The command of a row in a shell, after the command `before` and with a redirected output.
 fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
     let plain = plain(words);
     let mut shell = Command::new("env");
@@ -74,7 +74,7 @@ fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
         "sh",
     ]);
     shell.arg(plain.get_program()).args(plain.get_args());
-    // With this variable a panic prints a backtrace, for which `check` searches.
+    // With this variable a panic prints a backtrace, which `check` would find.
     shell.env("RUST_BACKTRACE", "1");
     for (name, value) in plain.get_envs() {
         match value {
@@ -89,7 +89,7 @@ fn by_shell(before: &str, redirection: &str, words: &str) -> Command {
 #[test]
 fn arguments() {
     check(&[
-        // Lists.
+        // Wrong lists.
         ("run switch --machine ps3 --threads 1,,2", 2, &["--threads <LIST>", "such as 1,2,4-8"]),
         ("run switch --machine ps3 --threads 1..4", 2, &["--threads <LIST>", "such as 1,2,4-8"]),
         ("stats --cpus 1..2", 2, &["--cpus <CPUS>", "numbers and ranges with commas", "2,5 or 0-3"]),
@@ -106,7 +106,7 @@ fn arguments() {
         ("map exec x -- true", 2, &["x", "no list of CPUs, such as 6,4,2 or 0-3"]),
         ("run lu --machine ps3 --workers 1 --share 1,2", 2, &["--share", "1,2", "such as 3/64"]),
         ("reproduce cellstats --share 3/2", 2, &["3/2", "the last is 2/2"]),
-        // Numbers and sizes.
+        // Wrong numbers and sizes.
         ("stats -f dmaget -b 16q", 2, &["-b <SIZE>", "16q", "use 16k"]),
         ("stats -f dmaget -b -1", 2, &["-b <SIZE>", "-1", "use 16k"]),
         ("stats -f dmaget -b 1g", 2, &["-b", "a block of 1 GB", "at most 64 MB; use 64m\n", "example: "]),
@@ -117,7 +117,7 @@ fn arguments() {
         ("map ring --machine ps3 --packet 0", 2, &["--packet", "0 bytes", "multiples of 16 bytes"]),
         ("stats --machine qs20 -f dmaget --seed -1", 2, &["--seed <NUMBER>", "-1", "use 1"]),
         ("compare note.json note.json --threshold 5", 2, &["--threshold", "'5'", "use 5%"]),
-        // Times.
+        // Wrong times.
         ("stats --budget 0s", 2, &["--budget <TIME>", "0s", "30s or 5m"]),
         ("stats --budget -1s", 2, &["--budget <TIME>", "-1s", "30s or 5m"]),
         ("stats --budget 5", 2, &["--budget <TIME>", "5", "30s or 5m"]),
@@ -126,7 +126,7 @@ fn arguments() {
         ("map solve graph.txt --costs costs.csv --time nan", 2, &["--time", "nan", "such as 10 or 0.5"]),
         ("stats --machine qs20 --limit -5ms", 2, &["--limit", "-5ms", "10ms or 2s"]),
         ("compare note.json note.json --threshold -1%", 2, &["--threshold", "-1%", "use 5%"]),
-        // Names.
+        // Wrong names.
         ("stats -f dma", 2, &["-f <FUNCTION>", "dma", "dmaget"]),
         ("stats --machine ps4", 2, &["--machine", "ps4", "ps3", "ends in .toml or .csv"]),
         ("reproduce bible", 2, &["bible", "cellstats"]),
@@ -194,7 +194,7 @@ fn inputs_that_are_none() {
     ], plain);
 }
 
-/// These are refused before anything is measured.
+/// These outputs are refused before the first measurement.
 #[rustfmt::skip]
 #[test]
 fn outputs_that_cannot_be_written() {
@@ -219,7 +219,7 @@ fn outputs_that_cannot_be_written() {
     ], plain);
 }
 
-/// Commands that print within a moment. A placement is explained with `graph.txt` and `costs.csv`.
+/// Commands that print quickly. `map explain` uses `graph.txt` and `costs.csv`.
 const PRINTING: [&str; 13] = [
     "stats --machine ps3 -f mailbox -i 10 --quiet",
     "machine",
@@ -236,8 +236,8 @@ const PRINTING: [&str; 13] = [
     "--version",
 ];
 
-/// Commands that check standard output first. Otherwise they would take longer, or fail for another
-/// reason.
+/// Commands that check standard output first. Without this check they would take longer, or fail
+/// for another reason.
 const ASKING_FIRST: [&str; 4] = [
     "stats",
     "reproduce --quiet",
@@ -266,7 +266,7 @@ fn a_full_disk_is_an_error() {
     check(&rows, |words| by_shell("", ">/dev/full", words));
 }
 
-/// 100 MB of address space are too few for a run, and 512 MB for all buffers.
+/// 100 MB of address space are too little for a run, and 512 MB are too little for all buffers.
 #[rustfmt::skip]
 #[test]
 fn a_small_address_space_is_named() {
@@ -297,7 +297,7 @@ fn a_small_address_space_is_named() {
     });
 }
 
-/// The sizes are refused without any limit on the address space.
+/// The sizes are refused even if the address space has no limit.
 #[rustfmt::skip]
 #[test]
 fn more_memory_than_any_computer_has() {
@@ -332,7 +332,7 @@ fn a_computer_that_gives_no_more_threads() {
 }
 
 /// Each program and each kind of refusal on a computer with one CPU. The example of each refusal
-/// must be a command that this computer does not refuse.
+/// has to be a command that this computer does not refuse.
 #[test]
 fn the_examples_of_a_computer_with_one_cpu_work_there() {
     let shape = Shape {
@@ -401,8 +401,7 @@ fn the_examples_of_a_computer_with_one_cpu_work_there() {
         examples.insert(example);
     }
     for example in examples {
-        // A command that is refused ends at once. The others have started after a second, and need
-        // not end.
+        // A refused command ends at once. Any other command is stopped after a second.
         let command = plain(&format!("{example} --quiet"));
         let mut in_time = Command::new("timeout");
         in_time
@@ -414,7 +413,7 @@ fn the_examples_of_a_computer_with_one_cpu_work_there() {
     }
 }
 
-/// A quota of one CPU on a computer of two.
+/// A quota of one CPU on a computer with two CPUs.
 #[rustfmt::skip]
 #[test]
 fn a_quota_and_one_cpu_are_named_with_an_example_that_works() {

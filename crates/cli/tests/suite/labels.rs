@@ -1,5 +1,5 @@
-//! The names in results of `cellworks stats`: whether data is in a cache or in memory, the cost of
-//! the library beside an operation, the kind of a start, and the SPEs that share a CPU.
+//! The names in results of `cellworks stats`: whether data is in a cache or in memory, the time
+//! that the library adds to an operation, the kind of a start, and the SPEs that share a CPU.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn data_that_fits_into_the_last_cache_is_named_cache_and_larger_data_memory() {
         let report = run("--format json").json();
         let measurement = only(&report);
         assert_eq!(measurement["lies_in"], lies_in, "{flags}");
-        // The names on which scripts rely do not change.
+        // Names that scripts use do not change.
         assert_eq!(measurement["parameters"]["between"], "memory-spe");
         let table = run("");
         table.measured();
@@ -66,7 +66,7 @@ fn data_that_fits_into_the_last_cache_is_named_cache_and_larger_data_memory() {
         );
         assert!(run("--format csv").out.contains(",memory-spe,"));
     }
-    // If the size of a cache is not reported, nothing is known about the data in it.
+    // If the size of a cache is unknown, it is unknown whether the data is in the cache.
     let report = stats_on(&single(), "-f dmaget -i 3 -w 1 --quiet --format json").json();
     assert!(only(&report)["lies_in"].is_null());
 }
@@ -111,8 +111,8 @@ fn an_atomic_operation_stands_beside_the_instruction_of_the_processor() {
     let note = "bare: the median of the same by one instruction of the processor, without the library; the library \
                 adds the rest of the median.";
     assert!(in_a_line(&table.out).contains(note), "{}", table.out);
-    // A line is changed with a reservation, for which there is no single instruction. A copy is no
-    // atomic operation.
+    // A line is changed by a reservation, for which there is no single instruction. A copy is not
+    // an atomic operation.
     for flags in ["-f fetchadd -b 128", "-f copy"] {
         let report = stats(&format!("{flags} -i 100 --quiet --format json")).json();
         assert!(only(&report)["bare_ns"].is_null());
@@ -160,7 +160,7 @@ fn a_cpu_that_both_ends_of_an_exchange_share_is_reported() {
         let table = run("");
         assert!(in_a_line(&table.out).contains(&said), "{}", table.out);
     }
-    // With two CPUs, SPE 0 has its own CPU, and SPE 1 shares that of the PPE.
+    // With two CPUs, SPE 0 has its own CPU, and SPE 1 shares the CPU of the PPE.
     let two_cpus = Shape {
         sockets: 1,
         cells: 1,

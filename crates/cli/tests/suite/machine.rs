@@ -15,7 +15,7 @@ fn machine(arguments: &str) -> Run {
     )
 }
 
-/// Two sockets of two L3 groups, each of two cores of two hardware threads.
+/// Two sockets with two L3 groups each. A group has two cores with two hardware threads each.
 fn computer() -> Tree {
     let shape = Shape {
         sockets: 2,
@@ -136,7 +136,7 @@ fn a_simulated_machine_is_drawn_with_its_elements() {
     run.refused("error: --cpus with qs20: a simulated machine has none of this computer's CPUs; leave one of them out\n");
 }
 
-/// A file of an older command, which lacks fields that the JSON has now.
+/// A file of an older command, without the fields that were added to the JSON since.
 #[test]
 fn files_of_older_commands_are_read() {
     let folder = tempfile::tempdir().unwrap();

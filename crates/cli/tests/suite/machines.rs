@@ -12,7 +12,7 @@ fn machines(arguments: &[&str]) -> Run {
     Run::of(cellworks().arg("machines").args(arguments))
 }
 
-/// The output of a command that ends well and prints no message.
+/// The output of a command that succeeds without a message.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = machines(arguments);
@@ -102,7 +102,7 @@ fn a_description_that_was_saved_and_edited_is_a_machine() {
     fs::write(&path, ps3.replace(usable, "[1, 3, 5]")).unwrap();
     let shown = printed(&[path.to_str().unwrap()]);
     assert!(shown.contains("\nspes = [1, 3, 5]\n"), "{shown}");
-    // The printed text is a description, too.
+    // The printed text is a valid description, too.
     fs::write(&path, &shown).unwrap();
     assert_eq!(printed(&[path.to_str().unwrap()]), shown);
 }
@@ -238,7 +238,7 @@ fn two_machines_are_compared_key_by_key() {
     );
 }
 
-/// A researcher's first experiment: more SPEs on a ring than a Cell had.
+/// A researcher's first experiment: a ring with more SPEs than a Cell has.
 #[test]
 fn a_ring_of_twelve_spes_is_simulated() {
     let folder = tempfile::tempdir().unwrap();

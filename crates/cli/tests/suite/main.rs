@@ -1,6 +1,6 @@
 //! The behaviour of the command as users see it.
 //!
-//! All tests are in one program, because each program of tests takes time to link.
+//! All tests are in one program, because each test program takes time to link.
 
 mod common;
 mod compare;

@@ -56,7 +56,7 @@ fn completions_have_the_subcommands_and_flags() {
         for name in SUBCOMMANDS {
             assert!(script.contains(name), "{shell}: {name}");
         }
-        // Fish has `-l html` for `--html`.
+        // Fish writes `-l html` for `--html`.
         let dashes = if shell == "fish" { "-l " } else { "--" };
         for flag in FLAGS {
             assert!(
@@ -104,7 +104,7 @@ fn manual_pages_have_the_subcommands_and_flags() {
     assert!(page.contains("A.json") && page.contains("B.json"), "{page}");
 }
 
-/// The words of a Cell are in the help on every machine, because flags use them.
+/// The help has the words of a Cell on every machine, because flags use these words.
 #[test]
 fn the_help_of_stats_defines_its_words() {
     let help = printed(&["stats", "--help"]);

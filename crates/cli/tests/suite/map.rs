@@ -19,7 +19,7 @@ fn solve(arguments: &[&str]) -> Run {
     Run::of(cellworks().args(["map", "solve"]).args(arguments))
 }
 
-/// The output of a command that ends well and prints no message.
+/// The output of a command that succeeds without a message.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = solve(arguments);
@@ -35,7 +35,7 @@ pub(crate) fn result(report: &Value, name: &str) -> f64 {
         .unwrap()
 }
 
-/// A new folder that has files with these names and texts.
+/// A new folder with files that have the given names and texts.
 pub(crate) fn files(of: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let paths = of.iter().map(|(name, text)| {
@@ -64,7 +64,7 @@ fn a_problem_of_qaplib_is_solved() {
         .collect();
     placement.sort_unstable();
     assert_eq!(placement, Vec::from_iter(0..12));
-    // The places are no CPUs.
+    // The places are not CPUs.
     assert_eq!(report["binding"], json!(null));
 }
 
@@ -282,7 +282,7 @@ static MATRIX: LazyLock<Value> = LazyLock::new(|| {
     Run::of(&mut stats).json()
 });
 
-/// The same matrix, as if it were that of a computer whose CPUs have these numbers.
+/// The matrix, as if it were that of a computer with the given CPUs.
 fn matrix_of_cpus(cpus: [u32; 6]) -> Value {
     let mut matrix = MATRIX.clone();
     matrix["machine"]["kind"] = json!("host");
@@ -339,7 +339,7 @@ fn costs_that_are_not_trustworthy_are_used_with_a_warning() {
     assert_eq!(run.report()["environment"]["warnings"], json!([warning]));
 }
 
-/// Asserts the message about a graph, a file with costs, or both. `{}` is replaced by their folder.
+/// Asserts the message about a graph, a file with costs, or both. `{}` stands for their folder.
 #[track_caller]
 fn refused(graph: &str, (name, costs): (&str, &str), message: &str) {
     let (folder, paths) = files(&[("graph.txt", graph), (name, costs)]);
@@ -467,7 +467,7 @@ fn allowed() -> Vec<usize> {
     all.filter(|cpu| cpus.is_set(*cpu)).collect()
 }
 
-/// Two of these CPUs, in descending order, if there are two.
+/// Two of the CPUs that this process may use, in descending order. `None` if there is only one.
 #[track_caller]
 fn two_allowed() -> Option<[usize; 2]> {
     match allowed()[..] {
@@ -479,7 +479,7 @@ fn two_allowed() -> Option<[usize; 2]> {
     }
 }
 
-/// Runs `map exec` with these variables of launchers and OpenMP, and no others, in its environment.
+/// Runs `map exec` with only the given variables of launchers and OpenMP in its environment.
 fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
     let mut exec = cellworks();
     for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
@@ -576,7 +576,7 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
     }
     // Slurm's PMI_RANK counts the processes of all computers.
     is_bound(&[("PMI_RANK", "13"), ("SLURM_LOCALID", "1")], second);
-    // A batch script of Slurm that starts mpirun.
+    // A batch script of Slurm has started mpirun.
     let of_both = [
         ("SLURM_JOB_ID", "7"),
         ("SLURM_LOCALID", "0"),
@@ -584,7 +584,7 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
     ];
     is_bound(&of_both, second);
-    // In a batch script of Slurm, and in a single process, threads take the CPUs.
+    // In a batch script, and in a single process, the threads use all CPUs of the placement.
     for alone in [
         [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")],
         [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
@@ -670,9 +670,9 @@ fn a_command_that_does_not_exist_and_exit_codes_and_signals() {
         "error: no-such-command: No such file or directory (os error 2); name a program that can be started\n",
     );
     assert_eq!(exec(&only, &[], &["sh", "-c", "exit 7"]).code, Some(7));
-    // A signal ends the command, which runs in the process of `map exec`, so there is no exit code.
+    // The command runs in the process of `map exec`. A signal ends it, so there is no exit code.
     assert_eq!(exec(&only, &[], &["sh", "-c", "kill -TERM $$"]).code, None);
-    // Rust ignores the signal of a closed pipe, and the command must not inherit that.
+    // Rust ignores the signal of a closed pipe. The command must not inherit this.
     assert_eq!(exec(&only, &[], &["sh", "-c", "kill -PIPE $$"]).code, None);
 }
 
@@ -791,7 +791,7 @@ fn wrong_xml_of_hwloc_and_xml_without_cpus() {
     );
 }
 
-/// A pair of tasks, and CPUs 0 and 1. A way costs more than the way back.
+/// A pair of tasks, and CPUs 0 and 1. The two directions between the CPUs have different costs.
 fn a_pair() -> (tempfile::TempDir, [String; 2]) {
     let (folder, paths) = files(&[("pair.txt", "0 1 5\n"), ("costs.csv", "0,50\n40,0\n")]);
     (folder, [0, 1].map(|at| paths[at].display().to_string()))
@@ -848,7 +848,7 @@ fn a_command_decides_between_placements() {
 
     let seen = fs::read_to_string(seen).unwrap();
     let ends = |with: &str| seen.lines().filter(|line| line.ends_with(with)).count();
-    // The first run, which is without a binding, shows that the command works.
+    // The first run without a binding only checks that the command works.
     let ways = ["0,1 {0},{1}", "0,1 {1},{0}", "unbound"].map(ends);
     assert_eq!(ways, [10, 10, 11], "{seen}");
 }
@@ -902,7 +902,7 @@ fn a_pattern_takes_the_place_of_a_file() {
     assert_eq!(report["problem"]["file"], "the pattern pairs");
     assert_eq!(report["problem"]["tasks"], 4);
     assert_eq!(result(&report, "cost"), 4.0);
-    // There are three ways to pair the places. One costs 4, and the others 36.
+    // The places can be paired in three ways. One way costs 4, and the other two cost 36.
     assert!((result(&report, "average") - 76.0 / 3.0).abs() < 1e-9);
     let table = printed(&["--pattern", "tree", "--tasks", "3", "--costs", &costs]);
     assert!(table.contains("the pattern tree on"), "{table}");
@@ -929,7 +929,7 @@ fn the_cost_has_its_unit_and_says_what_is_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains(summed));
     let report = solve(&[&on("ps3")[..], &["--format", "json"]].concat()).json();
     assert_eq!(report["problem"]["unit"], "ns");
-    // XML of hwloc does not say the unit.
+    // XML of hwloc does not state the unit.
     let table = printed(&on(xml));
     assert!(
         table.contains("volume times cost of each pair, both directions"),
@@ -937,7 +937,7 @@ fn the_cost_has_its_unit_and_says_what_is_added_up() {
     );
 }
 
-/// In 80 columns, each line but the last is so long that the next word has no room on it.
+/// In 80 columns, each line except the last is too long to have room for the next word.
 #[test]
 fn the_exit_codes_in_the_help_fill_their_lines() {
     for command in [

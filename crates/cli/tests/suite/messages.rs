@@ -1,10 +1,10 @@
-//! Messages about wrong arguments, by kind. Each message has a right value.
+//! Messages about wrong arguments, by kind. Each message names a valid value.
 
 use std::fs;
 
 use crate::common::{Run, cellworks};
 
-/// Asserts the message with which each of these command lines is refused, in a folder with `files`.
+/// Asserts the message with which each command line is refused, in a folder with `files`.
 #[track_caller]
 fn refused(files: &[(&str, &str)], cases: &[(&str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn refused(files: &[(&str, &str)], cases: &[(&str, &str)]) {
     }
 }
 
-/// The message about a value that a flag cannot have.
+/// The message about a value that a flag does not accept.
 fn value(value: &str, flag: &str, why: &str) -> String {
     format!("invalid value '{value}' for '{flag}': {why}\n\nFor more information, try '--help'.")
 }
@@ -207,7 +207,7 @@ fn times_of_0_and_less() {
     }
 }
 
-/// Messages have numbers as the user has typed them.
+/// Messages show numbers as the user has typed them.
 #[test]
 fn numbers_that_are_too_large() {
     let why = "more than 4294967295, the largest number that it can be; use less";

@@ -7,7 +7,7 @@ use crate::common::program::{json, measured_here, printed, run};
 use crate::common::{list, skipped};
 use serde_json::Value;
 
-/// The results with this name: their values and parameters.
+/// The results with the given name: their values and parameters.
 fn named<'v>(report: &'v Value, name: &str) -> Vec<(f64, &'v Value)> {
     let results = list(report, "results").iter();
     let named = results.filter(|result| result["name"] == name);
@@ -142,8 +142,7 @@ fn a_server_has_a_time_for_each_number_of_clients_and_a_curve() {
         assert!(answered >= 20.0, "{of}");
         assert_eq!((&of["workers"], &of["requests"]), (&2.into(), &20.into()));
     }
-    // A single client has one request under way. With more clients, more requests are answered in
-    // the same time.
+    // A single client has one request under way. With several, more are answered in that time.
     assert!(times[0].0 > times[2].0, "{times:?}");
     let figures = list(&report, "figures");
     assert_eq!(figures.len(), 1);

@@ -1,4 +1,4 @@
-//! `cellworks stats` with the topology of other computers, on the CPUs of this one.
+//! `cellworks stats` with the topology of other computers, on the CPUs of this computer.
 
 use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, list, stats, stats_command, stats_on};
@@ -19,7 +19,7 @@ const PAIR: Shape = Shape {
     threads: 1,
 };
 
-/// The machine in the JSON.
+/// The machine in the JSON of a run.
 fn machine(tree: &Tree) -> Value {
     let run = stats_on(tree, "-f mailbox -n 1 -i 1 -w 0 --quiet --format json");
     run.json()["machine"].clone()
@@ -39,7 +39,7 @@ fn a_computer_of_576_cpus_has_as_many_spes_in_24_cells() {
     assert_eq!(machine["memory_modules"], 2);
     let cells = list(&machine, "cells");
     assert_eq!(cells.len(), 24);
-    // The second hardware threads come after the first threads of all cores.
+    // The numbers of second hardware threads follow those of the first threads of all cores.
     let expected = (12..24).chain(300..312).collect::<Vec<_>>();
     assert_eq!(spes_of(&machine, 1), expected);
     assert_eq!(cells[11]["nearest_memory_module"], 0);
@@ -84,7 +84,7 @@ fn that_the_computer_is_another_is_said() {
     assert!(err.contains(&expected), "{err}");
 }
 
-/// The times are those of this computer, and the name is that of another one.
+/// The times are those of this computer, but the name is that of another computer.
 #[test]
 fn measurements_for_another_computer_are_never_trusted() {
     let tree = Tree::new(PAIR, "POWER7");
@@ -182,7 +182,7 @@ fn each_spe_has_the_memory_module_of_its_cpu() {
         machine["spe_memory_modules"],
         serde_json::json!([0, 0, 1, 1])
     );
-    // The lists of distances are too short. This is a warning, and the command goes on.
+    // The lists of distances are too short. The command only prints a warning.
     let note = "sys/devices/system/node/node0/distance reads \"10\", but one distance for each node \
                 that is online, here 2,";
     let warnings = list(&report["environment"], "warnings").iter();
@@ -209,7 +209,7 @@ fn a_folder_without_a_computer_ends_the_command() {
 }
 
 /// The test `a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes` of cellworks-stats checks
-/// the time that such a matrix takes.
+/// the time of such a matrix.
 #[test]
 fn a_matrix_of_576_spes_is_sampled_at_each_distance() {
     let tree = Tree::new(LARGE, "A large processor");
@@ -314,7 +314,7 @@ fn matrices_that_cannot_be() {
     stats_on(&Tree::new(single, "A single"), "--matrix atomic").refused(message);
 }
 
-/// The CPUs are those of a described computer, so the test can take them away.
+/// The CPUs are those of a described computer, so the test can remove them.
 #[cfg(target_os = "linux")]
 #[test]
 fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
@@ -334,7 +334,7 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
         .stderr(program);
     let mut child = command.spawn().unwrap();
     drop(command);
-    // This shows the second measured function, or a later one.
+    // One of these texts appears when the second function or a later one is measured.
     let mut shown = read_until(&mut person, &["mailbox, ", "signal, ", "dmaget "]);
     tree.write("sys/devices/system/cpu/online", "0-1,3");
     shown += &read_all(person);
@@ -367,8 +367,8 @@ fn cpus_that_vanish_end_the_run_and_keep_what_was_finished() {
     }
 }
 
-/// The SPEs that read, each with its Cell and its nearest memory module, and the number of columns
-/// of a computer's memory matrix. Asserts that each cell was measured.
+/// The rows and the number of columns of a computer's memory matrix. A row is the reading SPE, its
+/// Cell and its nearest memory module. Asserts that each cell was measured.
 #[track_caller]
 fn shape_of_the_memory_matrix(tree: &Tree) -> (Vec<[u64; 3]>, u64) {
     let run = stats_on(tree, "--matrix memory -b 64k --full --quiet --format json");
@@ -427,7 +427,7 @@ fn nodes_under_one_last_level_cache_have_rows_of_their_own() {
     assert_eq!((of_one_cell, modules), (vec![[0, 0], [0, 1]], 2));
 }
 
-/// A pair of cores, and memory behind CXL, which is node 1.
+/// A pair of cores. Node 1 is memory behind CXL.
 fn with_cxl() -> Tree {
     let tree = Tree::new(PAIR, "A pair");
     let folder = "sys/devices/system/node/node1";
@@ -459,7 +459,7 @@ fn memory_without_cpus_has_a_column_and_no_row() {
         let words = |line: &str| line.split_whitespace().count();
         let at = at.unwrap_or_else(|| panic!("{}", run.out));
         assert!(lines[at].ends_with("node 0  node 1"), "{}", run.out);
-        // The row is named `node 0 (CPU 0)`, and has two numbers.
+        // The row has the name `node 0 (CPU 0)` and two numbers.
         assert!(lines[at + 1].starts_with("node 0 (CPU "), "{}", run.out);
         assert_eq!(words(lines[at + 1]), 6, "{}", run.out);
     }

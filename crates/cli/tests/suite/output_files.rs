@@ -29,7 +29,7 @@ fn short(flag: &str, path: &Path) -> Command {
     command
 }
 
-/// The same run, started by a shell that runs commands before.
+/// The short run, started by a shell after other commands.
 fn short_after(shell: &str, flag: &str, path: &Path) -> Command {
     let short = short(flag, path);
     let mut command = Command::new("sh");
@@ -68,18 +68,18 @@ fn is_whole(flag: &str, bytes: &[u8]) {
     }
 }
 
-/// The trace of the short run. It is the same in each run.
+/// The trace of the short run, which is the same in each run.
 fn a_trace() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     well(short("--trace", &path));
     let trace = fs::read(&path).unwrap();
-    // The first field of a trace is a packet, which has the number 1 and a length.
+    // The first field of a trace is a packet. A packet has the number 1 and a length.
     assert_eq!(trace.first(), Some(&0x0A));
     trace
 }
 
-/// Runs a command that ends well and prints no message.
+/// Runs a command that succeeds without a message.
 #[track_caller]
 fn well(mut command: Command) {
     let run = Run::of(&mut command);
@@ -155,7 +155,7 @@ fn a_link_stays_and_its_target_is_replaced() {
         well(short(flag, &first));
         assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
         is_whole(flag, &fs::read(&path).unwrap());
-        // Now the link leads to no file.
+        // After this line the link leads to no file.
         fs::remove_file(&path).unwrap();
         well(short(flag, &first));
         assert!(first.is_symlink() && second.is_symlink() && !path.is_symlink());
@@ -219,8 +219,7 @@ fn a_folder_that_does_not_exist() {
     assert_eq!(names_in(&folder), [""; 0]);
 }
 
-/// A file is refused if its mode forbids writing, or if the mode of its folder does. The file is
-/// not changed.
+/// If the mode of a file or of its folder forbids writing, the file is refused and not changed.
 #[test]
 fn a_file_that_the_user_may_not_write() {
     let (folder, path) = folder_with_a_file();
@@ -286,7 +285,7 @@ fn a_run_that_fails_keeps_the_last_trace() {
     );
     assert!(run.err.starts_with(&warning), "{}", run.err);
     is_as_before(&folder);
-    // With `-` the trace is on standard output, up to the point at which the run failed.
+    // With `-` the trace is on standard output, up to the failure of the run.
     let output = stats_command(limited)
         .args(["--trace", "-"])
         .output()
@@ -327,7 +326,7 @@ fn a_run_that_fails_or_is_interrupted_keeps_the_last_result() {
         assert_eq!(names_in(&folder), ["file", "file.partial"]);
         let partial = fs::read(folder.path().join("file.partial")).unwrap();
         assert!(partial.starts_with(of_the_run));
-        // A file is written if it is empty or does not exist, because then nothing can be lost.
+        // A file that is empty or missing is written, because nothing can be lost.
         for before in [Some(""), None] {
             fs::remove_file(&path).unwrap();
             if let Some(text) = before {
@@ -354,7 +353,7 @@ fn an_ending_stays_at_the_end() {
     assert_eq!(names_in(&folder), ["a.good.html", "a.good.partial.html"]);
 }
 
-/// All commands with a flag that names a file which the command reads.
+/// All commands with a flag for an output file that the command also reads.
 #[test]
 fn an_input_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -426,7 +425,7 @@ fn an_input_is_not_replaced() {
             assert!(fs::read(input).unwrap() == before, "{words} {flag}");
         }
     }
-    // The name of a machine that is built in is no file.
+    // The name of a built-in machine is not the name of a file.
     let mut built_in = command("stats --machine qs20 -f dmaget -i 3 -w 0 --quiet --html qs20");
     assert_eq!(Run::of(&mut built_in).code, Some(0));
 }
@@ -442,7 +441,7 @@ fn ctrl_c_keeps_the_last_trace() {
     is_as_before(&folder);
 }
 
-/// A killed command cannot clean up. So the same holds if it panics or aborts.
+/// A killed command cannot clean up. This test therefore also covers panics and aborts.
 #[test]
 fn a_command_that_is_killed_leaves_nothing_behind() {
     for flag in FLAGS {
@@ -488,7 +487,7 @@ fn a_device_is_written_directly() {
         assert!(run.out.contains("\ndmaget: "), "{}", run.out);
         well(short(flag, Path::new("/dev/null")));
     }
-    // If standard output is the same device, the result is printed there, too.
+    // If standard output is the same device, the result is printed to it, too.
     let null = || Stdio::from(fs::File::options().write(true).open("/dev/null").unwrap());
     let output = short("--trace", Path::new("/dev/null"))
         .stdout(null())
@@ -529,7 +528,7 @@ fn a_fifo_is_written_directly() {
     }
 }
 
-/// Nothing is measured before the reader comes, and the command does not wait for ever.
+/// The command measures only after the reader has come, and does not wait forever.
 #[test]
 fn a_fifo_that_no_program_reads() {
     let folder = tempfile::tempdir().unwrap();
@@ -549,7 +548,7 @@ fn a_fifo_that_no_program_reads() {
     }
 }
 
-/// The file was opened by the shell with `3> file`.
+/// The shell has opened the file with `3> file`.
 #[test]
 fn an_open_file_is_written_directly() {
     for flag in FLAGS {
@@ -561,7 +560,7 @@ fn an_open_file_is_written_directly() {
     }
 }
 
-/// Standard output has only the trace. The result goes to standard error.
+/// Only the trace is on standard output. The result goes to standard error.
 #[test]
 fn a_trace_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -600,7 +599,7 @@ fn a_reader_that_has_seen_enough_of_a_trace_is_no_error() {
     assert_eq!(run.code, Some(0), "{}", run.err);
 }
 
-/// Standard output has only that file. The result goes to standard error.
+/// Only the named file is on standard output. The result goes to standard error.
 #[test]
 fn a_result_on_standard_output_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -635,7 +634,7 @@ fn one_run_is_written_in_every_form() {
     for flag in ["--html", "--json", "--csv"] {
         is_whole(flag, &fs::read(path(&flag[2..])).unwrap());
     }
-    // Samples are in JSON, wherever the JSON is written.
+    // JSON has the samples, regardless of where it is written.
     well({
         let mut command = short("--json", &path("json"));
         command.arg("--samples");

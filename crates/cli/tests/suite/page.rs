@@ -1,5 +1,4 @@
-//! `--html FILE`: the pages of different commands. `output_files.rs` has the tests of all flags
-//! that name a file.
+//! `--html FILE`: the pages of different commands. `output_files.rs` tests all flags for files.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::process::Stdio;
 
 use crate::common::{Run, stats_command};
 
-/// Runs `cellworks stats` with these arguments and a page at `path`.
+/// Runs `cellworks stats` with the given arguments and a page at `path`.
 fn with_page(arguments: &str, path: &Path) -> Run {
     Run::of(stats_command(arguments).arg("--html").arg(path))
 }
@@ -25,7 +24,7 @@ fn a_page_in_a_folder_that_does_not_exist() {
     let path = folder.path().join("missing/page.html");
     let why = "No such file or directory (os error 2)";
     let message = format!("{}{why}{WHERE}", cannot(&path));
-    // Without the refusal, everything would be measured, which takes a minute, and printed.
+    // If the command were not refused, it would measure everything, which takes a minute.
     with_page("", &path).refused(&message);
     assert!(!folder.path().join("missing").exists());
     let mut compare = crate::common::cellworks();
@@ -59,9 +58,9 @@ fn a_page_for_which_there_is_no_place_any_more() {
          disk that has room\n",
         path.display()
     );
-    // If the computer is busy, the message about trust comes before.
+    // If the computer is busy, a message about trust precedes this message.
     assert!(err.ends_with(&message), "{err}");
-    // The result is printed.
+    // The result is printed in spite of the error.
     assert!(out.contains("\nmailbox: "), "{out}");
 }
 
@@ -102,7 +101,7 @@ fn a_page_is_replaced_when_there_is_another_one() {
     assert!(run.out.contains("\nmailbox: "), "{}", run.out);
 }
 
-/// A link that leads to no file is a file that does not exist yet. It is not removed.
+/// A link that leads to no file is a file that does not exist yet. The link is not removed.
 #[cfg(unix)]
 #[test]
 fn a_page_behind_a_link() {
@@ -119,7 +118,7 @@ fn a_page_behind_a_link() {
 fn wrong_arguments_leave_no_page_and_keep_the_one_that_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    // Some of these mistakes are found before the file is opened, and some after.
+    // Some of these mistakes are found before the file is opened, and some afterwards.
     for arguments in ["-b 1k", "-f dmaget -b 5", "--matrix mailbox -b 4"] {
         assert_eq!(with_page(arguments, &path).code, Some(2));
         assert!(!path.exists(), "{arguments}");

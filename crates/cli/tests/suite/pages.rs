@@ -1,4 +1,4 @@
-//! `cellworks stats --pages`: the size of the pages behind a figure.
+//! `cellworks stats --pages`: the size of the memory pages behind a number.
 
 use std::fs;
 
@@ -14,12 +14,12 @@ const ONE_CPU: Shape = Shape {
     threads: 1,
 };
 
-/// A computer with one CPU, so that nothing depends on the number of CPUs of this computer.
+/// A computer with one CPU, so that the test does not depend on the CPUs of this computer.
 fn single() -> Tree {
     Tree::new(ONE_CPU, "A single")
 }
 
-/// The measurement or cell that has the share of huge pages.
+/// The measurement or the cell that has the share of huge pages.
 fn measured(report: &Value) -> &Value {
     match &report["memory_matrix"] {
         Value::Null => &list(report, "measurements")[0],

@@ -5,7 +5,7 @@ use crate::common::program::{json, measured_here, printed, run};
 use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
-/// The results with this name: their values and parameters.
+/// The results with the given name: their values and parameters.
 fn named<'v>(report: &'v Value, name: &str) -> Vec<(f64, &'v Value)> {
     let results = list(report, "results").iter();
     let named = results.filter(|result| result["name"] == name);
@@ -45,8 +45,7 @@ fn a_matrix_has_a_run_time_for_each_size_and_number_of_workers() {
     );
     assert_eq!(list(&report, "results")[0]["unit"], "s");
     assert_eq!(times[0].1["dicing"], "off");
-    // The largest matrix is not factored, so there is no result that could be compared with the
-    // matrix.
+    // The largest matrix is not factored, so there is no result to compare with the matrix.
     assert_eq!(named(&report, "residual").len(), 4);
     assert_eq!(named(&report, "steps_simulated").len(), 2);
     let (speedup, of) = named(&report, "speedup")[5];
@@ -164,7 +163,7 @@ fn programs_that_draw_write_a_file_for_each_picture() {
     assert_eq!(files(&frames), ["0001.png", "0002.png"]);
     let drawn = std::fs::read(frames.join("0001.png")).unwrap();
     assert!(drawn.starts_with(b"\x89PNG"), "{drawn:?}");
-    // Any number of tasks draws the same set. The file of the same name is replaced.
+    // The number of tasks does not change the picture. The file of the same name is replaced.
     printed(&format!(
         "mandelbrot --machine ps3 --iterations 20 --tasks 3 --workers 6 --quiet --png {png}"
     ));

@@ -1,4 +1,4 @@
-//! `cellworks reproduce` as a process, with a paper that takes only a moment to simulate. The tests
+//! `cellworks reproduce` as a process, with a paper that takes little time to simulate. The tests
 //! of the library simulate other papers.
 
 use std::fs;
@@ -10,7 +10,7 @@ fn reproduce(arguments: &[&str]) -> Run {
     Run::of(cellworks().arg("reproduce").args(arguments))
 }
 
-/// The output of a command that ends well and prints no message.
+/// The output of a command that succeeds without a message.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let run = reproduce(arguments);

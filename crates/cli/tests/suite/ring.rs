@@ -8,7 +8,7 @@ use crate::common::tree::{Shape, Tree};
 use crate::common::{Run, cellworks, has_ratio, list, skipped};
 use serde_json::{Value, json};
 
-/// A ring whose simulation takes a moment.
+/// A ring that takes little time to simulate.
 const SMALL: &str = "--machine ps3 --packet 512 --tasks 4 --runs 2 --rounds 5";
 
 fn command(arguments: &str) -> std::process::Command {
@@ -38,7 +38,7 @@ fn values(report: &Value, name: &str) -> Vec<(String, f64)> {
     named.map(value).collect()
 }
 
-/// The value of a result that is about all mappings together. There must be exactly one.
+/// The value of the result about all mappings together. There must be exactly one such result.
 #[track_caller]
 fn value(report: &Value, name: &str) -> f64 {
     match values(report, name).as_slice() {
@@ -257,7 +257,7 @@ struct Results(tempfile::TempDir);
 impl Results {
     const FILE: &str = "ring.jsonl";
 
-    /// The file of [`SMALL`] with the results of its first three mappings, as it is after Ctrl-C.
+    /// The file of [`SMALL`] with the results of its first three mappings, as after Ctrl-C.
     fn of_three() -> (Self, Value) {
         let this = Self(tempfile::tempdir().unwrap());
         let whole = this.resumed(SMALL).json();
@@ -291,7 +291,7 @@ impl Results {
         Run::of(&mut self.command(flags))
     }
 
-    /// Asserts that the file is refused with this message, and is unchanged.
+    /// Asserts that the file is refused with the given message, and is unchanged.
     #[track_caller]
     fn refused(&self, flags: &str, message: &str) {
         let before = self.text();
@@ -447,7 +447,7 @@ fn each_pattern_has_its_exchange() {
         assert_eq!(list(&report, "mappings").len(), 6);
         best.push(value(&report, "best"));
     }
-    // In one graph each of the four tasks has one partner, and in the other three.
+    // Each of the four tasks has one partner in the first graph, and three in the second.
     assert!(best[0] < best[1], "{best:?}");
 }
 
@@ -468,7 +468,7 @@ fn a_graph_is_run_with_packets_of_its_volumes() {
     assert_eq!(report["program"], "chain.txt");
     assert_eq!(report["sweep"]["tasks"], 4);
     assert_eq!(list(&report, "mappings").len(), 6);
-    // The large packets alone take the same time.
+    // A run with only the large packets takes the same time.
     let pair = graph("pair.txt", "0 1 5\n");
     let [chain_ns, pair_ns] = [&report, &run(&pair, "16k")].map(|report| value(report, "best"));
     assert!(

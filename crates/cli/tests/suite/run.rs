@@ -77,7 +77,7 @@ fn overlap_has_the_model_beside_and_the_crossover_below() {
         "overlap {SMALL} --threads 2 --cycles-per-byte 0.5-5"
     ));
     assert_eq!(named(&report, "crossover").len(), 2);
-    // There are values for transfers alone, and for 0.5, 1, 2 and 5 cycles, each in 3 ways.
+    // There are values for transfers only, and for 0.5, 1, 2 and 5 cycles, each in 3 ways.
     assert_eq!(named(&report, "taken").len(), 15);
     assert_eq!(named(&report, "model").len(), 15);
     let figures = list(&report, "figures");
@@ -96,7 +96,7 @@ fn overlap_has_the_model_beside_and_the_crossover_below() {
     );
     let table = printed(&format!("overlap {SMALL} --threads 2 --cycles-per-byte 1"));
     assert!(table.contains("crossover"), "{table}");
-    // The first lines have the name of the machine.
+    // The skipped first lines have the name of the machine.
     let widest = table.lines().skip(3).map(|line| line.chars().count()).max();
     assert!(widest <= Some(100), "{table}");
 }

@@ -1,7 +1,7 @@
 //! `cellworks stats --machine`: simulated machines as a process.
 //!
-//! The numbers of iterations are small, because tests are built without optimization. No test here
-//! asserts the time of an operation on a Cell.
+//! The numbers of iterations are small, because tests are built without optimization. These tests
+//! do not assert the time of an operation on a Cell.
 
 use std::fs;
 use std::path::Path;
@@ -9,19 +9,19 @@ use std::path::Path;
 use crate::common::{Run, cellworks, list, stats, stats_command};
 use serde_json::Value;
 
-/// Runs `cellworks stats --machine qs20` with these arguments.
+/// Runs `cellworks stats --machine qs20` with the given arguments.
 fn qs20(arguments: &str) -> Run {
     stats(&format!("--machine qs20 {arguments}"))
 }
 
-/// The output of a run that measured and printed no message.
+/// The output of a run that measured without a message.
 #[track_caller]
 fn measured(run: &Run) -> &str {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
     &run.out
 }
 
-/// The JSON of such a run.
+/// The JSON of a run that measured without a message.
 #[track_caller]
 fn json(arguments: &str) -> Value {
     let run = qs20(&format!("{arguments} --format json"));
@@ -37,7 +37,7 @@ fn only_measurement(report: &Value) -> &Value {
     measurement
 }
 
-/// One of the paper's example command lines (section 3.1), with the number of iterations in `-i`.
+/// One of the paper's example command lines (section 3.1), with a number of iterations in `-i`.
 #[track_caller]
 fn example(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -45,7 +45,7 @@ fn example(line: &str) {
         let at = words.iter().position(|word| *word == flag)?;
         Some(words[at + 1].parse::<u64>().unwrap())
     };
-    // In some of the examples several SPEs put to one buffer, which is a hazard.
+    // In some examples several SPEs put to one buffer, which is a hazard.
     let report = json(&format!("{line} --hazards off"));
     let measurement = only_measurement(&report);
     assert_eq!(
@@ -126,7 +126,7 @@ fn results_name_nothing_that_the_machine_does_not_have() {
         let names = results.map(|result| result["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
-    // No SPE sleeps, so none is woken. There are no caches, so a table of any size is in memory.
+    // SPEs never sleep, so none is woken. There are no caches, so every table is in memory.
     assert_eq!(results("-f wakeup"), ["word_one_way_ns"]);
     assert_eq!(
         results("-f chase -b 16k --hazards off"),
@@ -167,7 +167,7 @@ fn a_report_has_the_simulated_machine() {
     assert!(measured(&csv).lines().count() == 2, "{}", csv.out);
 }
 
-/// The results are the same but for the time at which the run ended.
+/// The results are equal except for the time at which the run ended.
 #[test]
 fn two_runs_have_the_same_results() {
     for arguments in [
@@ -474,7 +474,7 @@ fn a_machine_whose_description_is_not_there() {
     }
 }
 
-/// If a limit prevents hundreds of measurements, the reason is printed once.
+/// If a limit prevents hundreds of measurements, the reason is printed only once.
 #[test]
 fn a_limit_on_everything_is_reported_in_few_lines() {
     let run = qs20("--limit 1us");
@@ -490,7 +490,7 @@ fn a_limit_on_everything_is_reported_in_few_lines() {
     assert!(last.ends_with(" more: the run ended before"), "{last}");
 }
 
-/// Files of one-way times between cores, which a program has measured by compare-and-swap.
+/// Files of one-way times between cores, which a program measured by compare-and-swap.
 const MEASURED: [&str; 2] = ["apple-m1-pro.csv", "made-up"];
 
 /// A matrix of 6 cores with times of 15 to 600 ns.

@@ -1,6 +1,6 @@
 //! `cellworks stats` as a process, on any computer.
 //!
-//! The command itself is asked once for the parts of this computer. So the tests pass with one CPU
+//! The tests ask the command once for the parts of this computer. They therefore pass with one CPU
 //! and with many, and with one NUMA node and with several.
 
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::common::{list, skipped, stats, stats_command};
 use serde_json::Value;
 
-/// The JSON of a run with these arguments.
+/// The JSON of a run with the given arguments.
 #[track_caller]
 fn json(arguments: &str) -> Value {
     stats(&format!("{arguments} --quiet --format json")).json()
@@ -20,7 +20,7 @@ const ONE_SPE: &str = "it takes two SPEs, and this computer has one CPU";
 /// The parts of this computer.
 struct Here {
     name: String,
-    /// The name of its first SPE.
+    /// The name of the first SPE of this computer.
     first: String,
     spes: usize,
     /// The number of SPEs of each Cell.
@@ -47,7 +47,7 @@ static HERE: LazyLock<Here> = LazyLock::new(|| {
 });
 
 impl Here {
-    /// `use 2`, or `use 0 to 2`.
+    /// The advice `use 2`, or `use 0 to 2`.
     fn range(from: usize, to: usize) -> String {
         if from >= to {
             to.to_string()
@@ -56,7 +56,7 @@ impl Here {
         }
     }
 
-    /// The errors about a number of SPEs, a Cell, or a module that this computer does not have.
+    /// The error about a number of SPEs that this computer does not have.
     fn too_many_spes(&self, flag: &str, asked: usize) -> String {
         format!(
             "error: {flag}: {asked} CPUs: {} has {}; use {}\n",
@@ -79,9 +79,8 @@ impl Here {
     }
 }
 
-/// One of the paper's example command lines with fewer iterations, and what its result must have:
-/// the number of SPEs and the flag with that number, the Cell, the memory module, and whether it is
-/// between SPEs.
+/// One of the paper's example command lines with fewer iterations. Asserts the number of SPEs, the
+/// flag with this number, the Cell, the memory module, and whether the measurement is between SPEs.
 #[track_caller]
 fn example(line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -162,7 +161,7 @@ fn the_papers_examples_of_atomic_operations() {
     example("-f fetchset -N 6 -t 2k -i 100 -c 1 -m 1 -b 128");
 }
 
-/// The paper's examples for one SPE, one Cell and one module, which every computer has.
+/// The paper's examples for one SPE, one Cell and one module. Every computer has these parts.
 #[test]
 fn every_function_prints_a_result_on_every_computer() {
     let functions = "mkthread mailbox signal dmaget dmaput dmaout dmalistget dmalistput fetchadd \
@@ -690,7 +689,7 @@ fn several_functions_are_measured_in_one_run() {
     let both = measured("-f signal -f mailbox -f signal -i 3 -n 2");
     let each = ["signal", "mailbox"].map(|function| measured(&format!("-f {function} -i 3 -n 2")));
     assert_eq!(both, each.concat());
-    // Each becomes steady after some rounds.
+    // The times of both functions become steady after some rounds.
     assert_eq!(measured("-f signal -f mailbox").len(), 2);
     refused(
         "--machine qs20 -f dmaget -f mailbox -b 2k",

@@ -1,4 +1,4 @@
-//! Sweeps that are divided over processes, whose results are kept in files and merged.
+//! Sweeps that are divided among processes, with results in files that are merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::common::{Run, cellworks, list, skipped};
 
-/// Six runs. Some of their conclusions need several runs.
+/// A sweep of six runs. Some of its conclusions need several runs.
 const SWEEP: &str = "run knn --machine qs22 --spes 1-3 --points 60,90";
 
 fn run(folder: &TempDir, arguments: &str) -> Run {
@@ -55,7 +55,7 @@ fn merged_shares_are_what_one_process_finds() {
     let folder = tempfile::tempdir().unwrap();
     let expected = whole(&run(&folder, &format!("{SWEEP} --format json")));
     two_shares(&folder);
-    // The files may be in any order.
+    // The order of the files does not matter.
     let merge = "merge run-knn.2-of-2.jsonl run-knn.1-of-2.jsonl";
     let merged = run(&folder, &format!("{merge} --format json"));
     assert_eq!(whole(&merged), expected);
@@ -177,8 +177,7 @@ fn a_run_goes_on_from_its_file() {
     assert_eq!(run(&folder, &kept).out, expected);
     let file = folder.path().join("all.jsonl");
     let text = fs::read_to_string(&file).unwrap();
-    // The file is that of a run that ended after three steps, with another result of the first
-    // step.
+    // The file of a run that ended after three steps, with another result of the first step.
     let mut lines: Vec<String> = text.lines().take(4).map(str::to_owned).collect();
     let mut first: Value = serde_json::from_str(&lines[1]).unwrap();
     first["found"][0][1] = json!(12_345.0);
@@ -193,7 +192,7 @@ fn a_run_goes_on_from_its_file() {
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 7);
 }
 
-/// Asserts that files are refused with a message about one of them, and are unchanged.
+/// Asserts that files are refused with a message about one of them, and are not changed.
 #[track_caller]
 fn refused(folder: &TempDir, arguments: &str, message: &str) {
     let before = contents(folder.path());

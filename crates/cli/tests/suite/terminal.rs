@@ -17,7 +17,7 @@ fn cellworks(arguments: &str) -> Command {
     command
 }
 
-/// The command `cellworks run` with these arguments, before it is started.
+/// The command `cellworks run` with the given arguments, not yet started.
 fn program(arguments: &str) -> Command {
     let mut command = crate::common::cellworks();
     command.arg("run").args(arguments.split_whitespace());
@@ -50,7 +50,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8(output.stderr).unwrap();
-    // If the computer is busy, the message about trust comes before.
+    // If the computer is busy, a message about trust precedes this message.
     assert!(
         err.ends_with(
             "error: the result could not be written: No space left on device (os error 28); print \
@@ -60,12 +60,12 @@ fn a_result_that_cannot_be_written_is_an_error() {
     );
 }
 
-/// There is no reader of a warning, but the command measures all the same.
+/// If a warning cannot be written, the command measures all the same.
 #[test]
 fn warnings_that_cannot_be_written_change_nothing() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = cellworks("-f mailbox -i 10").stderr(full).output().unwrap();
-    // On a busy computer the exit code is 3. For a number that cannot be true it would be 1.
+    // On a busy computer the exit code is 3. For an impossible number it would be 1.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("\nmailbox: "), "{out}");
@@ -87,12 +87,12 @@ fn ctrl_c_ends_it_with_130() {
     }
 }
 
-/// Runs a command on a terminal until the terminal has shown one of `texts`, and then presses
-/// Ctrl-C. Returns the JSON, which is marked as incomplete, and everything that was shown.
+/// Runs a command on a terminal, and presses Ctrl-C when the terminal has shown one of `texts`.
+/// Returns the JSON, which is marked as incomplete, and everything that was shown.
 #[track_caller]
 fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
     let (mut person, terminal) = terminal();
-    // The JSON goes to a file, because a pipe would not be read during the run.
+    // The JSON goes to a file, because the test does not read a pipe during the run.
     let json = tempfile::NamedTempFile::new().unwrap();
     command.stdout(json.reopen().unwrap()).stderr(terminal);
     let mut child = command.spawn().unwrap();
@@ -112,15 +112,15 @@ fn interrupted(mut command: Command, texts: &[&str]) -> (Value, String) {
     (report, shown)
 }
 
-/// The measurement of everything is interrupted after its first measurements. All finished ones are
-/// printed and on the page, and the others are named.
+/// The measurement of everything is interrupted after its first measurements. The finished
+/// measurements are printed and on the page, and the others are named.
 #[test]
 fn ctrl_c_in_the_middle_keeps_what_was_finished() {
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("p.html");
     let mut command = cellworks("--format json --html");
     command.arg(&html);
-    // This shows the third measured function, or a later one.
+    // One of these texts appears when the third function or a later one is measured.
     let (report, shown) = interrupted(command, &["signal, ", "dmaget ", "dmaput "]);
     let measured = list(&report, "measurements");
     let functions: Vec<_> = measured.iter().map(|one| &one["function"]).collect();
@@ -179,8 +179,7 @@ fn ctrl_c_between_runs_of_a_program_keeps_those_that_were_finished() {
     is_clean(&shown);
 }
 
-/// The fourth run computes for an hour, so the thread of Ctrl-C prints the results of the first
-/// three.
+/// The fourth run computes for an hour, so the thread of Ctrl-C prints the first three results.
 #[test]
 fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     let command =
@@ -200,8 +199,8 @@ fn ctrl_c_in_the_middle_of_a_run_does_not_wait_for_it() {
     is_clean(&shown);
 }
 
-/// Thousands of simulations, most of which are for the curves of a page, are interrupted. The
-/// finished ones are in the report, and the comparisons without a result are named.
+/// Thousands of simulations are interrupted, most of them for the curves of a page. The finished
+/// simulations are in the report, and the comparisons without a result are named.
 #[test]
 fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     let folder = tempfile::tempdir().unwrap();
@@ -211,7 +210,7 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
         .args(["reproduce", "--format", "json", "--html"])
         .arg(&html);
     command.env("TERM", "xterm");
-    // The bar may first show any number but 0.
+    // The first number that the bar shows can be any number above 0.
     let (report, shown) = interrupted(command, &["1/", "2/", "3/", "4/", "5/", "6/", "7/"]);
     assert_eq!(report["trust"]["trustworthy"], true);
     let missing = list(&report, "results")
@@ -228,8 +227,7 @@ fn ctrl_c_in_a_reproduction_keeps_the_simulations_that_were_finished() {
     is_clean(&shown);
 }
 
-/// A search for a placement shows the present cost, and prints the best placement when it is
-/// interrupted.
+/// A search shows its present cost. If it is interrupted, it prints the best placement.
 #[test]
 fn ctrl_c_in_a_search_keeps_the_best_placement() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,7 +267,7 @@ fn ctrl_c_in_a_matrix_keeps_the_pairs_measured_so_far() {
     let tree = Tree::new(shape, "A processor of 64 CPUs");
     let mut command = cellworks("--matrix mailbox --full --format json");
     command.env("CELLWORKS_FSROOT", tree.root());
-    // When the bar shows the number of all pairs, at least one pair was measured.
+    // When the bar shows the number of all pairs, at least one pair has been measured.
     let (report, shown) = interrupted(command, &["/2016 "]);
     let matrix = &report["matrices"][0];
     let measured = matrix["pairs_measured"].as_u64().unwrap();

@@ -1,5 +1,4 @@
-//! `cellworks stats` with numbers that cannot be trusted: beside another program on the same CPUs,
-//! and with a wrong clock.
+//! `cellworks stats` with unreliable numbers: beside a busy program, and with a wrong clock.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,7 +11,7 @@ use crate::common::{Run, list, skipped, stats, stats_command};
 
 /// The CPUs that this process may use.
 fn allowed() -> Vec<usize> {
-    // SAFETY: a set of CPUs consists of integers, for which zero is a value.
+    // SAFETY: a set of CPUs consists of integers, for which zero is a valid value.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
     // SAFETY: `set` is valid for writes of its size.
     let answered = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) };
@@ -25,7 +24,7 @@ fn allowed() -> Vec<usize> {
 /// Starts a thread that keeps a CPU busy until `stop` is set.
 fn keep_busy<'s>(scope: &'s Scope<'s, '_>, cpu: usize, stop: &'s AtomicBool) {
     scope.spawn(move || {
-        // SAFETY: a set of CPUs consists of integers, for which zero is a value.
+        // SAFETY: a set of CPUs consists of integers, for which zero is a valid value.
         let mut set: libc::cpu_set_t = unsafe { zeroed() };
         // SAFETY: the number is below the size of the set, and the set is valid for reads of its
         // size.
@@ -40,7 +39,7 @@ fn keep_busy<'s>(scope: &'s Scope<'s, '_>, cpu: usize, stop: &'s AtomicBool) {
     });
 }
 
-/// Stops the busy threads even if an assertion fails, because their scope waits for them.
+/// Stops the busy threads even if an assertion fails. Otherwise their scope would wait forever.
 struct StopOnDrop<'s>(&'s AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -83,7 +82,7 @@ fn a_run_beside_busy_loops_is_refused() {
     }
     assert_eq!(report["trust"]["trustworthy"], false);
     assert_eq!(report["trust"]["kinds"][0], "disturbed");
-    // The measurement is in the report.
+    // The report still contains the measurement.
     assert_eq!(report["measurements"].as_array().unwrap().len(), 1);
     assert_eq!(report["complete"], true);
     let page = std::fs::read_to_string(&page).unwrap();
@@ -93,8 +92,8 @@ fn a_run_beside_busy_loops_is_refused() {
     }
 }
 
-/// The C source of a clock that replaces that of the C library. `distorted` is the expression for
-/// its time, in which `ns` is the right time.
+/// The C source of a clock that replaces the clock of the C library. `distorted` is the expression
+/// for its time, in which `ns` is the right time.
 fn clock(distorted: &str) -> String {
     format!(
         "#include <sys/syscall.h>
@@ -111,8 +110,7 @@ fn clock(distorted: &str) -> String {
     )
 }
 
-/// Runs `cellworks stats` with these arguments and a distorted clock. `None` if there is no C
-/// compiler.
+/// Runs `cellworks stats` with a distorted clock. `None` if there is no C compiler.
 fn stats_with_clock(distorted: &str, arguments: &str) -> Option<Run> {
     let folder = tempfile::tempdir().unwrap();
     let (source, library) = (
@@ -181,15 +179,15 @@ fn results_that_cannot_be_true_end_with_1() {
             reasons.collect::<Vec<_>>().join("\n  ")
         );
         assert!(json.err.ends_with(&said), "{}", json.err);
-        // A number that cannot be true is no result.
+        // An impossible number is not a result.
         assert_eq!(list(&report, "measurements").len(), 0);
         assert_eq!(report["not_measured"][0]["what"], what);
         assert_eq!(report["complete"], false);
     }
 }
 
-/// The clock is right for 200 ms, then eight times too fast for 200 ms, and so on. So the times are
-/// those of virtual CPUs that are near each other, and then far apart.
+/// The clock is right for 200 ms, then eight times too fast for 200 ms, and so on. The times are
+/// like those of virtual CPUs that are near each other at first and far apart later.
 const TWO_STATES: &str = "ns / 400000000 * 1800000000 + (ns % 400000000 < 200000000 \
                           ? ns % 400000000 : ns % 400000000 * 8 - 1400000000)";
 
@@ -243,7 +241,7 @@ fn a_run_has_the_times_of_its_reference() {
         });
         assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9, "{reference}");
     }
-    // If the user gives a number of iterations, nothing else is measured.
+    // If the user gives a number of iterations, the reference is not measured.
     let few = stats("-f fetchadd -i 100 --quiet --format json").json();
     assert!(few["reference"].is_null());
 }

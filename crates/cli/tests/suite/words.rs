@@ -12,7 +12,7 @@ const TWO_SOCKETS: Shape = Shape {
     threads: 1,
 };
 
-/// The words of a Cell in a text. The names of values do not count.
+/// The words of a Cell in a text, except those in names of values.
 fn words_of_a_cell(text: &str) -> Vec<&str> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
     let of_a_cell = [
@@ -91,7 +91,7 @@ fn cpus_can_be_chosen() {
     ] {
         assert!(run.out.contains(text), "{text}: {}", run.out);
     }
-    // The example in an error keeps the chosen CPUs.
+    // The example in an error keeps the CPUs that the user chose.
     stats_on(&tree, "--cpus 3 -f mailbox -n 2").refused(
         "error: -n: 2 CPUs: A processor has 1; use 1\n  example: cellworks stats --cpus 3 -f mailbox -n 1\n",
     );

@@ -1,48 +1,47 @@
-//! Exchanges: what tasks send to each other, on which SPEs, and for how long.
+//! Exchanges: the packets that tasks send to each other, and the SPEs of the tasks.
 
 use cellworks_machine::SpeId;
 
 /// Tasks that exchange packets, with one mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExchangeRun {
-    /// What the tasks send to each other.
+    /// The packets of a round.
     pub exchange: Exchange,
-    /// The number of rounds that are measured.
+    /// The number of measured rounds.
     pub rounds: u32,
-    /// The SPE of task 0, of task 1 and so on: up to 16 different ones; in a ring at least 3.
+    /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, and at least 3 in a ring.
     pub spes: Vec<SpeId>,
-    /// The cycles that each task computes before its first packet. If it is empty, no task
-    /// computes.
+    /// The cycles that each task computes before its first packet. Empty if no task computes.
     pub start_cycles: Vec<u64>,
 }
 
-/// What tasks send to each other in a round.
+/// The packets that tasks send to each other in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Exchange {
-    /// Each task passes on packets from each neighbour in the ring to the other one, with the
-    /// library of Keller and Varbanescu: notifications are in main memory.
+    /// Each task passes on packets from each neighbour in the ring to the other neighbour. It uses
+    /// the library of Keller and Varbanescu, which keeps notifications in main memory.
     Ring {
-        /// Bytes of a packet: a multiple of 16, up to 16,384.
+        /// The size of a packet in bytes: a multiple of 16, up to 16,384.
         packet_bytes: u32,
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// Each task sends a packet over each of its edges, and a signal with it.
+    /// Each task sends a packet and a signal over each of its edges.
     Graph(Vec<Edge>),
 }
 
 /// The packet that one task sends to another in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// The task that sends.
+    /// The sending task.
     pub from: u8,
-    /// The task that receives, another one.
+    /// The receiving task, which is not the sending task.
     pub to: u8,
-    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    /// The size of a packet in bytes: a multiple of 16, up to 16,384.
     pub bytes: u32,
 }
 
-/// How many packets each task gets from each other task before the measurement begins.
+/// The number of rounds before the measurement begins.
 pub(super) const WARM_UP: u32 = 10;
 
 impl ExchangeRun {
@@ -51,14 +50,14 @@ impl ExchangeRun {
         self.spes[usize::from(task)]
     }
 
-    /// The tasks in the order of their SPEs: that of thread 0, of thread 1 and so on.
+    /// The tasks in ascending order of their SPEs. This is the order of threads.
     pub(super) fn tasks(&self) -> Vec<u8> {
         let mut tasks: Vec<u8> = (0..self.spes.len() as u8).collect();
         tasks.sort_by_key(|task| self.spe_of(*task));
         tasks
     }
 
-    /// For how long a task computes before its first packet.
+    /// The cycles that a task computes before its first packet.
     pub(super) fn start(&self, task: u8) -> Option<u64> {
         self.start_cycles.get(usize::from(task)).copied()
     }

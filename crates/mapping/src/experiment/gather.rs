@@ -1,41 +1,40 @@
-//! A common start of SPEs: each SPE sleeps until the PPE has heard from all of them.
+//! A common start of SPEs: each SPE sleeps until all SPEs have reported to the PPE.
 //!
 //! ```text
 //!   PPE                                          each SPE
 //!   spawns its program ────────────────────────► prepares its local store
 //!   waits for all     ◄── outbound mailbox ───── two words: an effective address
-//!   tells each        ─── inbound mailbox ─────► how many words it asked for
+//!   replies to each   ─── inbound mailbox ─────► the words that the SPE expects
 //! ```
 //!
-//! An SPE that polled until the last one was there would cost more simulated events than the
-//! experiment: starting a program takes milliseconds.
+//! The SPEs do not poll: starting a program takes milliseconds, so polling would cost more
+//! simulated events than the experiment.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Handle, Machine, Ppe, SpeId};
 
-/// The address that an SPE reports when it failed to prepare. No region of a machine has this
-/// address.
+/// The address that an SPE reports if its preparation failed. No region has this address.
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
-/// The SPE's side: says that it is ready, and where others find what they need of it.
+/// Reports to the PPE that this SPE is ready, with the address of the data that other SPEs need.
+/// The SPE calls this function.
 pub fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
     spe.write_out_mbox(Outbound::Plain, address.eah());
     spe.write_out_mbox(Outbound::Plain, address.eal());
 }
 
-/// The SPE's side: waits for an address.
+/// Waits for an address from the PPE. The SPE calls this function.
 pub fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
     let eah = spe.read_in_mbox();
     EffectiveAddress::from_halves(eah, spe.read_in_mbox())
 }
 
-/// The SPE's side, for a program that has to prepare first: reports where what it prepared is, or
-/// that there is nothing.
+/// Reports the address of what this SPE has prepared, or that the preparation failed.
 ///
 /// # Errors
 ///
-/// Why it could not prepare.
+/// The reason for which the preparation failed.
 pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     spe: &S,
     prepared: Result<T, E>,
@@ -45,7 +44,7 @@ pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     prepared.map_err(failed)
 }
 
-/// The PPE's side: what each SPE reported, in the order of `spes`.
+/// Returns to the PPE the addresses that the SPEs have reported, in the order of `spes`.
 pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
     let report = |spe: &SpeId| {
         let eah = ppe.read_out_mbox(*spe, Outbound::Plain);
@@ -54,17 +53,17 @@ pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<Effec
     spes.iter().map(report).collect()
 }
 
-/// The PPE's side: tells an SPE an address.
+/// Sends an address to an SPE. The PPE calls this function.
 pub fn send_address<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
     ppe.write_in_mbox(spe, address.eah());
     ppe.write_in_mbox(spe, address.eal());
 }
 
-/// The PPE's side: the results of all programs.
+/// Returns the results of all programs. The PPE calls this function.
 ///
 /// # Errors
 ///
-/// Why the first program that failed did.
+/// The error of the first program that failed.
 pub fn join<R, M: CellMachine>(
     programs: Vec<Handle<'_, Result<R, String>, M>>,
 ) -> Result<Vec<R>, String> {
@@ -80,16 +79,16 @@ pub fn join<R, M: CellMachine>(
         .collect()
 }
 
-/// Why a run of a machine gave no number.
+/// The reason why a run of a machine gave no result.
 pub fn failed(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Checks that the machine has as many SPEs as are needed.
+/// Checks that the machine has the needed number of SPEs.
 ///
 /// # Errors
 ///
-/// That it has too few.
+/// If the machine has too few SPEs.
 pub fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
     let has = machine.topology().spes().len();
     if needed <= has {

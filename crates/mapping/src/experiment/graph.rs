@@ -8,14 +8,14 @@
 //!   signal register 1 ◄────── sndsig, a bit ─────── the buffer is free
 //! ```
 //!
-//! A task sends the packets of the next round as soon as it has all of this round, each when the
-//! buffer at the receiver is free. Data and signals go from local store to local store, so only the
-//! way between the two SPEs matters.
+//! When a task has received all packets of a round, it sends the packets of the next round. It
+//! sends each packet as soon as the buffer at its receiver is free. Data and signals go from local
+//! store to local store, so only the path between the two SPEs matters.
 
-// Rejected: other patterns than the ring by the same library, with notifications in main memory.
-// How often tasks poll decided: on 8 computers placements of a search took 0.92 to 1.03 of the
-// median of random ones, and on the PS3 0 to 35 % of the variance belonged to the mapping. With
-// signals from SPE to SPE it is 0.50 to 1.00, and 56 to 100 %.
+// Rejected: other patterns than the ring with the library of the ring, which keeps notifications in
+// main memory. The polling intervals of tasks determined the times. On 8 computers placements of a
+// search took 0.92 to 1.03 of the median of random placements. On the PS3 the mapping caused 0 to
+// 35 % of the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -26,10 +26,10 @@ use cellworks_machine::{
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// The signal's first bit for packets that were read; those below it are for packets that arrive.
+/// A bit from here on means that a packet was read, a lower bit that a packet has arrived.
 const READ: usize = 16;
 
-/// Tags of packets, each with its signal, and of signals alone.
+/// The first tag of packets and their signals, and that of signals that a packet was read.
 const PACKETS: usize = 0;
 const SIGNALS: usize = 16;
 
@@ -70,7 +70,7 @@ impl Graph<'_> {
                     for output in &plans[usize::from(*task)].outputs {
                         send_address(ppe, run.spe_of(*task), buffers[usize::from(output.task)]);
                     }
-                    // The first packet may arrive when all tasks have their buffers: now.
+                    // Now all tasks have their buffers, so the first packet may arrive.
                     ppe.write_in_mbox(run.spe_of(*task), 0);
                 }
                 let ns: Vec<f64> = join(programs)?;
@@ -79,7 +79,7 @@ impl Graph<'_> {
             .map_err(failed)?
     }
 
-    /// The program of an SPE: the time of a round, in nanoseconds.
+    /// The program of an SPE. Returns the time of a round in nanoseconds.
     fn task<S: CellSpe>(&self, spe: &S, plan: &Plan) -> Result<f64, String> {
         let size = plan.buffers_bytes() as usize;
         let room = spe
@@ -117,22 +117,22 @@ impl Graph<'_> {
     }
 }
 
-/// One end of an edge, in the task that sends or in the one that receives.
+/// One end of an edge, at the sending or at the receiving task.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// The other task.
+    /// The task at the other end.
     task: u8,
     bytes: u32,
-    /// The index of its buffer among the buffers of this task.
+    /// The offset of the buffer of this end in the buffers of this task.
     at: u32,
-    /// The index of the other end's buffer among the buffers of the other task.
+    /// The offset of the buffer of the other end in the buffers of the other task.
     at_other: u32,
-    /// The number of the edge among the inputs or outputs of the other task.
+    /// The index of the edge among the inputs or outputs of the other task.
     number_there: usize,
 }
 
-/// The edges of a task, and where their buffers are: first those of packets that it sends, then
-/// those of packets that arrive.
+/// The edges of a task and the layout of their buffers. The buffers of packets to send come first,
+/// the buffers of arriving packets follow.
 #[derive(Clone, Debug)]
 struct Plan {
     task: u8,
@@ -148,8 +148,8 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // The number and the place of an edge among those of the task that sends, and of the one
-        // that receives.
+        // The index and the offset of an edge among the edges of the sending task, and among those
+        // of the receiving task.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -184,8 +184,8 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// The word of a signal: first those of outputs, then those of inputs. It is at 12 in its
-    /// quadword, as signal registers are.
+    /// The offset of the word that is sent as a signal. The words of outputs come first, those of
+    /// inputs follow. Each word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -195,7 +195,7 @@ impl Plan {
     }
 }
 
-/// Packets that arrive over an edge.
+/// The packets that arrive over an edge.
 struct Input {
     end: End,
     /// The signal register of the sender.
@@ -203,7 +203,7 @@ struct Input {
     received: u32,
 }
 
-/// Packets that leave over an edge.
+/// The packets that leave over an edge.
 struct Output {
     end: End,
     /// The buffer of the receiver.
@@ -211,14 +211,14 @@ struct Output {
     /// The signal register of the receiver.
     signal: EffectiveAddress,
     sent: u32,
-    /// How many the receiver has read.
+    /// The number of packets that the receiver has read.
     read: u32,
 }
 
 struct Task<'a, S> {
     spe: &'a S,
     plan: &'a Plan,
-    /// How many go over each edge.
+    /// The number of packets that go over each edge.
     packets: u32,
     /// The address of the first buffer.
     start: LsAddr,
@@ -249,8 +249,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// How many packets have come from each other task at least; where none come, how many were
-    /// read.
+    /// The smallest number of packets that have arrived over an edge to this task. If it has no
+    /// such edge, the smallest number of its packets that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();
@@ -263,7 +263,7 @@ impl<S: CellSpe> Task<'_, S> {
             && self.outputs.iter().all(|output| output.read == all)
     }
 
-    /// The words of all signals, which never change.
+    /// Writes the words of all signals. These words never change.
     fn write_words(&self) {
         let outputs = self.outputs.iter();
         let outputs = outputs.map(|output| 1 << output.end.number_there);
@@ -275,7 +275,7 @@ impl<S: CellSpe> Task<'_, S> {
         }
     }
 
-    /// Takes what signals say: reads packets that have arrived, and tells their senders.
+    /// Handles signals: reads the packets that have arrived, and signals to their senders.
     fn receive(&mut self, signals: u32) -> Result<(), String> {
         let is_set = |bit: usize| signals >> bit & 1 == 1;
         for (number, output) in self.outputs.iter_mut().enumerate() {
@@ -293,12 +293,12 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// Reads a packet: all of it is the mark of its sender.
+    /// Reads a packet, and checks that all of its bytes are the mark of its sender.
     fn check(&self, number: usize) -> Result<(), String> {
         let Input { end, received, .. } = self.inputs[number];
         let mut packet = vec![0; end.bytes as usize];
         self.spe.local_store().read(self.at(end.at), &mut packet);
-        // A load for each quadword, at one access of the local store a cycle.
+        // The SPU loads each quadword, with one access to the local store per cycle.
         self.spe.compute(Cycles(u64::from(end.bytes / 16)));
         let mark = mark(end.task, received);
         match packet.iter().find(|byte| **byte != mark) {
@@ -311,7 +311,7 @@ impl<S: CellSpe> Task<'_, S> {
         }
     }
 
-    /// Sends each packet that can be sent.
+    /// Sends each packet if its round has begun and its buffer at the receiver is free.
     fn send(&mut self) -> Result<(), String> {
         for number in 0..self.outputs.len() {
             let Output {
@@ -328,12 +328,12 @@ impl<S: CellSpe> Task<'_, S> {
             let packet = vec![mark(self.plan.task, sent); end.bytes as usize];
             let at = self.at(end.at);
             self.spe.local_store().write(at, &packet);
-            // A store for each quadword.
+            // The SPU stores each quadword.
             self.spe.compute(Cycles(u64::from(end.bytes / 16)));
             let tag = Tag::new((PACKETS + number) as u32).expect("16 tags from there on");
             let put = RawCommand::put(at, target, end.bytes, tag);
             self.spe.mfc().issue(put).map_err(failed)?;
-            // With a fence: the packet is there before the signal.
+            // The fence makes the packet arrive before the signal.
             let word = self.at(self.plan.word(number));
             let arrived = RawCommand::sndsigf(word, signal, tag);
             self.spe.mfc().issue(arrived).map_err(failed)?;
@@ -347,7 +347,7 @@ impl<S: CellSpe> Task<'_, S> {
     }
 }
 
-/// What all bytes of a packet are: its task, and the last bits of its number.
+/// The value of all bytes of a packet: the number of its task, and the last bits of its number.
 fn mark(task: u8, number: u32) -> u8 {
     task << 4 | (number & 0xf) as u8
 }

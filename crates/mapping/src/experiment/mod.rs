@@ -1,8 +1,8 @@
-//! How much a mapping of tasks to SPEs matters: programs that communicate, run with many mappings.
+//! Experiments on the importance of the mapping of tasks to SPEs, for programs that communicate.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start
-//!                                             │ run on a machine, each for itself
+//!                                             │ run on a machine, each run by itself
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```
 

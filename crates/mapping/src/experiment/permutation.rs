@@ -1,21 +1,21 @@
-//! Mappings of tasks to SPEs. This file lists all mappings in the order of a dictionary.
+//! Mappings of tasks to SPEs, and all mappings in lexicographic order.
 
 use std::fmt;
 
 use cellworks_machine::SpeId;
 
-/// The character for an SPE without a task, in a text with one character for each SPE.
+/// The character for an SPE without a task.
 const IDLE: char = '-';
 
-/// If there are at most this many tasks, each task is one digit.
+/// The largest number of tasks for which each task is written as one digit.
 const DIGITS: usize = 10;
 
-/// A mapping gives the task of each SPE. SPE 0 always has task 0. Other tasks on SPE 0 need no
-/// mappings of their own if all tasks are alike in their pattern. If each task then takes the place
-/// of the next one, the tasks have neighbours at the same distances again.
+/// A mapping gives the task of each SPE. SPE 0 always has task 0. If all tasks have the same role
+/// in their pattern, this loses nothing: any mapping can be renumbered so that SPE 0 has task 0,
+/// and all tasks have neighbours at the same distances as before.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
-/// is `-`. If there are more than 10 tasks, blanks stand between them.
+/// is `-`. If there are more than 10 tasks, they are separated by blanks.
 ///
 /// ```
 /// use cellworks_mapping::experiment::Mapping;
@@ -32,7 +32,7 @@ pub struct Mapping {
     of_spe: Vec<u8>,
 }
 
-/// A text is no mapping.
+/// An error: a text is not a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("[{text}] is no mapping of {tasks} tasks to {spes} SPEs: {rule}")]
 pub struct MappingError {
@@ -47,7 +47,7 @@ impl Mapping {
     ///
     /// # Panics
     ///
-    /// If there are fewer SPEs than tasks, no tasks, or more than 255.
+    /// If there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
     pub fn identity(tasks: usize, spes: usize) -> Self {
         assert!((1..=spes).contains(&tasks) && tasks < 256, "a task an SPE");
         let task = |spe: usize| spe.min(tasks) as u8;
@@ -57,20 +57,20 @@ impl Mapping {
         }
     }
 
-    /// Returns all mappings, in the order of a dictionary in which an SPE without a task comes
-    /// last. The number of mappings is [`count`](Self::count).
+    /// Returns all mappings in lexicographic order. In this order an SPE without a task comes last.
+    /// The number of mappings is [`count`](Self::count).
     ///
     /// # Panics
     ///
-    /// As [`identity`](Self::identity), which is the first mapping.
+    /// If [`identity`](Self::identity), which is the first mapping, panics.
     pub fn all(tasks: usize, spes: usize) -> impl Iterator<Item = Self> {
         let first = Self::identity(tasks, spes);
         std::iter::successors(Some(first), Self::next)
     }
 
-    /// Returns how many mappings there are. If a `u64` cannot hold the number, returns `None`.
+    /// Returns the number of mappings, or `None` if a `u64` cannot hold the number.
     pub fn count(tasks: usize, spes: usize) -> Option<u64> {
-        // Task 0 has SPE 0. Each task after task 0 has one of the SPEs that are left.
+        // Task 0 has SPE 0. Each further task has one of the SPEs that are left.
         (1..tasks).try_fold(1_u64, |count, placed| {
             count.checked_mul(spes.saturating_sub(placed) as u64)
         })
@@ -80,7 +80,7 @@ impl Mapping {
     ///
     /// # Panics
     ///
-    /// As [`identity`](Self::identity).
+    /// If [`identity`](Self::identity) panics for the same arguments.
     pub fn random(tasks: usize, spes: usize, random: &mut fastrand::Rng) -> Self {
         let mut mapping = Self::identity(tasks, spes);
         random.shuffle(&mut mapping.of_spe[1..]);
@@ -91,8 +91,8 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// The error says what is wrong with the text: a task is named twice, a task is missing or
-    /// unknown, SPE 0 has another task than 0, or the text names more or fewer SPEs than there are.
+    /// Fails if a task is named twice, missing or unknown, if SPE 0 has another task than 0, or if
+    /// the text does not name one task or `-` for each SPE.
     pub fn parse(text: &str, tasks: usize, spes: usize) -> Result<Self, MappingError> {
         let text = text.trim();
         let bare = text
@@ -145,8 +145,8 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // At this point each task is on at most one SPE. So if fewer SPEs have a task than there
-        // are tasks, a task has no SPE.
+        // Here each task is on at most one SPE. If fewer SPEs have a task than there are tasks,
+        // some task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));
@@ -154,12 +154,12 @@ impl Mapping {
         Ok(Self { tasks, of_spe })
     }
 
-    /// Returns how many tasks there are.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// Returns to how many SPEs the tasks are mapped.
+    /// Returns the number of SPEs, including those without a task.
     pub fn spes(&self) -> usize {
         self.of_spe.len()
     }
@@ -175,10 +175,10 @@ impl Mapping {
         spes
     }
 
-    /// Returns the next mapping in the order of a dictionary.
+    /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail has no successor. So the element before this tail becomes the
-        // next larger element of the tail.
+        // The longest descending tail is the last permutation of its elements. The element before
+        // this tail is therefore exchanged with the next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

@@ -1,4 +1,4 @@
-//! The ring of Keller and Varbanescu: tasks that pass packets to both neighbours (section 2.2).
+//! The ring of Keller and Varbanescu (section 2.2): each task passes packets on to both neighbours.
 //!
 //! ```text
 //!   sender                main memory: a row for each thread           receiver
@@ -9,22 +9,23 @@
 //!   its buffer is free
 //! ```
 //!
-//! A packet that has arrived from one neighbour is copied to the buffer for the other one, as soon
-//! as that is free. Threads are numbered as their SPEs: the paper's library knows them, and no
-//! tasks.
+//! When the outgoing buffer for one neighbour is free, the packet that has arrived from the other
+//! neighbour is copied to it. Threads are numbered in the order of their SPEs. The paper's library
+//! knows threads, not tasks.
 
-// Rejected: sends that wait for their buffer. With one buffer on each side for each neighbour 86
-// to 98 of 100 mappings deadlock. With eight receive buffers the phase in which tasks start
-// decides: runs of one mapping differ as much as mappings do (intraclass correlation 0 to 0.3
-// over 3,000 rounds).
-// Rejected: a library that polls at fixed times. With one start the slowest mapping takes 3.7
-// times as long as the fastest, if the interval is eight times the time between the starts of
-// two tasks. That constant only serves to hit the published 3.4; after 3,000 rounds the ratio is
-// 1.9, because phases drift.
-// Rejected: one send buffer of a task for both neighbours. The first neighbour takes it again
-// and again, and the other direction starves: 1.55 (PS3) and 1.28 (QS22) between mappings with
-// packets of 2 KB. The paper names no such buffer and no eight receive buffers, which it needs,
-// and the ratio falls as packets shrink. docs/notes/ring.md has all readings of the library.
+// Rejected: sends that wait until their buffer is free. With one buffer on each side for each
+// neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
+// phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
+// correlation 0 to 0.3 over 3,000 rounds).
+// Rejected: a library that polls at fixed times. If the interval is eight times the time between
+// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest with the same
+// start. The only reason for that constant is to match the published 3.4. After 3,000 rounds the
+// ratio is 1.9, because phases drift.
+// Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
+// buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
+// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The paper names neither such a
+// buffer nor the eight receive buffers that it needs. docs/notes/ring.md has all readings of the
+// library.
 
 use std::iter;
 
@@ -36,25 +37,25 @@ use super::gather::{address, check_spes, failed, gather, join, prepare, send_add
 
 /// A ring with one mapping.
 pub(super) struct Ring<'a> {
-    /// Bytes of a packet: a multiple of 16, up to 16,384.
+    /// The size of a packet in bytes: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
     /// Whether packets go around in one direction only.
     pub one_way: bool,
     pub of: &'a ExchangeRun,
 }
 
-/// The distance of the rows of two threads in main memory. Each row has its own lines.
+/// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// What a row has of each other thread: how many packets it has sent here, and how many it has
-/// taken from here.
+/// The size of a row's entry for each other thread. The entry has two numbers of packets: those
+/// that the other thread has sent to this one, and those that it has taken from this one.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
-/// Packets go to the next task, or to the one before.
+/// The number of directions: to the next task, and to the previous task.
 const DIRECTIONS: usize = 2;
 
 const POLL: Tag = Tag::of::<0>();
-/// By direction.
+/// The tags of each direction.
 const PACKET: [Tag; DIRECTIONS] = [Tag::of::<1>(), Tag::of::<2>()];
 const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
@@ -68,7 +69,7 @@ impl Ring<'_> {
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        // The PPE begins with the first SPE, whichever task it has.
+        // The PPE starts with the first SPE, regardless of the task there.
         let tasks = self.of.tasks();
         let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
         let mut threads = vec![0; number];
@@ -102,13 +103,13 @@ impl Ring<'_> {
             .map_err(failed)?
     }
 
-    /// The next task and the one before.
+    /// The next and the previous task.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
         let number = self.of.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
-    /// The program of an SPE: the time of a round, in nanoseconds.
+    /// The program of an SPE. Returns the time of a round in nanoseconds.
     fn task<S: CellSpe>(
         &self,
         spe: &S,
@@ -142,7 +143,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // Packets in this direction come from the neighbour on the other side.
+                // Packets that go in one direction come from the neighbour on the opposite side.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
@@ -165,7 +166,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The row that was got, then the words that are put.
+    /// The size of the copy of the row, and of the words for put commands after it.
     const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
 
     const fn outgoing(self, direction: usize) -> u32 {
@@ -180,8 +181,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// A quadword, in which the word that is put has the place that it has in its quadword in main
-    /// memory.
+    /// A quadword for the word of a put command. The word has the same offset in this quadword as
+    /// in its quadword in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }
@@ -191,17 +192,17 @@ impl Buffers {
     }
 }
 
-/// The packets that go around in one direction, as a task sees them.
+/// The state of a task for the packets that go around in one direction.
 #[derive(Clone, Copy)]
 struct Way {
-    /// The threads of the next task and of the one before.
+    /// The threads of the next and of the previous task.
     next: u8,
     previous: u8,
     buffers_of_previous: EffectiveAddress,
     sent: u32,
     acknowledged: u32,
     received: u32,
-    /// A packet has arrived, and was not copied to the outgoing buffer yet.
+    /// Whether a packet has arrived that is not yet copied to the outgoing buffer.
     holds: bool,
 }
 
@@ -211,7 +212,7 @@ struct Task<'a, S> {
     thread: u8,
     tasks: u8,
     packet_bytes: u32,
-    /// How many go out, and come in, in each direction.
+    /// The number of packets that this task sends, and receives, in each direction.
     packets: u32,
     rows: EffectiveAddress,
     buffers: Buffers,
@@ -224,7 +225,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet says where it began, so that it can be recognised at the end.
+            // A packet contains the number of its first task, by which it is recognised at the end.
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);
@@ -247,7 +248,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// How many packets have come from each neighbour at least.
+    /// The smallest number of packets that have come from a neighbour.
     fn received(&self) -> u32 {
         let received = self.way[..self.directions].iter().map(|way| way.received);
         received.min().expect("there is a direction")
@@ -259,7 +260,7 @@ impl<S: CellSpe> Task<'_, S> {
             .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
-    /// Looks at the row once, and does what is possible then; whether that was something.
+    /// Reads the row once, and does all that it allows. Returns whether there was anything to do.
     fn step(&mut self) -> Result<bool, String> {
         self.poll()?;
         let mut did = false;
@@ -297,7 +298,7 @@ impl<S: CellSpe> Task<'_, S> {
             if !way.holds || way.sent > way.acknowledged {
                 continue;
             }
-            // The last packets stay where they are, to be verified.
+            // The last packets stay in the incoming buffers for verification.
             if way.sent < self.packets {
                 self.forward(direction);
                 self.send(direction)?;
@@ -319,13 +320,13 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// A number of the row, as it was when it was got.
+    /// A number from the local copy of the row.
     fn entry(&self, thread: u8, field: u32) -> u32 {
         let offset = self.buffers.row() + u32::from(thread) * ENTRY_BYTES + field;
         self.spe.local_store().read_word(self.buffers.at(offset))
     }
 
-    /// Copies what has arrived to the buffer for the next task.
+    /// Copies the packet that has arrived to the buffer for the next task.
     fn forward(&self, direction: usize) {
         let store = self.spe.local_store();
         let mut packet = vec![0; self.packet_bytes as usize];
@@ -334,12 +335,12 @@ impl<S: CellSpe> Task<'_, S> {
             &mut packet,
         );
         store.write(self.buffers.at(self.buffers.outgoing(direction)), &packet);
-        // A load and a store for each quadword, at one access of the local store a cycle.
+        // The SPU loads and stores each quadword, with one access to the local store per cycle.
         self.spe
             .compute(Cycles(u64::from(self.packet_bytes / 16) * 2));
     }
 
-    /// Tells the next task that its packet is there.
+    /// Notifies the next task that a packet is in the buffer.
     fn send(&mut self, direction: usize) -> Result<(), String> {
         let way = &mut self.way[direction];
         way.sent += 1;
@@ -347,9 +348,9 @@ impl<S: CellSpe> Task<'_, S> {
         self.put(direction, next, 0, sent, NOTIFY[direction])
     }
 
-    /// Writes a number into the row of another thread; does not wait for it to be there.
+    /// Writes a number into the row of another thread, without waiting for the transfer.
     fn put(&self, word: usize, row: u8, field: u32, number: u32, tag: Tag) -> Result<(), String> {
-        // The word may still be on its way from the last time.
+        // The previous transfer of this word may still be under way.
         self.spe.mfc().wait_all(tag.mask());
         let offset = u32::from(self.thread) * ENTRY_BYTES + field;
         let from = self.buffers.at(self.buffers.word(word) + offset % 16);
@@ -359,7 +360,7 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.mfc().issue(put).map_err(failed)
     }
 
-    /// Checks that each packet has gone around as often as it was passed on.
+    /// Checks by its first task that the last packet was passed on the right number of times.
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {

@@ -7,12 +7,12 @@ use super::graph::Graph;
 use super::ring::Ring;
 
 impl ExchangeRun {
-    /// The time of a round, in which each packet arrives once, in nanoseconds: that of the slowest
-    /// task.
+    /// Runs the tasks. Returns the time of a round of the slowest task, in nanoseconds. In a round
+    /// each packet arrives once.
     ///
     /// # Errors
     ///
-    /// Why the machine gave no number.
+    /// The reason for which the machine gave no result.
     ///
     /// # Panics
     ///

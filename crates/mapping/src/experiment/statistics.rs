@@ -7,7 +7,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Those times, in any order; `None` if there are none.
+    /// Sorts the given times. Returns `None` if there are no times.
     ///
     /// ```
     /// use cellworks_mapping::experiment::Times;
@@ -27,38 +27,38 @@ impl Times {
         &self.sorted
     }
 
-    /// The shortest.
+    /// The shortest time.
     pub fn best(&self) -> f64 {
         self.sorted[0]
     }
 
-    /// The longest.
+    /// The longest time.
     pub fn worst(&self) -> f64 {
         self.sorted[self.sorted.len() - 1]
     }
 
-    /// The mean of all.
+    /// The mean of all times.
     pub fn mean(&self) -> f64 {
         self.sorted.iter().sum::<f64>() / self.sorted.len() as f64
     }
 
-    /// The longest divided by the shortest.
+    /// The longest time divided by the shortest.
     pub fn worst_to_best(&self) -> f64 {
         self.to_best(self.worst())
     }
 
-    /// The median divided by the shortest. Of an even number of times the median is the upper one
-    /// of the two in the middle.
+    /// The median divided by the shortest time. With an even number of times, the median is the
+    /// longer one of the two times in the middle.
     pub fn median_to_best(&self) -> f64 {
         self.to_best(self.sorted[self.sorted.len() / 2])
     }
 
-    /// A time divided by the shortest.
+    /// The given time divided by the shortest.
     pub fn to_best(&self, time: f64) -> f64 {
         time / self.best()
     }
 
-    /// The place of a time among all, the shortest at 1. Equal times have the same place.
+    /// The rank of a time among all times, 1 for the shortest. Equal times have the same rank.
     pub fn rank(&self, time: f64) -> usize {
         1 + self.sorted.partition_point(|other| *other < time)
     }
@@ -71,15 +71,16 @@ impl Times {
 }
 
 /// The share of the variance of single runs that is due to the mapping, from 0 to 1. It compares
-/// how far two runs of one mapping agree with how far two runs of any mappings agree. The rest of
-/// the variance is due to how a run began.
+/// how much two runs of one mapping agree with how much any two runs agree. The rest of the
+/// variance is due to the starts of the runs.
 ///
-/// `runs` has the times of each mapping, as many of each. `None` with fewer than two mappings or
-/// runs, or if all times are equal.
+/// `runs` has the times of each mapping, with the same number of runs for all mappings. The result
+/// is `None` with fewer than two mappings, with fewer than two runs of a mapping, or if all times
+/// are equal.
 ///
 /// This is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations: uses in
-/// assessing rater reliability, Psychological Bulletin 86, 1979). Where the estimate is below 0,
-/// which runs that do not agree at all give now and then, it is 0.
+/// assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0 becomes 0.
+/// Such estimates occur if the runs of a mapping do not agree at all.
 ///
 /// # Panics
 ///
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(Times::of(&[]), None);
     }
 
-    /// The example of Shrout and Fleiss (table 2), whose ICC(1) they state as 0.17 (table 4).
+    /// Shrout and Fleiss state that the ICC(1) of this example (table 2) is 0.17 (table 4).
     #[test]
     fn the_share_is_that_of_the_published_example() {
         let ratings: [[f64; 4]; 6] = [

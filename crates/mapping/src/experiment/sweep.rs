@@ -9,41 +9,42 @@ use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
 use crate::Volumes;
 
-/// The largest number of mappings of which all are run.
+/// The largest number of mappings that are all run. A sweep of more needs a sample.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
-/// A row of notifications has room for this number of tasks.
+/// The largest number of tasks: a row of notifications has room for 16.
 const TASKS_MAX: usize = 16;
 
-/// The largest packet that one DMA command moves.
+/// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// A task computes before its first packet for less than this many cycles, which is about as long
-/// as a round takes on a Cell.
+/// A task computes for a random number of cycles before its first packet. This is the limit of that
+/// number. A round takes about as long on a Cell.
 const START_CYCLES: u64 = 4_096;
 
-/// Tasks that exchange packets, run with many mappings of tasks to SPEs: a ring (Keller,
-/// Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor, A4MMC 2010),
-/// or any other graph. [`SweepPlan`] has its runs, which are the same for every machine.
+/// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
+/// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
+/// A4MMC 2010) or any other graph. [`SweepPlan`] has the runs of a sweep, which are the same for
+/// every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// How many tasks: 3 to 16 in a ring, 2 to 16 in a graph.
+    /// The number of tasks: 3 to 16 in a ring, 2 to 16 in a graph.
     pub tasks: usize,
-    /// How many SPEs, the first ones of the machine: at least one for each task.
+    /// The number of SPEs, counted from the first of the machine: at least one for each task.
     pub spes: usize,
-    /// Bytes of a packet, each a multiple of 16 up to 16,384. Each size is a sweep of its own.
+    /// Sizes of packets in bytes, multiples of 16 up to 16,384. Each mapping is run with each size.
     pub packet_bytes: Vec<u32>,
     /// Which tasks exchange packets.
     pub traffic: Traffic,
-    /// In how many rounds the time counts; at least 1.
+    /// The number of measured rounds: at least 1.
     pub rounds: u32,
-    /// How many runs of each mapping; at least 1.
+    /// The number of runs of each mapping: at least 1.
     pub runs: usize,
-    /// The seed for how tasks start in each run, where threads are, and the random mappings.
+    /// The seed for the starts of tasks in each run, the SPEs of threads, and the random mappings.
     pub seed: u64,
     /// The SPEs of the threads to which tasks are mapped.
     pub threads: Threads,
-    /// The number of random mappings, if not all mappings are run.
+    /// The number of random mappings. If it is `None`, all mappings are run.
     pub sample: Option<usize>,
     /// Mappings that are run in any case.
     pub named: Vec<Mapping>,
@@ -52,19 +53,19 @@ pub struct Sweep {
 /// Which tasks exchange packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// Neighbours in a ring, each of which passes on what comes from the other one.
+    /// The tasks form a ring. Each one passes on packets from one neighbour to the other.
     Ring {
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// Tasks that communicate in a graph. In a round a packet goes over each edge. On the edges
-    /// with the largest volume it has the size of the sweep. On other edges it is smaller in
-    /// proportion to the volume, in whole quadwords.
+    /// The tasks form a graph. In a round a packet goes over each edge. On the edges with the
+    /// largest volume a packet has the size of the sweep. On other edges it is smaller in
+    /// proportion to the volume, rounded up to whole quadwords.
     Graph(Volumes),
 }
 
 impl Traffic {
-    /// The exchange with packets of this size.
+    /// The exchange with packets of the given size.
     fn exchange(&self, packet_bytes: u32) -> Exchange {
         match self {
             Self::Ring { one_way } => Exchange::Ring {
@@ -72,7 +73,7 @@ impl Traffic {
                 one_way: *one_way,
             },
             Self::Graph(volumes) => {
-                // What a task sends to itself goes nowhere.
+                // The volume that a task sends to itself needs no packet.
                 let pairs = || volumes.pairs().filter(|(from, to, _)| from != to);
                 let largest = pairs().map(|(.., volume)| volume).fold(0.0, f64::max);
                 let quadwords = f64::from(packet_bytes / 16);
@@ -90,70 +91,70 @@ impl Traffic {
 /// The SPEs of the threads to which tasks are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// Thread i is on SPE i: a mapping is of tasks to SPEs.
+    /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run has the threads on SPEs at random, the same for all mappings, as an operating
-    /// system may place them: the tasks of a mapping are at other distances in each run.
+    /// Each run places the threads on random SPEs, as an operating system may do, the same for all
+    /// mappings. The distances between tasks therefore differ from run to run.
     Placed,
 }
 
 /// Why a sweep is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
-    /// Too few tasks, or more than a row of notifications has room for.
+    /// There are too few tasks, or more than a row of notifications has room for.
     #[error("{} takes {least} to {TASKS_MAX} tasks, not {tasks}", if *least == 3 { "a ring" } else { "a graph" })]
     Tasks {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
-        /// How many it takes at least.
+        /// The smallest number of tasks that is possible.
         least: usize,
     },
-    /// The graph is one of another number of tasks.
+    /// The graph has another number of tasks than the sweep.
     #[error("the graph has {graph} tasks, and {tasks} are to be mapped: map as many")]
     Graph {
-        /// How many tasks the graph has.
+        /// The number of tasks of the graph.
         graph: usize,
-        /// How many are to be mapped.
+        /// The number of tasks of the sweep.
         tasks: usize,
     },
-    /// More tasks than SPEs.
+    /// There are more tasks than SPEs.
     #[error("{tasks} tasks on {spes} SPEs: each task takes an SPE; use fewer tasks or more SPEs")]
     Spes {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
-        /// How many SPEs.
+        /// The number of SPEs.
         spes: usize,
     },
-    /// A packet that DMA does not move.
+    /// A DMA command cannot move a packet of this size.
     #[error(
         "a packet of {}: a DMA command moves multiples of 16 bytes up to 16 KB; use 1k",
         in_words(*.0 as usize)
     )]
     Packet(u32),
-    /// Nothing would be run.
+    /// A number is 0, so the sweep would run nothing.
     #[error("0 {0}: give 1 at least")]
     Nothing(&'static str),
-    /// Too many mappings.
+    /// There are too many mappings.
     #[error(
         "{tasks} tasks have {} mappings to {spes} SPEs, and at most {EXHAUSTIVE_MAX} are all run: take a sample of them",
         match count { Some(count) => count.to_string(), None => format!("more than {}", u64::MAX) }
     )]
     TooMany {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
-        /// How many SPEs.
+        /// The number of SPEs.
         spes: usize,
-        /// How many mappings, if a number holds them.
+        /// The number of mappings, if a `u64` can hold it.
         count: Option<u64>,
     },
-    /// A named mapping is none.
+    /// A named mapping is not valid.
     #[error(transparent)]
     Mapping(#[from] MappingError),
 }
 
 impl Sweep {
-    /// A sweep of all mappings with the paper's three runs, and packets of these sizes in both
-    /// directions.
+    /// A sweep of all mappings of a ring, with packets of the given sizes in both directions. It
+    /// has three runs of each mapping, as in the paper.
     pub fn new(tasks: usize, spes: usize, packet_bytes: Vec<u32>) -> Self {
         Self {
             tasks,
@@ -169,11 +170,11 @@ impl Sweep {
         }
     }
 
-    /// The mappings that the paper names for these numbers of tasks and SPEs, after the identity.
+    /// The identity, and the mappings that the paper names for these numbers of tasks and SPEs.
     ///
     /// # Panics
     ///
-    /// If there are fewer SPEs than tasks, no tasks, or more than 255.
+    /// If there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
     pub fn of_the_paper(tasks: usize, spes: usize) -> Vec<Mapping> {
         let texts: &[&str] = match (tasks, spes) {
             (6, 6) => &["024531", "013542", "043512"],
@@ -186,7 +187,7 @@ impl Sweep {
         all
     }
 
-    /// The plan of its runs.
+    /// Makes the plan of the sweep's runs.
     ///
     /// # Errors
     ///
@@ -256,7 +257,7 @@ impl Sweep {
         }
     }
 
-    /// Different mappings at random; all, if there are no more.
+    /// Different random mappings, or all mappings if there are no more than `number`.
     fn sampled(&self, number: usize) -> Vec<Mapping> {
         let (tasks, spes) = (self.tasks, self.spes);
         if Mapping::count(tasks, spes).is_some_and(|count| count <= number as u64) {
@@ -271,9 +272,9 @@ impl Sweep {
             .collect()
     }
 
-    /// How a run starts, the same for all mappings.
+    /// The start of a run, which is the same for all mappings.
     fn start(&self, run: usize) -> Start {
-        // The seeds are mixed, so that neighbouring seeds give independent streams.
+        // Neighbouring seeds are mixed so that they give independent streams of random numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();
@@ -285,17 +286,17 @@ impl Sweep {
     }
 }
 
-/// How a run starts.
+/// The start of a run.
 #[derive(Clone, Debug)]
 struct Start {
-    /// What each task computes before its first packet.
+    /// The cycles that each task computes before its first packet.
     cycles: Vec<u64>,
-    /// Where each thread is.
+    /// The SPE of each thread.
     spes: Vec<SpeId>,
 }
 
-/// The steps of a sweep, numbered from 0: the mappings with the first size of packets, then those
-/// with the next size. A step is all runs of a mapping.
+/// The steps of a sweep, numbered from 0. A step is all runs of one mapping with one size of
+/// packets. The steps of the first size come first, then those of the next size.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
     sweep: Sweep,
@@ -304,22 +305,22 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// What was planned.
+    /// The sweep that was planned.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// The mappings, each once.
+    /// The mappings. Each mapping is contained once.
     pub fn mappings(&self) -> &[Mapping] {
         &self.mappings
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         self.sweep.packet_bytes.len() * self.mappings.len()
     }
 
-    /// The step of a mapping with a size of packets, each by its place.
+    /// The step of a size of packets and a mapping, which are given by their indices.
     pub fn step(&self, size: usize, mapping: usize) -> usize {
         size * self.mappings.len() + mapping
     }
@@ -402,7 +403,7 @@ mod tests {
         };
         let identity = places(0);
         assert!(identity.iter().any(|spes| *spes != identity[0]));
-        // [0132] is the identity with the last two exchanged.
+        // The mapping [0132] is the identity with the last two tasks exchanged.
         for (mut spes, other) in identity.into_iter().zip(places(1)) {
             spes.swap(2, 3);
             assert_eq!(spes, other);

@@ -12,30 +12,30 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`. It gives events, so we would have to build the tree in which distances
-// look up their objects, and the lines for messages.
+// Rejected: `quick-xml`. It reports events, so this code would have to build the tree in which
+// distances look up their objects, and to count the lines for error messages.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances that are latencies. Source:
-/// `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2.
+/// The bit in the kind of distances for latencies. Source: `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
+/// `hwloc/distances.h` of hwloc 2.
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
-/// How many CPUs a word of a cpuset has.
+/// The number of CPUs in a word of a cpuset.
 const WORD: usize = 32;
 
 pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
-    // hwloc names its own type of documents.
+    // hwloc's XML has a document type declaration.
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
     };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let line = match error {
-            // It has no place.
+            // This error has no position.
             Error::UnclosedRootNode => text.lines().count(),
             _ => error.pos().row as usize,
         };
@@ -121,7 +121,7 @@ fn wrong(line: usize, rule: String) -> TextError {
     TextError::Line { line, rule }
 }
 
-/// The words in all elements of this name, each with the line of its element.
+/// The words in all elements of the given name, each with the line of its element.
 fn words<'a>(
     document: &'a Document<'_>,
     distances: Node<'a, '_>,
@@ -137,7 +137,7 @@ fn words<'a>(
     })
 }
 
-/// The lowest CPU of a cpuset such as `0x00000002,,0x0`, which has the highest word first.
+/// The lowest CPU of a cpuset such as `0x00000002,,0x0`. The first word of a cpuset is the highest.
 fn first_of(cpuset: &str) -> Option<usize> {
     cpuset.rsplit(',').enumerate().find_map(|(at, word)| {
         let digits = word.trim_start_matches("0x");

@@ -1,7 +1,7 @@
 //! A matrix of measured latencies.
 
-// Rejected: the CSV of `stats --matrix` as costs. It contains neither the machine nor what was
-// left out. The JSON of the same run does.
+// Rejected: the CSV of `stats --matrix` as costs. That CSV contains neither the machine nor the
+// list of omitted CPUs. The JSON of the same run contains them.
 
 use super::text::{TextError, amount};
 use crate::Costs;

@@ -1,6 +1,6 @@
 //! Files that hold a problem or a part of one.
 //!
-//! Each error names the file, the line, and what such a file has there.
+//! Each error names the file and the line, and says what the format requires there.
 
 mod edges;
 mod hwloc;
@@ -36,36 +36,36 @@ pub enum ReadError {
         /// The content that was found, and the content that was expected.
         rule: String,
     },
-    /// The lines are well formed, but their contents are no valid problem.
+    /// The lines are well formed, but their contents are not a valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error of the problem.
         source: ProblemError,
     },
 }
 
-/// Reads a problem of the Quadratic Assignment Problem Library: the size n, then n times n volumes
-/// between tasks, then n times n costs between places, separated by blanks and ends of lines.
+/// Reads a problem of the Quadratic Assignment Problem Library: the size n, n times n volumes
+/// between tasks, and n times n costs between places, separated by blanks and ends of lines.
 ///
-/// QAPLIB leaves open which of its two matrices is which; the cost of a placement is the same. Its
-/// permutations count from 1, placements here from 0. Numbers may have fractions.
+/// QAPLIB does not say which of its two matrices has the volumes; both readings have the same
+/// optimal cost. Its permutations count from 1, placements here from 0. Numbers may have fractions.
 ///
 /// Source: R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic Assignment Problem
 /// Library, Journal of Global Optimization 10 (1997).
 ///
 /// # Errors
 ///
-/// A file that cannot be read; a text that is no number, numbers that are missing or too many,
-/// negative or not finite.
+/// Fails if the file cannot be read, if a word is not a number, if there are too few or too many
+/// numbers, or if a number is negative or not finite.
 pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
     read(file.as_ref(), qaplib::parse)
 }
 
-/// Reads a graph: a line for each edge, with the number of the sending task, that of the receiving
-/// task, and the volume, separated by blanks or a comma. A line without a volume has 1. What
-/// follows a `#` is a comment. Edges between the same tasks in the same direction add up.
+/// Reads a graph. A line is an edge: the number of the sending task, the number of the receiving
+/// task, and the volume, separated by blanks or a comma. The default volume is 1. A `#` starts a
+/// comment. If several edges lead from one task to the same other task, their volumes add up.
 ///
 /// ```text
 /// tasks 3
@@ -73,42 +73,41 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 /// 1 2 4096
 /// ```
 ///
-/// A first line `tasks N` says how many tasks there are, and a task from N on is an error. Without
-/// it there are as many as the largest number needs.
+/// A first line `tasks N` gives the number of tasks; a task from N on is an error. Without this
+/// line the number of tasks is the largest task number plus 1.
 ///
 /// # Errors
 ///
-/// A file that cannot be read; a line that is no edge; an unknown task; a volume that is negative
-/// or not finite; no tasks.
+/// Fails if the file cannot be read, if a line is not an edge, if a task is unknown, if a volume is
+/// negative or not finite, or if there are no tasks.
 pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
     read(file.as_ref(), edges::parse)
 }
 
-/// Reads measured latencies between the cores of a computer: a line for each core, with the
-/// latency between it and core 0, core 1 and so on, separated by commas. Either all latencies are
-/// there, or those above the diagonal are all empty: then the ones below count for both
-/// directions. An empty element of the diagonal is 0.
+/// Reads measured latencies between the cores of a computer. The line of a core has the latencies
+/// between this core and core 0, core 1 and so on, separated by commas. If all elements above the
+/// diagonal are empty, those below count for both directions. An empty diagonal element is 0.
 ///
 /// The program `core-to-core-latency` of Nicolas Viennot writes such files, in nanoseconds.
 ///
 /// # Errors
 ///
-/// A file that cannot be read; a line that is longer or shorter than there are lines; an element
-/// that is no number, is missing, negative or not finite.
+/// Fails if the file cannot be read, if the number of elements of a line is not the number of
+/// lines, or if an element is missing, is not a number, is negative or is not finite.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }
 
-/// Reads latencies between CPUs from XML of hwloc 2: distances that are latencies, between PUs, or
-/// between cores if there are none. Returns them in the unit of the file, and the CPU of each
-/// place; of a core it is the first of its PUs.
+/// Reads latencies between CPUs from XML of hwloc 2: the distances of kind latency between PUs
+/// (hwloc's word for CPUs), or if there are none, between cores. Returns the costs in the unit of
+/// the file, and the CPU of each place. The CPU of a core is the first of its PUs.
 ///
 /// [`write::hwloc`](crate::write::hwloc) writes such a file.
 ///
 /// # Errors
 ///
-/// A file that cannot be read; a text that is no XML, or not of hwloc 2; no such distances; objects
-/// that are not there or are named twice; more or fewer values than a square has.
+/// Fails if the file cannot be read, if the text is not XML of hwloc 2, or if it has no such
+/// distances. Fails if an object is missing or named twice, or if the values do not make a square.
 pub fn hwloc(file: impl AsRef<Path>) -> Result<(Costs, Vec<usize>), ReadError> {
     read(file.as_ref(), hwloc::parse)
 }

@@ -1,4 +1,4 @@
-//! Texts that are not as they have to be.
+//! Errors in texts.
 
 use crate::ProblemError;
 
@@ -14,7 +14,7 @@ impl From<ProblemError> for TextError {
     }
 }
 
-/// The number that a word says, if it is a volume or a cost.
+/// Parses a word as a volume or a cost.
 pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
     let number = word
         .parse()

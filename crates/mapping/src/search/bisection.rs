@@ -1,26 +1,26 @@
-//! The first assignment, by recursive bisection of slots and tasks.
+//! The first assignment of a search, by recursive bisection of slots and tasks.
 
 use fastrand::Rng;
 use kodama::{Method, linkage};
 
 use crate::slots::Slots;
 
-/// How often a division of tasks is begun anew. The best one is taken.
+/// The number of times that a division of tasks is tried. The best result is taken.
 const TRIES: usize = 8;
 
-/// A pass ends when this number of exchanges in a row did not make the division better.
+/// A pass ends when this number of consecutive exchanges has not improved the division.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// Clusters that are nearly as far from each other as this part of their largest distance are
-/// siblings.
+/// Two nested clusters count as one level if the distance between the inner cluster's parts is at
+/// least this fraction of the distance between the outer cluster's parts.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
 ///
 /// This is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
-/// Conference, 1994), but the tree of places is not given: it is what average linkage makes of the
-/// costs. So the levels of a machine need not have powers of two.
+/// Conference, 1994). There the tree of places is given; here average linkage computes it from the
+/// costs. The number of parts at a level of the machine therefore need not be a power of two.
 pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     let n = slots.n;
     let tree = Tree::new(slots);
@@ -53,10 +53,10 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     slot_of
 }
 
-/// Clusters of slots that are close. A cluster below the number of slots is one slot.
+/// Clusters of slots that are close. A cluster number below the number of slots is a single slot.
 struct Tree {
     slots: usize,
-    /// The two parts, the distance and the size of each cluster that has parts.
+    /// For each cluster with parts: its two parts, the distance between the parts, and its size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 
@@ -94,7 +94,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// The parts of a cluster, and the parts of those that are about as far from each other.
+    /// The parts of a cluster. A part whose own parts are as far from each other is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -111,7 +111,7 @@ impl Tree {
         siblings
     }
 
-    /// Two groups of about the same size.
+    /// Divides clusters into two groups of about the same size.
     fn halves(&self, mut clusters: Vec<usize>) -> [Vec<usize>; 2] {
         clusters.sort_by_key(|cluster| std::cmp::Reverse(self.size(*cluster)));
         let mut halves = [Vec::new(), Vec::new()];
@@ -125,13 +125,13 @@ impl Tree {
     }
 }
 
-/// Some of the items, with numbers of their own, and what they communicate.
+/// Some of the items, numbered from 0, and the volumes between them.
 struct Graph {
     neighbours: Vec<Vec<(usize, f64)>>,
 }
 
 impl Graph {
-    /// `local` is empty before and after: it keeps its memory.
+    /// `local` is a buffer for reuse. All its elements are `None` before and after the call.
     fn new(items: &[usize], all: &[Vec<(usize, f64)>], local: &mut [Option<usize>]) -> Self {
         for (index, item) in items.iter().enumerate() {
             local[*item] = Some(index);
@@ -149,7 +149,8 @@ impl Graph {
         Self { neighbours }
     }
 
-    /// Which vertices belong to a first part of this size, so that the parts communicate little.
+    /// Chooses vertices for a first part of the given size so that the two parts communicate
+    /// little. Returns whether each vertex is in the first part.
     fn bisect(&self, size: usize, random: &mut Rng) -> Vec<bool> {
         let tries = (0..TRIES).map(|_| {
             let mut division = Division::grow(self, size, random.usize(0..self.neighbours.len()));
@@ -167,13 +168,13 @@ impl Graph {
 struct Division<'a> {
     graph: &'a Graph,
     in_first: Vec<bool>,
-    /// By how much less the parts would communicate if a vertex were in the other one.
+    /// The decrease of the volume between the parts if each vertex moved to the other part.
     gains: Vec<f64>,
 }
 
 impl<'a> Division<'a> {
-    /// The first part grows from one vertex, by the one that adds least to what the parts
-    /// communicate.
+    /// Grows the first part from one vertex. Each step adds the vertex that adds least to the
+    /// volume between the parts.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =
@@ -184,7 +185,7 @@ impl<'a> Division<'a> {
             in_first: none,
             gains,
         };
-        // What touches the first part comes before what does not.
+        // Vertices that touch the first part are preferred to all others.
         let mut touches = vec![false; division.in_first.len()];
         let mut next = start;
         for _ in 0..size {
@@ -219,10 +220,11 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Exchanges vertices of the parts, each at most once, even where that is no gain at first,
-    /// and takes back what came after the best division. Returns whether that is better than
-    /// before. (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving network
-    /// partitions, 19th Design Automation Conference, 1982.)
+    /// Exchanges vertices of the two parts, each vertex at most once, even if an exchange makes the
+    /// division worse at first. Afterwards it undoes the exchanges that followed the best division.
+    /// Returns whether the division is now better than before. (C.M. Fiduccia and R.M. Mattheyses,
+    /// A linear-time heuristic for improving network partitions, 19th Design Automation Conference,
+    /// 1982.)
     fn improve(&mut self) -> bool {
         let mut moved = vec![false; self.in_first.len()];
         let mut turned = Vec::new();
@@ -249,7 +251,7 @@ impl<'a> Division<'a> {
         best > 0.0
     }
 
-    /// Twice what the parts communicate.
+    /// Twice the volume between the parts.
     fn cut(&self) -> f64 {
         let vertices = self.graph.neighbours.iter().enumerate();
         let cut = vertices.flat_map(|(vertex, edges)| {

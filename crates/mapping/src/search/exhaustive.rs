@@ -1,19 +1,20 @@
-//! All assignments of a small problem.
+//! Evaluation of all assignments of a small problem.
 
 use super::run::Run;
 use crate::slots::Slots;
 
-/// Up to this number of assignments all are evaluated: 10!, which takes some tenths of a second.
+/// The largest number of assignments that are all evaluated: 10!, in a few tenths of a second.
 const ASSIGNMENTS_MAX: u64 = 3_628_800;
 
-/// Whether there are few enough assignments to evaluate all.
+/// Returns whether the problem is small enough to evaluate all assignments.
 pub(super) fn is_small(slots: &Slots) -> bool {
     let choices = (slots.n - slots.tasks + 1..=slots.n).map(|slots| slots as u64);
     choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
 }
 
-/// Evaluates all assignments. It skips assignments that begin like one that already costs too much,
-/// and assignments that differ only in equal slots.
+/// Evaluates all assignments. If some first items already cost too much, the search skips all
+/// assignments that begin with them. It also skips assignments that differ only in slots of the
+/// same place.
 pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;
@@ -30,15 +31,14 @@ pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
 struct Exhaustive<'a, 'b> {
     slots: &'a Slots,
     run: &'a mut Run<'b>,
-    /// The slots of the first items.
+    /// The slots of the items that are placed so far.
     slot_of: Vec<usize>,
     taken: Vec<bool>,
     best: f64,
 }
 
 impl Exhaustive<'_, '_> {
-    /// Tries each slot for the next item. `cost` is the cost of the items before it among
-    /// themselves.
+    /// Tries each slot for the next item. `cost` is the cost of the items that are already placed.
     fn place_next(&mut self, cost: f64) {
         if self.run.stopped() || cost >= self.run.better_than(self.best) {
             return;

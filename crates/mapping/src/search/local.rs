@@ -1,5 +1,5 @@
-//! Local search for large problems, in which there are too many exchanges to evaluate all of them
-//! in each iteration.
+//! Local search for large problems, in which evaluating all exchanges in each iteration is too
+//! slow.
 
 use std::collections::VecDeque;
 
@@ -10,18 +10,19 @@ use super::run::Run;
 use super::state::State;
 use crate::slots::Slots;
 
-/// How often bisection is repeated. Local search goes on from the best result.
+/// The number of times that bisection is repeated. Local search starts from the best result.
 const STARTS: usize = 16;
 
-/// The most exchanges that disturb a local optimum.
+/// The largest number of random exchanges that disturb a local optimum.
 const KICKS_MAX: usize = 4;
 
-/// A kick brings an item to one of the slots that are closest to that of a neighbour: this many.
+/// The number of slots near a neighbour from which a random exchange chooses the new slot.
 const CLOSE: usize = 16;
 
-/// Improves an assignment by bisection until the run ends. It makes the best exchanges of single
-/// items until none is a gain. Then it moves some items close to a neighbour, improves the items
-/// that this disturbed, and takes all of that back if the result costs more.
+/// Improves an assignment, which bisection makes, until the run ends. The search makes the best
+/// exchanges of single items until no exchange is a gain. It then moves some items close to a
+/// neighbour and improves the items that this has disturbed. If the result costs more than before,
+/// the search takes these exchanges back.
 ///
 /// This is iterated local search (H.R. Lourenço, O.C. Martin and T. Stützle, Iterated local search,
 /// Handbook of Metaheuristics, 2003).
@@ -70,7 +71,7 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// The slots that are closest to one.
+/// The slots that are closest to the given slot.
 fn closest(slots: &Slots, slot: usize) -> Vec<usize> {
     let costs = &slots.costs[slot * slots.n..(slot + 1) * slots.n];
     let mut others: Vec<usize> = (0..slots.n).filter(|other| *other != slot).collect();
@@ -88,7 +89,7 @@ struct Local<'a, 'b> {
 }
 
 impl Local<'_, '_> {
-    /// Exchanges two items, and notes which ones may gain by an exchange now.
+    /// Exchanges two items, and notes the items that may now gain by an exchange.
     fn exchange(&mut self, first: usize, second: usize, disturbed: &mut VecDeque<usize>) {
         if self.run.go_on() {
             self.state.exchange(first, second);
@@ -100,8 +101,8 @@ impl Local<'_, '_> {
         }
     }
 
-    /// Makes the best exchange of each of these items, and of the items that it disturbs, as long
-    /// as an exchange is a gain.
+    /// Makes the best exchange of each given item, if this exchange is a gain. Does the same with
+    /// the items that the exchange has disturbed.
     fn descend(&mut self, mut disturbed: VecDeque<usize>) {
         while let Some(item) = disturbed.pop_front().filter(|_| !self.run.stopped()) {
             let others = (0..self.state.slots.n).filter(|other| *other != item);

@@ -1,9 +1,10 @@
-//! Memetic search: a population of good assignments, whose offspring are improved by tabu search.
+//! Memetic search: tabu search improves the offspring of a population of good assignments.
 
-// Rejected: tabu search of one placement, as long as there is time. It needs 18 times as long to
-// the best known cost of sko42, and 45 times to that of tai30b (`docs/performance.md`).
-// Rejected: tabu searches that take twice as long with each new population. With two of three
-// seeds they missed 0.1 % on tai50b in 10 s. Every second population has the shortest ones.
+// Rejected: tabu search of one placement until the limit. It needs 18 times as long to reach the
+// best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
+// Rejected: tabu searches that take twice as long with each new population. With two of three seeds
+// their result was 0.1 % too high on tai50b after 10 s. Now every second population has the
+// shortest searches.
 
 use fastrand::Rng;
 
@@ -13,25 +14,25 @@ use super::state::State;
 use super::tabu;
 use crate::slots::Slots;
 
-/// How many assignments a population has. More find the same later (8 and 15 were tried on sko64
-/// and tai50b).
+/// The number of assignments of a population. A larger population finds the same result later (8
+/// and 15 were tried on sko64 and tai50b).
 const POPULATION: usize = 8;
 
-/// A population is given up after this number of offspring without a new best assignment.
+/// The number of offspring without a new best assignment after which a population is replaced.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
-/// How many iterations the shortest tabu searches take, for each item.
+/// The number of iterations of the shortest tabu searches, for each item.
 const SHORTEST: u64 = 5;
 
-/// Searches until the run ends. The first population has an assignment by bisection, the other
-/// members of populations begin by chance.
+/// Searches until the run ends. The first population has one assignment by bisection. All other
+/// members of populations start from random assignments.
 ///
-/// As in Benlic and Hao (Memetic search for the quadratic assignment problem, Expert Systems with
-/// Applications 42, 2015): what two assignments have in common their offspring has, too, and a tabu
-/// search improves it. Here a population without gain is given up for a new one, and the tabu
-/// searches of every second population take twice as long as the shortest, those of every
-/// fourth four times, and so on: short ones find more where good assignments have much in common,
-/// as in real problems, and long ones on random numbers.
+/// The search follows Benlic and Hao (Memetic search for the quadratic assignment problem, Expert
+/// Systems with Applications 42, 2015). An offspring inherits what its two parents have in common,
+/// and a tabu search improves it. Here a population without gain is replaced by a new one. The tabu
+/// searches of every second population take twice as long as the shortest searches, those of every
+/// fourth population four times as long, and so on. Short searches find more where good assignments
+/// have much in common, as in real problems. Long searches find more in problems of random numbers.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {
@@ -72,16 +73,16 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// An assignment that has what two others have in common. Each other item gets its slot in one of
-/// them, chosen at random, if that slot is free; otherwise its slot in the other one; otherwise a
-/// slot that is left over.
+/// Makes an assignment that has what two others have in common. Each other item gets its slot of
+/// one parent, chosen at random, if that slot is free. If not, it gets its slot of the other
+/// parent, or else one of the slots that are left over.
 fn offspring(one: &[usize], other: &[usize], random: &mut Rng) -> Vec<usize> {
     let n = one.len();
     let mut child = vec![None; n];
     let mut free = vec![true; n];
     let mut order: Vec<usize> = (0..n).collect();
     random.shuffle(&mut order);
-    // In a stable order, so that what they have in common comes first and is free.
+    // The sort is stable. Items on which the parents agree come first, while their slots are free.
     order.sort_by_key(|item| one[*item] != other[*item]);
     for item in &order {
         let mut parents = [one[*item], other[*item]];

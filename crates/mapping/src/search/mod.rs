@@ -1,9 +1,9 @@
 //! The search for a placement with a low cost.
 
-// Rejected: minimising the contention of a placement (`Problem::contended_cost`). On both Cells
-// of a QS22 the placements with the least sum had the least contention, too, for six of six
-// problems, and within a Cell neither predicts simulated times (rank correlation 0.13 to 0.30
-// for the stencil, tree and ring).
+// Rejected: minimising the contention of a placement (`Problem::contended_cost`). On both Cells of
+// a QS22 the placements with the lowest cost had the lowest contention, too, in six of six
+// problems. Within one Cell neither cost nor contention predicts simulated times (rank correlation
+// 0.13 to 0.30 for the stencil, tree and ring).
 
 mod bisection;
 mod exhaustive;
@@ -22,8 +22,8 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// Up to this number of slots all exchanges are evaluated in each iteration. With more slots a
-/// population takes longer than a second to improve.
+/// The largest number of slots for which memetic search is used, which evaluates all exchanges in
+/// each iteration. With more slots a population takes longer than a second to improve.
 const MEMETIC_MAX: usize = 256;
 
 /// The result of a search.
@@ -34,16 +34,16 @@ pub struct Solution {
     pub placement: Placement,
     /// The cost of this placement.
     pub cost: f64,
-    /// Whether the placement is proven to be optimal, because all placements were evaluated.
+    /// Whether the placement is proven to be optimal because all placements were evaluated.
     pub optimal: bool,
     /// The number of iterations.
     pub iterations: u64,
 }
 
 impl Solution {
-    /// The part of the cost that is not proven to be necessary: (cost - bound) / cost, from 0 to 1,
-    /// and 0 if the cost is 0. The bound is `bound`, a [`Problem::lower_bound`], or the cost itself
-    /// if the solution is optimal.
+    /// The fraction of the cost that is not proven to be necessary: (cost - bound) / cost, from 0
+    /// to 1. It is 0 if the cost is 0. `bound` is a [`Problem::lower_bound`]. If the solution is
+    /// optimal, the cost itself is the bound.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {
@@ -56,8 +56,9 @@ impl Solution {
 
 /// A search for a placement with a low cost.
 ///
-/// Problems of at most 10! (3,628,800) placements are solved by evaluating all of them, regardless
-/// of the limit. For other problems a population of placements is improved by tabu searches.
+/// A problem of at most 10! (3,628,800) placements is solved by evaluating all of them, regardless
+/// of the limit. For a larger problem tabu searches improve a population of placements. With more
+/// than 256 slots a local search improves a single placement.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -93,19 +94,19 @@ impl Search {
         Self { limit, seed: 0 }
     }
 
-    /// Chooses the random numbers of the search. The same seed gives the same ones.
+    /// Sets the seed of the random numbers of the search. The default is 0.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Searches until the limit, or until `progress` returns a break. It is called with the first
-    /// placement, with each that is better, and besides that every 10 ms or so. There is always a
-    /// placement, even if the limit is 0.
+    /// Searches until the limit, or until `progress` returns `Break`. The search calls `progress`
+    /// with the first placement, with each better placement, and also about every 10 ms. It always
+    /// finds a placement, even if the limit is 0.
     ///
-    /// It takes memory for four to eight numbers of 8 bytes for each pair of slots, where a place
-    /// that takes several tasks has as many slots.
+    /// The search uses four to eight numbers of 8 bytes for each pair of slots. A place that takes
+    /// several tasks has as many slots.
     pub fn run(
         &self,
         problem: &Problem,

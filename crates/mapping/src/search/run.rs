@@ -1,11 +1,11 @@
-//! A run of a search: what it has found so far, and whether it goes on.
+//! A run of a search: the best placement so far, and whether the search goes on.
 
-// Rejected: a search on each CPU, of which the best placement is kept. The result of a seed
-// would depend on the number of CPUs. One search reaches the best known cost in 0.3 s for
-// instances that are allowed 10 s.
-// Rejected: the bound before the search, or a search that waits for it. For 4,096 places it
-// takes longer than the default time of the search. A thread beside the search computes it, and
-// the search ends when it meets the bound.
+// Rejected: a search on each CPU, and the best of their placements. The result of a seed would
+// depend on the number of CPUs. One search reaches the best known cost in 0.3 s for instances that
+// are allowed 10 s.
+// Rejected: computing the lower bound before the search, and a search that waits for the bound. For
+// 4,096 places the bound takes longer than the default time of the search. A second thread computes
+// the bound, and the search ends when its cost meets the bound.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,23 +13,23 @@ use std::time::{Duration, Instant};
 use crate::Placement;
 use crate::slots::Slots;
 
-/// How many iterations there are between two readings of the clock.
+/// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// How long the search goes on without calling the caller, if 64 iterations take less than this.
+/// The time between two calls of `progress` that report no better placement. It can be longer if 64
+/// iterations take longer.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
-/// Costs that differ by less than this fraction count as equal, because sums of fractions are
-/// rounded.
+/// Costs within this fraction of each other count as equal, because sums of fractions are rounded.
 const ROUNDING: f64 = 1e-12;
 
-/// When a search ends, unless it has evaluated all placements before.
+/// When a search ends. It ends earlier if it has evaluated all placements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After this time, with an error of some milliseconds.
+    /// The search ends after this time, with an error of some milliseconds.
     Time(Duration),
-    /// After this number of iterations. An iteration exchanges two tasks, or moves a task to free
-    /// room. With this limit the result depends only on the problem and the seed.
+    /// The search ends after this number of iterations. An iteration exchanges two tasks, or moves
+    /// a task to free room. With this limit the result depends only on the problem and the seed.
     Iterations(u64),
 }
 
@@ -41,9 +41,9 @@ pub struct Progress<'a> {
     pub placement: &'a Placement,
     /// The cost of this placement.
     pub cost: f64,
-    /// How many iterations have begun.
+    /// The number of iterations that have begun.
     pub iterations: u64,
-    /// For how long the search has run.
+    /// The time since the search began.
     pub elapsed: Duration,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
         !self.stopped
     }
 
-    /// Reads the clock, and calls the caller's `progress` if the last call was a while ago.
+    /// Reads the clock, and calls `progress` if the last call is at least [`BETWEEN_CALLS`] ago.
     pub(super) fn look(&mut self) {
         self.stopped |= matches!(self.limit, Limit::Time(limit) if self.started.elapsed() >= limit);
         if self.called.elapsed() >= BETWEEN_CALLS {
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// The limit below which a cost is really lower, and not only rounded differently.
+    /// The limit below which a cost is really lower than `cost`, and not only rounded differently.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }

@@ -1,16 +1,17 @@
-//! An assignment of items to slots that knows what each exchange of two items would change.
+//! An assignment of items to slots, with tables for the change of cost by each exchange.
 
 use multiversion::multiversion;
 
 use crate::slots::Slots;
 
-/// An assignment, and for each item what it would cost in each slot while all others stay.
+/// An assignment, and its potentials: the cost of each item in each slot while all others stay.
 ///
-/// With these potentials the change by an exchange takes four of them, and an exchange changes
-/// them by the product of two vectors: n times n steps if all tasks communicate, and n steps for
-/// each task that communicates with one of the two otherwise. The tables of Taillard (Robust taboo
-/// search for the quadratic assignment problem, Parallel Computing 17, 1991) have the changes
-/// alone, and take n steps for each pair that has one of the exchanged items.
+/// The change of cost by an exchange follows from four potentials. An exchange changes the
+/// potentials by the product of two vectors. This takes n times n steps if all tasks communicate.
+/// Otherwise it takes n steps for each task that communicates with one of the two items. The tables
+/// of Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
+/// 1991) contain only the changes of cost, and take n steps for each pair that has one of the
+/// exchanged items.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
     /// The slot of each item.
@@ -18,21 +19,22 @@ pub(super) struct State<'a> {
     /// The item of each slot.
     pub item_at: Vec<usize>,
     pub cost: f64,
-    /// Row i has what item i would cost in each slot.
+    /// The potentials: row i has the cost of item i in each slot.
     potentials: Vec<f64>,
     /// The last exchange, as the products that it added to the potentials.
     pub change: Change,
 }
 
-/// What an exchange of r and s adds to the potentials: for item i and slot t the product of
-/// `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, and the same of H and B.
+/// The amount that an exchange of items r and s adds to the potentials. For item i and slot t it is
+/// the product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same
+/// product of H and B. [`Slots`] explains these matrices.
 #[derive(Default)]
 pub(super) struct Change {
     pub symmetric: Outer,
     pub skew: Option<Outer>,
 }
 
-/// Two vectors whose product is added to a matrix.
+/// Two vectors. Their product is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,
@@ -40,7 +42,7 @@ pub(super) struct Outer {
 }
 
 impl Outer {
-    /// The differences of two rows of a matrix of items, and of two rows of one of slots.
+    /// Sets the vectors to the difference of two rows of item data, and of two rows of slot data.
     fn set(&mut self, items: [&[f64]; 2], slots: [&[f64]; 2]) {
         let differences = |to: &mut Vec<f64>, [first, second]: [&[f64]; 2]| {
             to.clear();
@@ -85,7 +87,7 @@ impl<'a> State<'a> {
                 if slots.volumes[pair] != 0.0 {
                     add(row, slots.volumes[pair], &slots.costs[costs.clone()]);
                 }
-                // B is skew: its column is the row with the other sign.
+                // B is skew-symmetric: a column of B is the row with the other sign.
                 if let Some((volumes, half)) =
                     slots.skew.as_ref().filter(|skew| skew.0[pair] != 0.0)
                 {
@@ -97,7 +99,7 @@ impl<'a> State<'a> {
         state
     }
 
-    /// By how much an exchange would change the cost.
+    /// The change of the cost if two items were exchanged.
     #[inline]
     pub(super) fn delta(&self, first: usize, second: usize) -> f64 {
         let n = self.slots.n;
@@ -127,7 +129,7 @@ impl<'a> State<'a> {
             &self.change.symmetric.slots,
         );
         if let (Some(change), Some((volumes, costs))) = (&mut self.change.skew, &self.slots.skew) {
-            // Both are skew, so the differences of columns are those of rows with the other sign.
+            // H and B are skew-symmetric: the differences of columns and rows have opposite signs.
             change.set(
                 [&volumes[row(second)], &volumes[row(first)]],
                 [&costs[row(here)], &costs[row(there)]],

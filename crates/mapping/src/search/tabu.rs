@@ -6,15 +6,16 @@ use multiversion::multiversion;
 use super::run::Run;
 use super::state::{Outer, State};
 
-/// How many changes by exchanges one vector instruction compares.
+/// The number of changes of cost that one vector instruction compares.
 const LANES: usize = 8;
 
-/// Searches from an assignment for a number of iterations, and returns the best assignment that it
-/// met and its cost.
+/// Searches from an assignment for a number of iterations. Returns the best assignment that it has
+/// met, and the cost of this assignment.
 ///
-/// As in Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
-/// 1991): an exchange is forbidden if it brings both items back to slots that they left less than
-/// 0.9 n to 1.1 n iterations ago, unless it leads to the best assignment so far.
+/// The search is that of Taillard (Robust taboo search for the quadratic assignment problem,
+/// Parallel Computing 17, 1991). An exchange is forbidden if it brings both items back to slots
+/// that they left less than 0.9 n to 1.1 n iterations ago. If it leads to the best assignment so
+/// far, it is allowed.
 pub(super) fn search(
     mut state: State<'_>,
     iterations: u64,
@@ -25,7 +26,7 @@ pub(super) fn search(
     let mut best = (state.slot_of.clone(), state.cost);
     run.offer(state.slots, &state.slot_of, state.cost);
     let mut table = Table::new(&state);
-    // The iteration until which an item must not come back to a slot.
+    // The iteration until which each item should not return to each slot.
     let mut until = vec![0; n * n];
     let shortest = (9 * n as u64 / 10).max(1);
     let longest = shortest + n as u64 / 5;
@@ -41,7 +42,7 @@ pub(super) fn search(
         };
         let (first, second) = match table.best(allowed) {
             Some(exchange) => exchange,
-            // All exchanges are forbidden, which happens in small problems.
+            // In small problems it happens that all exchanges are forbidden.
             None if n > 1 => {
                 let first = random.usize(0..tasks);
                 (first, (first + random.usize(1..n)) % n)
@@ -66,11 +67,11 @@ pub(super) fn search(
 struct Table {
     n: usize,
     tasks: usize,
-    /// Row u has the changes by the exchanges of u with u + 1, u + 2 and so on.
+    /// Row u has the changes of cost by the exchanges of u with u + 1, u + 2 and so on.
     deltas: Vec<f64>,
-    /// No element of a row is lower than this.
+    /// A lower limit of the elements of each row.
     lowest: Vec<f64>,
-    /// What the last exchange added to the potentials, at the slot of each item.
+    /// The amount that the last exchange added to the potentials, at the slot of each item.
     at_items: Vec<f64>,
 }
 
@@ -95,7 +96,7 @@ impl Table {
         }
     }
 
-    /// The allowed exchange with the lowest change.
+    /// The allowed exchange with the lowest change of cost.
     fn best(&self, allowed: impl Fn(usize, usize, f64) -> bool) -> Option<(usize, usize)> {
         let mut best = None;
         let mut lowest = f64::INFINITY;
@@ -113,11 +114,11 @@ impl Table {
         best
     }
 
-    /// Brings the table up to date after an exchange.
+    /// Updates the table after an exchange.
     ///
-    /// An exchange that adds the product of x and y to the potentials adds to the change by another
-    /// exchange, of u and v in slots s and t, `(x[v] - x[u]) (y[s] - y[t])`. Changes by exchanges
-    /// of the same items are computed anew.
+    /// If the exchange adds the product of vectors x and y to the potentials, it adds
+    /// `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by another exchange, of u and v in slots
+    /// s and t. Changes by exchanges of the exchanged items are computed anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {
@@ -139,7 +140,8 @@ impl Table {
     }
 }
 
-/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and notes its lowest element.
+/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest` to the
+/// lowest element of each row.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_differences(deltas: &mut [f64], lowest: &mut [f64], x: &[f64], y: &[f64]) {
     for (u, (row, lowest)) in deltas.chunks_exact_mut(x.len()).zip(lowest).enumerate() {

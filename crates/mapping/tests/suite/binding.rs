@@ -1,8 +1,8 @@
-//! What other tools are told.
+//! Bindings in the notations of other tools.
 
 use cellworks_mapping::{Binding, Costs, Problem, Volumes};
 
-/// Tasks on these of 66 CPUs, up to three on each.
+/// Binds tasks to the given CPUs of 66, with up to three tasks on each.
 fn binding(cpus: &[usize]) -> Binding {
     let volumes = Volumes::from_edges(cpus.len(), []).unwrap();
     let costs = Costs::from_fn(66, |_, _| 1.0).unwrap();

@@ -1,4 +1,4 @@
-//! What holds of problems, files, the search, the bound and written placements.
+//! Tests of problems, files, the search, the lower bound and bindings.
 
 mod binding;
 mod problem;

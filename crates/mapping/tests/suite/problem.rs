@@ -1,8 +1,8 @@
-//! What a problem accepts, what a placement costs, and what errors say.
+//! Which problems are valid, the costs of placements, and the error messages.
 
 use cellworks_mapping::{Costs, Place, Problem, ProblemBuilder, ProblemError, Task, Volumes};
 
-/// Tasks in a chain that sends 10 each way, on places in a row.
+/// A chain of tasks, in which neighbours send each other a volume of 10, on places in a row.
 fn chain(tasks: usize, places: usize) -> ProblemBuilder {
     let edges = (1..tasks).flat_map(|task| [(task - 1, task, 10.0), (task, task - 1, 10.0)]);
     let volumes = Volumes::from_edges(tasks, edges).unwrap();
@@ -173,7 +173,7 @@ fn a_placement_fits_its_problem() {
     assert_eq!(placement.place_of(Task(2)), Place(0));
 }
 
-/// What all placements of the problem cost on average, by looking at each.
+/// The average cost of all placements of the problem, computed from the cost of each placement.
 fn average_of_all(problem: &Problem, tasks: usize, places: usize) -> f64 {
     let mut costs = Vec::new();
     for number in 0..places.pow(tasks as u32) {

@@ -1,4 +1,4 @@
-//! Files: what is read, and what errors say.
+//! Reading files, and the error messages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What a function makes of a file with this text, without the name of the folder in a message.
+/// The result of a function that reads a file with the given text. An error message is without the
+/// name of the folder.
 fn of_text<T>(text: &str, read: impl Fn(&Path) -> Result<T, ReadError>) -> Result<T, String> {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("made-up");
@@ -34,7 +35,7 @@ fn latencies(text: &str) -> Result<Costs, String> {
     of_text(text, |file| read::latencies(file))
 }
 
-/// A permutation that QAPLIB publishes as optimal for this problem, with its cost.
+/// QAPLIB publishes this permutation as optimal for the problem, and its cost.
 #[test]
 fn a_published_permutation_has_its_published_cost() {
     let problem = read::qaplib(data("nug12.dat")).unwrap();
@@ -178,7 +179,7 @@ fn wrong_latencies_are_named_with_line_and_rule() {
     );
 }
 
-/// What hwloc writes of a computer with a pair of CPUs, and distances between them.
+/// hwloc's XML of a computer with a pair of CPUs, and the given distances.
 fn topology(distances: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n\
@@ -218,7 +219,7 @@ fn what_is_written_for_hwloc_is_read_back() {
     let text = write::hwloc(&costs, &[2, 40, 9]);
     let (read, cpus) = of_text(&text, |file| read::hwloc(file)).unwrap();
     assert_eq!(cpus, [2, 9, 40]);
-    // In picoseconds, by ascending CPU.
+    // The values are in picoseconds, by ascending CPU.
     assert_eq!(read.between(Place(1), Place(2)), 21_000.0 / 8.0);
     assert_eq!(read.between(Place(2), Place(0)), 10_000.0 / 8.0);
 }

@@ -1,4 +1,4 @@
-//! What the search finds, what it proves, and when it ends.
+//! Results of the search, its proof of optimality, and when it ends.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn solve(problem: &Problem, search: Search) -> Solution {
     search.run(problem, |_| ControlFlow::Continue(()))
 }
 
-/// Searches for at most this number of iterations, until the cost is as low as this.
+/// Checks that the search reaches the given cost within the given number of iterations.
 fn reaches(name: &str, cost: f64, iterations: u64) {
     let problem = instance(name);
     let search = Search::new(Limit::Iterations(iterations));
@@ -61,7 +61,7 @@ fn best_known_costs_of_larger_instances_are_found() {
     reaches("sko42", 15812.0, 200_000);
 }
 
-/// The bounds that QAPLIB and its sources give for these instances.
+/// QAPLIB and its sources give these bounds for the instances.
 #[test]
 fn bounds_are_those_that_gilmore_and_lawler_have() {
     assert_eq!(instance("nug12").lower_bound(), 493.0);
@@ -76,7 +76,7 @@ fn a_seed_decides_what_iterations_find() {
         let mut costs = Vec::new();
         let search = Search::new(Limit::Iterations(500)).seed(seed);
         let solution = search.run(&problem, |progress| {
-            // Calls after 10 ms tell nothing new.
+            // `progress` is also called every 10 ms, and then has the last cost again.
             if costs.last() != Some(&progress.cost) {
                 costs.push(progress.cost);
             }
@@ -135,12 +135,12 @@ fn fixed_tasks_alone_need_no_search() {
     assert_eq!(solution.gap(0.0), 0.0);
 }
 
-/// Eight tasks on 192 cores: most items are room that stays free.
+/// With eight tasks on 192 cores most items have no volume: they stand for free room.
 #[test]
 fn few_tasks_find_the_cores_that_are_close() {
     let edges = (0..8).map(|task| (task, (task + 1) % 8, 1.0));
     let volumes = Volumes::from_edges(8, edges).unwrap();
-    // Cores of a cluster have numbers that are 24 apart.
+    // The numbers of the cores of a cluster are 24 apart.
     let costs = Costs::from_fn(
         192,
         |from, to| if from.0 % 24 == to.0 % 24 { 1.0 } else { 5.0 },
@@ -176,8 +176,9 @@ fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     let volumes = Volumes::from_edges(1024, edges).unwrap();
     let problem = Problem::builder(volumes, costs.unwrap()).build().unwrap();
 
-    // Squares of 16 by 16 and of 8 by 8 tasks, with blocks of 4 by 2 in them: 64, 4 times 32 and 16
-    // times 32 edges between them at these levels, and 10 within each of 128 blocks.
+    // A good placement has squares of 16 by 16 and of 8 by 8 tasks, and blocks of 4 by 2 in them.
+    // With it 64, 4 times 32 and 16 times 32 edges cross the borders of these levels, and each of
+    // 128 blocks has 10 edges inside.
     let squares = 2.0 * (64.0 * 100.0 + 128.0 * 30.0 + 512.0 * 10.0 + 1280.0 * 3.0);
     let solution = Search::new(Limit::Iterations(2_000)).run(&problem, |progress| {
         if progress.cost <= squares {
@@ -195,7 +196,7 @@ fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     assert!(problem.lower_bound() <= squares);
 }
 
-/// Neither volumes nor costs are symmetric, some tasks share a place, and some are fixed.
+/// Neither volumes nor costs are symmetric, some tasks share a place, and some tasks are fixed.
 #[test]
 fn large_problems_add_up_and_keep_what_is_fixed() {
     let mut number = 1_u32;
@@ -233,7 +234,7 @@ fn large_problems_add_up_and_keep_what_is_fixed() {
     assert!(problem.lower_bound() <= solution.cost);
 }
 
-/// A symmetric matrix, of what is below the diagonal.
+/// A symmetric matrix with the elements of another one below its diagonal.
 fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let row = |row: usize| {
@@ -244,8 +245,8 @@ fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(row).collect()
 }
 
-/// Matrices of which neither has to be symmetric, with costs within a place, room for two tasks a
-/// place or one, a fixed task and a forbidden place.
+/// Problems with matrices that need not be symmetric. There are costs within a place, one or two
+/// tasks per place, a fixed task and a forbidden place.
 fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
     let number = || prop_oneof![Just(0.0), (1..20_u32).prop_map(f64::from)];
     let matrix = move |n| prop::collection::vec(prop::collection::vec(number(), n), n);
@@ -277,7 +278,7 @@ fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
         )
 }
 
-/// The lowest cost of all placements, each tried by itself.
+/// The lowest cost of all placements, found by trying each of them.
 fn lowest(problem: &Problem) -> f64 {
     let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
     (0..places.pow(tasks as u32))
@@ -307,7 +308,7 @@ proptest! {
         prop_assert!(problem.lower_bound() <= solution.cost);
     }
 
-    /// What the search adds up by its tables is what the problem says, whatever the matrices are.
+    /// The costs that the search computes by tables equal those of the problem, for any matrices.
     #[test]
     fn costs_in_progress_are_those_of_the_placement(problem in problems(11, 12), seed: u64) {
         let mut wrong = None;

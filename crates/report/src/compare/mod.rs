@@ -1,5 +1,5 @@
-//! Two reports of one kind side by side: two machines, two days of one machine, or several runs of
-//! each.
+//! A comparison of two reports of one kind: of two machines, of two days of one machine, or of
+//! several runs on each side.
 //!
 //! ```text
 //!   A.json ── read ──► Measured ─┐                             ┌─► table, csv, html   for people
@@ -30,10 +30,10 @@ pub use values::{CompareError, Kind, Spread};
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// The ratios of B to A of everything that two reports have in common.
+/// The ratios of B to A of all values that two reports have in common.
 ///
-/// `machine` and `environment` are those of A, because B is compared with A; those of B are in
-/// `other`. `trust` and `complete` hold if they hold for both.
+/// `machine` and `environment` are those of A. The machine and the environment of B are in `other`.
+/// `trust` and `complete` hold only if they hold for both reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// What all results have in common.
@@ -43,27 +43,26 @@ pub struct Comparison {
     pub compared: Compared,
     /// The machine and the circumstances of B.
     pub other: Other,
-    /// Differences between the circumstances that may explain differences between the numbers, in
-    /// sentences.
+    /// Sentences about other circumstances, which may explain differences between the numbers.
     pub notes: Vec<String>,
     /// All measurements, or results of a program, in a few numbers.
     pub summary: Summary,
-    /// The ratios: of measurements, then of findings, then of matrices, each in the order of A; or
-    /// of the results of a program, by name in the order of A.
+    /// The ratios of measurements, then of findings, then of matrices, each in the order of A. In a
+    /// comparison of programs, the ratios of results, sorted by name in the order of A.
     pub results: Vec<Ratio>,
     /// The values that are in A and not in B.
     pub only_in_a: Vec<String>,
     /// The values that are in B and not in A.
     pub only_in_b: Vec<String>,
-    /// The values that are in both and have no ratio, because one of them is not above 0.
+    /// The values that are in A and in B and have no ratio, because a value is not above 0.
     pub without_ratio: Vec<String>,
 }
 
 /// The names of two reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// The name of the report that ratios are relative to. For several runs, it is the name of the
-    /// first and how many more there are.
+    /// The name of the report to which ratios are relative. For several runs, it is the name of the
+    /// first run and the number of further runs.
     pub a: String,
     /// The name of the report that is compared with A, in the same form.
     pub b: String,
@@ -74,7 +73,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether a side has several runs.
+    /// Whether A or B has several runs.
     fn has_several(&self) -> bool {
         self.runs_of_a.len().max(self.runs_of_b.len()) > 1
     }
@@ -85,30 +84,28 @@ impl Compared {
 pub struct Other {
     /// The machine of B.
     pub machine: MachineInfo,
-    /// The programs and the computer that measured B, and the time.
+    /// The program and the computer that measured B, and the time.
     pub environment: Environment,
 }
 
-/// All measurements, or all results of a program, in a few numbers. Findings and matrices are not
-/// part of it.
+/// All measurements, or all results of a program, in a few numbers, without findings and matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The number of measurements or results that have a ratio.
     pub compared: usize,
-    /// The geometric mean of the ratios of measurements; `None` if there is none. Results of a
-    /// program have none: some of them are better when larger.
+    /// The geometric mean of the ratios of measurements. `None` without ratios. Results of a
+    /// program have no mean, because some results are better when they are larger.
     pub geometric_mean_ratio: Option<f64>,
-    /// The median of the distances of the ratios from 1: 0.05 means that half of them agree within
-    /// 5 %.
+    /// The median distance of the ratios from 1: 0.05 means that half of them are within 5 %.
     pub median_deviation: Option<f64>,
     /// The largest distance of a ratio from 1.
     pub largest_deviation: Option<f64>,
-    /// The number of values that are faster in B and whose intervals in A and B do not overlap. An
-    /// interval is of one run: the same machine may be in another state the next day.
+    /// The number of values that are faster in B, if the intervals of A and B do not overlap. Each
+    /// interval describes one run: the same machine may be in another state the next day.
     pub faster: usize,
-    /// The number of values that are slower in B and whose intervals do not overlap.
+    /// The number of values that are slower in B, if the intervals of A and B do not overlap.
     pub slower: usize,
-    /// The number of values that are neither: the intervals overlap, or one is not known.
+    /// The number of other values: their intervals overlap, or an interval is not known.
     pub undecided: usize,
 }
 
@@ -117,27 +114,28 @@ pub struct Summary {
 pub struct Ratio {
     /// The kind of the value.
     pub kind: Kind,
-    /// The name of the function, the finding or the result, or of what carries data in the matrix.
+    /// The name of the function, the finding or the result, or of the carrier of data of a matrix.
     pub name: String,
-    /// B divided by A; above 0.
+    /// The ratio: B divided by A. It is above 0.
     pub value: f64,
-    /// `ratio`.
+    /// The unit: `ratio`.
     pub unit: String,
-    /// The circumstances: names and values. A parameter without a meaning here is left out.
+    /// The circumstances: names and values. Parameters without a meaning here are left out.
     pub parameters: BTreeMap<String, Value>,
-    /// The value in A: the median, if it is a time; of several runs the median of their values.
+    /// The value in A. If the value is a time, it is the median of a run. For several runs it is
+    /// the median of their values.
     pub a: f64,
     /// The value in B.
     pub b: f64,
-    /// The range of the runs of A; `None` if only one run has the value.
+    /// The range of the runs of A. `None` if only one run has the value.
     pub spread_of_a: Option<Spread>,
-    /// The range of the runs of B; `None` if only one run has the value.
+    /// The range of the runs of B. `None` if only one run has the value.
     pub spread_of_b: Option<Spread>,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// The least and the largest ratio that are possible if both medians are in their intervals.
-    /// With several runs, the interval of a side covers the values of all runs and their intervals.
-    /// `None` if one of the medians has no interval.
+    /// The smallest and the largest possible ratio if both medians are in their intervals. With
+    /// several runs, the interval of a side covers the values of all runs and their intervals.
+    /// `None` if a median has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -152,8 +150,8 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time or a rate of B differs from that of A by more than their intervals. If each
-/// side has one run, the verdict compares two runs, and not yet two machines.
+/// Whether a time or a rate of B differs from that of A by more than the intervals. If each side
+/// has one run, the verdict compares two runs, which need not show a difference of the machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -161,23 +159,24 @@ pub enum Verdict {
     Faster,
     /// The intervals of A and B do not overlap, and B takes more time or has a lower rate.
     Slower,
-    /// The interval contains 1, or there is none, or the unit does not determine which side is
-    /// faster.
+    /// The interval contains 1 or is not known, or the unit does not determine the faster side.
     Undecided,
 }
 
 impl Comparison {
-    /// Compares B with A. Measurements belong together if function and parameters are equal,
-    /// findings and results of programs if name, unit and parameters are, and matrices by what
-    /// carries the data, how, from where, and the class of the pairs.
+    /// Compares B with A. Two measurements belong together if their functions and parameters are
+    /// equal. Two findings or results of programs belong together if their names, units and
+    /// parameters are equal. Medians of matrices belong together if carrier, polling, block size,
+    /// memory module and class are equal.
     ///
     /// `names` are the names of A and B, such as those of their files.
     ///
     /// # Errors
     ///
-    /// [`CompareError`] if different commands or programs printed them, nothing is in both, or a
-    /// report has a number twice or one that is impossible: a measured time of 0 or less, or
-    /// anything beyond 2⁶⁴.
+    /// [`CompareError`] if different commands or programs printed the reports, or if the reports
+    /// have no value in common. Also if a report has a number twice, or an impossible number: a
+    /// measured time of 0 or less, or a number that is not 0 and has a size above 2⁶⁴ or below
+    /// 2⁻⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
@@ -188,7 +187,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// Like [`of`](Self::of), and if A or B has no run.
+    /// [`CompareError`] like [`of`](Self::of), and also if A or B has no run.
     pub fn of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Result<Self, CompareError> {
         let (Some((first_name, first)), Some((_, first_of_b))) = (a.first(), b.first()) else {
             let why = "one side has no run; name a file for each";
@@ -253,7 +252,7 @@ impl Comparison {
         let (envelope, other) = (first.envelope(), first_of_b.envelope());
         Ok(Self {
             envelope: Envelope {
-                // A report may be marked as not trustworthy without a reason.
+                // A report without reasons may still be marked as not trustworthy.
                 trust: Trust {
                     trustworthy: envelopes().all(|(_, one)| one.trust.trustworthy),
                     reasons,
@@ -286,9 +285,9 @@ impl Comparison {
         })
     }
 
-    /// Returns the ratios that have a slower side, each with how many times as slow B is. These
-    /// ratios are of measurements, matrices and results of programs that are times, cycles or
-    /// rates. A finding follows from measurements, so findings are not among these ratios.
+    /// Returns the ratios that have a slower side. Each comes with the slowdown: how many times as
+    /// long B takes. These are ratios of times, cycles and rates, in measurements, matrices and
+    /// results of programs. Findings are not included, because they follow from measurements.
     pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let judged = self
             .results
@@ -297,9 +296,9 @@ impl Comparison {
         judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 
-    /// Returns those [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as
-    /// long as A, or does less than A divided by `1 + share`. If the intervals of both sides are
-    /// known, a slowdown counts only if the intervals do not overlap.
+    /// Returns the [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as
+    /// long as A, or has a rate below that of A divided by `1 + share`. If the intervals of both
+    /// sides are known, they must not overlap.
     pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
         let is_certain =
             |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
@@ -312,7 +311,7 @@ fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
     runs.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// Returns the name of a side, which has one run or more.
+/// Returns the name of a side, which has one or more runs.
 fn name_of(runs: &[(&str, &Measured)]) -> String {
     match runs {
         [(name, _)] => (*name).to_owned(),
@@ -321,13 +320,12 @@ fn name_of(runs: &[(&str, &Measured)]) -> String {
 }
 
 impl Ratio {
-    /// Returns name and circumstances in one line, such as `mailbox (cell=0, spes=1)`.
+    /// Returns the name and the circumstances in one line, such as `mailbox (cell=0, spes=1)`.
     pub fn describe(&self) -> String {
         described(self.kind, &self.name, &self.parameters)
     }
 
-    /// Returns how many times as slow B is. If the unit does not determine which side is slower,
-    /// returns `None`.
+    /// Returns how many times as slow B is, or `None` if the unit does not determine this.
     fn slowdown(&self) -> Option<f64> {
         let slowdown = match is_a_rate(&self.value_unit)? {
             true => 1.0 / self.value,
@@ -366,8 +364,8 @@ impl Ratio {
     }
 }
 
-/// Returns whether more of this unit is better, as for a rate, or worse, as for a time. If this is
-/// not known, returns `None`.
+/// Returns true if a larger value is better, as for a rate, and false if it is worse, as for a
+/// time. If the unit is unknown, returns `None`.
 fn is_a_rate(unit: &str) -> Option<bool> {
     match unit {
         "ns" | "us" | "s" | "cycles" => Some(false),
@@ -413,8 +411,7 @@ impl Summary {
     }
 }
 
-/// Returns possible explanations of differences between the numbers of A and B, and between the
-/// runs of one side.
+/// Returns possible explanations of differences between A and B, and between runs of one side.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
@@ -434,7 +431,7 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     notes
 }
 
-/// Returns a sentence if two runs on one computer were taken in different states of the computer.
+/// Returns a sentence if the computer was in different states during two runs on it.
 fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
         return None;
@@ -517,7 +514,7 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
         Some(cpus) => crate::text::quota(cpus),
         None => "none".to_owned(),
     };
-    // The results of a simulation do not depend on the computer that runs it.
+    // The results of a simulation do not depend on the simulating computer.
     if is_real(a) && is_real(b) {
         differ("Operating systems", system(env_a), system(env_b));
         differ("Frequency governors", governors(env_a), governors(env_b));

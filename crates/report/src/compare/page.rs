@@ -1,9 +1,9 @@
 //! Comparisons as a page.
 //!
 //! ```text
-//!        0.8         1        1.25
-//!         │    ├──●──┤          │     each ratio on one logarithmic axis, which is as long as nearly
-//!         │          │      ────┼─►   all ratios need; what lies beyond it is an arrow
+//!       0.8         1        1.25
+//!        │    ├──●──┤          │     a ratio with its interval; all have one logarithmic axis, on
+//!        │          │      ────┼─►   which nearly all ratios lie; an arrow is a ratio beyond it
 //! ```
 
 use cellworks_stats::figures::plain;
@@ -14,17 +14,17 @@ use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
-/// The ends that the axis can have. The page takes the smallest one in which nearly all ratios lie,
-/// so that a difference between two days of one computer can be seen as well as one between two
+/// The possible ends of the axis. The axis gets the smallest end within which nearly all ratios
+/// lie, so that it shows small differences between two days as well as large ones between two
 /// computers.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The share of the ratios that may lie beyond the ends.
 const BEYOND: f64 = 0.05;
 
-/// The size of a drawing of a ratio in units of the drawing, which are about a pixel each.
+/// The size of the drawing of a ratio, in units of the drawing. A unit is about a pixel.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 18.0;
-/// Room for arrows at both ends.
+/// The room for arrows at both ends.
 const MARGIN: f64 = 8.0;
 
 /// The comparison as an HTML page that needs no other file and no network.
@@ -69,7 +69,7 @@ fn about(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The notes with possible explanations, and whether each report can be relied upon.
+/// The notes with possible explanations, and whether each report is reliable.
 fn notices(comparison: &Comparison) -> Markup {
     let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {
@@ -85,7 +85,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         return None;
     }
     let extremes = extremes(groups);
-    // These ratios would lie beyond the axis of the others.
+    // These ratios can lie beyond the ends of the other axis.
     let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }
@@ -162,7 +162,7 @@ fn not_compared(comparison: &Comparison) -> Option<Markup> {
     })
 }
 
-/// Longer lists are folded.
+/// The number of entries above which a list is folded.
 const LISTED_MAX: usize = 12;
 
 fn circumstances(comparison: &Comparison) -> Markup {
@@ -191,18 +191,18 @@ fn circumstances(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The places of ratios, from `1 / end` to `end`, by their logarithm.
+/// The positions of ratios from `1 / end` to `end` by their logarithm.
 struct Axis {
     end: f64,
 }
 
 impl Axis {
-    /// The axis on which nearly all of these ratios lie.
+    /// The axis on which nearly all of the given ratios lie.
     fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0 - BEYOND)
     }
 
-    /// The axis on which all of these ratios lie.
+    /// The axis on which all of the given ratios lie.
     fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0)
     }
@@ -221,12 +221,12 @@ impl Axis {
         }
     }
 
-    /// From -1 to 1 for a ratio on the axis; less or more for one beyond its ends.
+    /// A number from -1 to 1 for a ratio on the axis, and outside of this range for other ratios.
     fn position(&self, ratio: f64) -> f64 {
         ratio.ln() / self.end.ln()
     }
 
-    /// The place of a ratio on the drawing. A ratio beyond the axis is at the nearest end.
+    /// The position of a ratio on the drawing. A ratio beyond the axis is at the nearest end.
     fn place(&self, ratio: f64) -> f64 {
         let position = self.position(ratio).clamp(-1.0, 1.0);
         WIDTH / 2.0 + position * (WIDTH / 2.0 - MARGIN)

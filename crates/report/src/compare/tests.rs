@@ -6,8 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::{ProgramReport, ReasonKind, Report, SCHEMA_VERSION, made_up};
 
-/// Two days of one machine: the mailbox became slower, a get stayed, a put became faster, and one
-/// measurement has no interval.
+/// Two days of one machine. On the second day the mailbox is slower, a get is the same, and a put
+/// is faster. One measurement has no interval.
 fn days() -> [Report; 2] {
     let mut a = made_up::report();
     a.measurements
@@ -38,7 +38,7 @@ fn try_compared(a: &Report, b: &Report, names: [&str; 2]) -> Result<Comparison, 
     Comparison::of(&a, &b, names)
 }
 
-/// Two runs of one program: in the second the bandwidths halved and the crossover stayed.
+/// Two runs of one program. In the second run bandwidths are half, and the crossover is equal.
 fn programs() -> [ProgramReport; 2] {
     let a = made_up::program();
     let mut b = a.clone();
@@ -356,7 +356,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
         comparison.summary,
         Summary {
             compared: 4,
-            // A bandwidth is better when larger, a time when smaller.
+            // A larger bandwidth is better, but a larger time is worse.
             geometric_mean_ratio: None,
             median_deviation: Some(0.25),
             largest_deviation: Some(0.5),
@@ -614,8 +614,8 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
     for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The latency doubled, so the axis goes from 1/2 to 2, and the put, which became twice as fast,
-    // is at its left end.
+    // The latency doubled and the put halved. The axis therefore goes from 1/2 to 2, and the put is
+    // at its left end.
     let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
     let put = put.split("</svg>").next().unwrap();
     assert!(put.contains("<circle cx=\"8.0\""), "{put}");
@@ -647,7 +647,8 @@ fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Two days with 40 sizes. All but the last take the same time; the last takes 50 times as long.
+/// Two days with 40 sizes. All sizes except the last take the same time on both days. The last size
+/// takes 50 times as long on the second day.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);
@@ -674,7 +675,7 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
     assert!(page.contains("<span>0.91</span><span>1</span><span>1.10</span>"));
     let arrow = "<polygon points=\"240.0,9 232.0,4 232.0,14\">";
     assert_eq!(page.matches(arrow).count(), 1, "{page}");
-    // In the summary this ratio is on the axis of those that differ most.
+    // The summary draws this ratio on the axis of the ratios that differ most.
     assert!(page.contains("<span>0.01</span><span>1</span><span>100</span>"));
 }
 
@@ -682,7 +683,7 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
 fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
     let mut days = one_far_off();
     for report in &mut days {
-        // Every parameter varies.
+        // Every parameter has different values.
         for (at, measurement) in report.measurements.iter_mut().enumerate() {
             let parameters = &mut measurement.parameters;
             parameters.spes = 2 + at % 2;

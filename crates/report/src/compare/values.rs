@@ -1,4 +1,4 @@
-//! The values by which two reports are compared: numbers with their circumstances.
+//! The values by which two reports are compared, with their circumstances.
 
 use std::collections::BTreeMap;
 
@@ -24,45 +24,44 @@ pub enum Kind {
     Result,
 }
 
-/// The values of several runs, in the unit of the value.
+/// The range of the values of several runs, in the unit of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The number of runs that have a value.
+    /// The number of runs that have the value.
     pub runs: usize,
-    /// The least of them.
+    /// The smallest value.
     pub low: f64,
-    /// The largest of them.
+    /// The largest value.
     pub high: f64,
 }
 
-/// Two reports cannot be compared. The message has their names, the reason, and what to do.
+/// An error: two reports cannot be compared. The message has the reason, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
-/// No number of a report is larger, and none above 0 is smaller than 1 divided by this, which is
-/// 584 years in nanoseconds. The ratio of two numbers in this range is a finite number.
+/// The largest number that a report may contain, which is 584 years in nanoseconds. Its reciprocal
+/// is the smallest size of a number that is not 0. The ratio of two such numbers is finite.
 const LARGEST: f64 = u64::MAX as f64;
 
-/// A value of a report that another report may have, too.
+/// A value of a report that can be compared with the same value of another report.
 pub(super) struct Compare {
     pub kind: Kind,
     pub name: String,
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// The interval of the median. For several runs it covers the values of all of them and their
-    /// intervals.
+    /// The interval of the median. For several runs it includes all values and their intervals.
     pub interval: Option<Interval>,
-    /// The range of the values of several runs; `None` if only one run has the value.
+    /// The range of the values of several runs. `None` if only one run has the value.
     pub spread: Option<Spread>,
 }
 
-/// All values of the report of this name that can be compared.
+/// All values of the report with the given name that can be compared.
 ///
 /// # Errors
 ///
-/// [`CompareError`] if a value is impossible, or is there twice.
+/// [`CompareError`] if a value is impossible or appears twice.
 fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
@@ -110,7 +109,8 @@ pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>,
     Ok(alike.into_iter().map(Compare::of_runs).collect())
 }
 
-/// The results of a program, which has them by run. Here all results with one name come together.
+/// The results of a program, sorted so that all results with one name are together. The report has
+/// them sorted by run.
 fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
     for result in results {
@@ -165,7 +165,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
     }
 }
 
-/// The values of the classes whose pairs were measured.
+/// The values of the classes in which pairs were measured.
 fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     let mut parameters = BTreeMap::new();
     if let Some(polling) = matrix.polling {
@@ -196,7 +196,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     })
 }
 
-/// Both figures of each cell that was measured.
+/// The two figures of each measured cell.
 fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
     let mut values = Vec::new();
     for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
@@ -234,7 +234,7 @@ fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
     values
 }
 
-/// The fields of parameters, without those that have no meaning.
+/// The fields of the parameters, without fields that have no meaning.
 fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
     match plain(parameters) {
         Value::Object(fields) => fields
@@ -251,7 +251,7 @@ fn plain(value: &impl Serialize) -> Value {
 }
 
 impl Compare {
-    /// The common value of the same value in one run or more.
+    /// Combines the values of one or more runs into one value.
     fn of_runs(mut alike: Vec<Self>) -> Self {
         alike.sort_by(|a, b| a.value.total_cmp(&b.value));
         let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
@@ -282,8 +282,8 @@ impl Compare {
         self.spread.map_or(1, |spread| spread.runs)
     }
 
-    /// The first of its numbers that is impossible, if there is one. A measured time is above 0; a
-    /// finding or a result may be 0 or less.
+    /// The first of the value's numbers that is impossible, if any. A measured time must be above
+    /// 0. A finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
         let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);
@@ -304,7 +304,7 @@ impl Compare {
     }
 }
 
-/// Name and circumstances in one line.
+/// The name and the circumstances in one line.
 pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Value>) -> String {
     let noun = match kind {
         Kind::Measurement | Kind::Finding | Kind::Result => "",
@@ -316,7 +316,7 @@ pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Va
     }
 }
 
-/// Parameters as `name=value`; strings have no quotes.
+/// Parameters as `name=value`. Strings have no quotes.
 pub(super) fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
     let parameters: Vec<String> = parameters
         .iter()

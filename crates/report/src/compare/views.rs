@@ -1,4 +1,4 @@
-//! Comparisons as a table and as CSV, and what the page shares with them.
+//! Comparisons as a table and as CSV, and the parts that the page shares with them.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 
-/// Blanks between columns.
+/// The number of blanks between columns.
 const GAP: usize = 2;
 
 /// The number of measurements that the summary names in each direction.
@@ -31,7 +31,7 @@ const COLUMNS: [&str; 7] = [
 ];
 
 /// The comparison as a table of at most `width` columns, with a block for each function, finding
-/// and matrix; titles carry ANSI styles.
+/// and matrix. Titles contain ANSI styles.
 pub fn table(comparison: &Comparison, width: usize) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let words = words(comparison);
@@ -70,7 +70,7 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
 }
 
 /// The comparison as CSV: a header, and a line for each ratio. `parameters` is a list of
-/// `name=value` with semicolons between. A field that contains a comma or a quote is quoted.
+/// `name=value`, separated by semicolons. A field that contains a comma or a quote is quoted.
 pub fn csv(comparison: &Comparison) -> String {
     comparison
         .results
@@ -101,9 +101,9 @@ pub fn csv(comparison: &Comparison) -> String {
 /// The ratios of one function, finding or matrix.
 pub(super) struct Group<'a> {
     pub title: String,
-    /// The parameters that are the same for all.
+    /// The parameters that have the same value in all ratios.
     pub common: String,
-    /// The names of the parameters that differ.
+    /// The names of the other parameters.
     varying: Vec<&'a str>,
     pub ratios: &'a [Ratio],
 }
@@ -146,7 +146,8 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
 }
 
 impl Group<'_> {
-    /// The headings, and the cells of each ratio, without columns that have only a heading.
+    /// The headings and the cells of each ratio. If all cells of a column are empty, it is left
+    /// out.
     pub(super) fn lines(&self) -> Vec<Vec<String>> {
         let mut lines = vec![self.headings()];
         lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
@@ -160,7 +161,7 @@ impl Group<'_> {
         lines
     }
 
-    /// The lines in columns. A cell that would pass the width is broken.
+    /// The lines in columns. A cell that is too long for the width is broken.
     fn table(&self, words: Words<'_>, width: usize) -> String {
         let mut lines = self.lines();
         for (at, line) in lines.iter_mut().enumerate() {
@@ -222,8 +223,8 @@ impl Group<'_> {
         parameters.chain(values).collect()
     }
 
-    /// A ratio in a line, by what distinguishes it from others of its group: `dmaget (block 1 KB,
-    /// SPEs 2)`.
+    /// The name of a ratio in one line, with the parameters in which the ratios of its group
+    /// differ: `dmaget (block 1 KB, SPEs 2)`.
     fn name_of(&self, ratio: &Ratio) -> String {
         let varying = self.varying.iter().zip(self.headings());
         let varying: Vec<String> = varying
@@ -238,7 +239,7 @@ impl Group<'_> {
     }
 }
 
-/// A ratio, with enough digits for two days of one computer, which differ by a few per cent.
+/// A ratio with enough digits for two days of one computer, which differ by a few per cent.
 pub(super) fn factor(ratio: f64) -> String {
     match ratio {
         ..10.0 => format!("{ratio:.3}"),
@@ -246,7 +247,7 @@ pub(super) fn factor(ratio: f64) -> String {
     }
 }
 
-/// The value of a parameter; empty if it has no meaning for this ratio.
+/// The value of a parameter. It is empty if the parameter has no meaning for this ratio.
 fn parameter(ratio: &Ratio, name: &str) -> String {
     match ratio.parameters.get(name) {
         None => String::new(),
@@ -259,14 +260,14 @@ fn parameter(ratio: &Ratio, name: &str) -> String {
     }
 }
 
-/// A measurement that differs much.
+/// A measurement with a large difference.
 pub(super) struct Extreme<'a> {
     pub what: String,
     pub ratio: &'a Ratio,
 }
 
-/// The few measurements that became slowest and fastest, of those whose intervals do not overlap. A
-/// direction without any has no title.
+/// The few measurements that became slowest and fastest, if their intervals do not overlap. If
+/// there are none in a direction, its title is left out.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups
@@ -298,7 +299,7 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
     .collect()
 }
 
-/// The lines before the ratios: which reports are compared, the summary, and the notes.
+/// The lines before the ratios: the names of the compared reports, the summary, and the notes.
 fn headline(comparison: &Comparison) -> Vec<String> {
     let Compared {
         runs_of_a,
@@ -328,7 +329,7 @@ pub(super) fn heading(comparison: &Comparison) -> String {
     )
 }
 
-/// All measurements or results of a program in a few sentences; none if there are neither.
+/// All measurements or results of a program in a few sentences, if there are any.
 pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     let summary = &comparison.summary;
     let (Some(median), Some(largest)) = (summary.median_deviation, summary.largest_deviation)
@@ -374,7 +375,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// The values without a ratio, in lists with titles. An empty list has no title.
+/// The values without a ratio, in lists with titles. Empty lists are left out.
 pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
     let only = |name: &str| format!("Only in {name}");
     [

@@ -21,7 +21,7 @@ use crate::Envelope;
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, html, table};
 
-/// The differences between two placements of the same tasks: A, which was named first, and B.
+/// The differences between two placements of the same tasks. A is the placement named first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplanationReport {
     /// What all results have in common. The machine has an SPE for each place.
@@ -29,42 +29,40 @@ pub struct ExplanationReport {
     pub envelope: Envelope,
     /// The file with the tasks, as the user named it, or the name of a pattern.
     pub file: String,
-    /// The file or machine that the costs are from; `None` if the file with the tasks has them,
-    /// too.
+    /// The file or machine with the costs. `None` if the file with the tasks contains the costs.
     pub costs: Option<String>,
-    /// `cost_a` and `cost_b`: the costs of the placements. `difference`: how much more B costs.
-    /// `ratio`: how many times as much B costs; not there if A costs nothing. `contended_a` and
-    /// `contended_b`, if links are known: the cost of the busiest link, plus a fiftieth of the cost
-    /// of the task with the highest cost.
+    /// `cost_a` and `cost_b`: the costs of the placements. `difference`: `cost_b` minus `cost_a`.
+    /// `ratio`: `cost_b` divided by `cost_a`; it is missing if A costs nothing. If links are known,
+    /// `contended_a` and `contended_b`: the cost of the busiest link plus a fiftieth of the cost of
+    /// the task with the highest cost.
     pub results: Vec<Finding>,
-    /// A, and then B.
+    /// Placement A, and then placement B.
     pub placements: Vec<ExplainedPlacement>,
-    /// The cost of each pair of tasks that communicates. The pairs whose costs differ most come
-    /// first.
+    /// The cost of each pair of tasks that communicates. The pairs with the largest differences
+    /// come first.
     pub pairs: Vec<ExplainedPair>,
-    /// The load of each link and of the ports of each place. Those whose loads differ most come
-    /// first. Links and ports that no placement uses are left out.
+    /// The load of each link and of the ports of each place. The links and ports with the largest
+    /// differences come first. Links and ports that neither placement uses are left out.
     pub links: Vec<LinkLoad>,
-    /// All places in the order of the picture. Places that are near on the machine are neighbours
-    /// in it.
+    /// All places in the order of the picture, in which near places are neighbours.
     pub around: Vec<usize>,
 }
 
-/// A placement that is compared with another one.
+/// A placement that is compared with another placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedPlacement {
-    /// Its name: a file, a list or a mapping.
+    /// The name of the placement: a file, a list or a mapping.
     pub name: String,
     /// The place of task 0, of task 1 and so on.
     pub placement: Vec<usize>,
 }
 
-/// The data that one task sends to another, and their cost.
+/// The data that one task sends to another task, and the cost of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedPair {
-    /// The task that sends.
+    /// The sending task.
     pub from: usize,
-    /// The task that receives.
+    /// The receiving task.
     pub to: usize,
     /// The volume of the data.
     pub volume: f64,
@@ -86,7 +84,7 @@ pub struct LinkLoad {
 }
 
 impl ExplanationReport {
-    /// The result of this name.
+    /// The result with the given name.
     pub fn result(&self, name: &str) -> Option<f64> {
         let mut results = self.results.iter();
         results

@@ -1,10 +1,9 @@
-//! Two placements as drawings: the places in a circle, with lines between those whose tasks
-//! communicate.
+//! Two placements as drawings: a circle of places, and lines between communicating places.
 //!
 //! ```text
-//!        ( 1 )───( 3 )          in a circle: the place, and below it the tasks that it has
-//!       /     \      \          a line: what both directions carry; its colour is what a unit
-//!     ( 0 )    \    ( 5 )       of volume costs there, its width the volume
+//!       ( 1 )───( 3 )          a circle: a place, and below it the tasks at this place
+//!      /     \      \          a line: the volume of both directions; its width is the volume,
+//!    ( 0 )    \    ( 5 )       its colour the cost of a unit of volume
 //! ```
 
 use std::collections::BTreeMap;
@@ -22,20 +21,20 @@ use crate::text::figures;
 const SIZE: f64 = 360.0;
 /// The radius of the circle of places.
 const RADIUS: f64 = 138.0;
-/// The width of the line with the largest volume, and of that with the least.
+/// The widths of the lines with the largest and with the smallest volume.
 const WIDEST: f64 = 7.0;
 const THINNEST: f64 = 1.5;
-/// More places than this do not fit beside each other.
+/// The largest number of places that fit beside each other.
 const PLACES_MAX: usize = 128;
 
-/// The data that pass between two places, in both directions.
+/// The data that two places exchange, in both directions.
 #[derive(Clone, Copy, Default)]
 struct Between {
     volume: f64,
     cost: f64,
 }
 
-/// The drawings of both placements; `None` if no two places communicate.
+/// The drawings of the two placements. `None` if no places communicate.
 pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
     let lines: Vec<_> = (0..2).map(|letter| between(report, letter)).collect();
     let all = || lines.iter().flat_map(BTreeMap::values);
@@ -80,7 +79,7 @@ fn swatch(colour: colorous::Color) -> Markup {
     }
 }
 
-/// The data that pass between each two places.
+/// The data that each two places exchange.
 fn between(report: &ExplanationReport, letter: usize) -> BTreeMap<(usize, usize), Between> {
     let place = |task: usize| report.placements[letter].placement[task];
     let mut lines: BTreeMap<_, Between> = BTreeMap::new();
@@ -115,7 +114,7 @@ fn drawing(
         tasks[*place].push(task);
     }
     let name = |place: usize| &report.envelope.machine.spe_places[place];
-    // The names of neighbours need room.
+    // The circles are small enough to leave room for the names of neighbours.
     let radius = (RADIUS * TAU / places as f64 / 2.4).min(19.0);
     let title = format!("{}: {}", ["A", "B"][letter], placement.name);
     html! {
@@ -157,7 +156,7 @@ fn drawing(
     }
 }
 
-/// A point that is farther from the middle than another one by `by` units.
+/// A point that lies `by` units farther from the middle than the given point.
 fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
     let middle = SIZE / 2.0;
     let factor = (RADIUS + by) / RADIUS;
@@ -167,7 +166,7 @@ fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
     )
 }
 
-/// The number of a place, which its name ends with.
+/// The number of a place, which is at the end of its name.
 fn short(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }

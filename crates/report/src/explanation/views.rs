@@ -16,10 +16,10 @@ use crate::text::{bold, count, figures, whole, wrapped};
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
 
-/// The number of rows of each kind that a person sees: the others differ less.
+/// The number of rows of each kind that a person sees. The remaining rows differ less.
 const SHOWN: usize = 20;
 
-/// The difference for people at a terminal; titles carry ANSI styles.
+/// The difference for people at a terminal. Titles contain ANSI styles.
 pub fn table(report: &ExplanationReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
@@ -95,7 +95,7 @@ fn signed(number: f64) -> String {
 struct Rows {
     id: &'static str,
     title: &'static str,
-    /// The number of rows, and the number of those that are not shown.
+    /// The number of rows, and the number of rows that are not shown.
     about: String,
     headings: &'static [&'static str],
     /// Whether each column holds text.
@@ -103,7 +103,7 @@ struct Rows {
     rows: Vec<Vec<String>>,
 }
 
-/// The pairs and links that make the difference.
+/// The pairs and links that cause the difference.
 fn parts(report: &ExplanationReport) -> Vec<Rows> {
     let pairs = report
         .pairs
@@ -185,7 +185,7 @@ fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
         .unwrap_or_else(|| format!("place {place}"))
 }
 
-/// The difference as CSV: a header, and a line for each pair of tasks. docs/csv.md describes it.
+/// The difference as CSV, with a line for each pair of tasks. docs/csv.md has the columns.
 pub fn csv(report: &ExplanationReport) -> String {
     let mut text = CSV_HEADER.to_owned();
     for pair in &report.pairs {
@@ -208,7 +208,7 @@ pub fn csv(report: &ExplanationReport) -> String {
     text
 }
 
-/// The difference as an HTML page that needs no other file and no network.
+/// The difference as an HTML page. The page needs no other file and no network.
 pub fn html(report: &ExplanationReport) -> String {
     let mut all = vec![
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),

@@ -9,27 +9,24 @@
 //!        LEFT                       RIGHT
 //! ```
 //!
-//! Colours are classes, so that the style sheet chooses them for light and dark screens and for
-//! paper.
+//! Colours are classes: the style sheet has colours for light and dark screens and for paper.
 
 use maud::{Markup, html};
 
-/// The size of the drawing in its units. A unit is drawn as about a pixel, so that letters of 12
-/// units can be read.
+/// The size of the drawing in units of about a pixel, so that letters of 12 units are readable.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 290.0;
-/// The place where the area between the axes begins or ends.
+/// The positions at which the area between the axes begins and ends.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = HEIGHT - 48.0;
 
-/// The number of styles of lines in the style sheet. If there are more lines than that, they become
-/// several charts.
+/// The number of styles of lines in the style sheet. More lines need several charts.
 pub(crate) const STYLES: usize = 8;
-/// The number of ticks that an axis should have.
+/// The preferred number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// If the numbers span fewer powers of 10 than this, ticks at powers of 10 alone would be too few.
+/// If numbers span fewer powers of 10 than this, the axis has ticks between powers of 10, too.
 const DECADES_FEW: f64 = 2.5;
 
 /// A drawing.
@@ -40,29 +37,27 @@ pub(crate) struct Chart {
     pub series: Vec<Series>,
 }
 
-/// The quantity of an axis, and how its numbers are written.
+/// The quantity of an axis, and the format of its numbers.
 #[derive(Clone)]
 pub(crate) struct Axis {
-    /// The label, with the unit unless each tick has it.
+    /// The label. It contains the unit if the ticks do not.
     pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
-    /// Further numbers that have a place on the axis beside the points, so that charts beside each
-    /// other can be compared.
+    /// Further numbers that the axis has to include, so that neighbouring charts have equal axes.
     pub shows: Vec<f64>,
 }
 
 /// How the numbers of an axis are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
-    /// From zero on, at equal distances.
+    /// Equal distances, from zero on.
     Linear,
-    /// Whole numbers at equal distances.
+    /// Equal distances between whole numbers.
     Whole,
-    /// By their logarithm, with ticks at powers of 2.
+    /// Logarithmic, with ticks at powers of 2.
     Log2,
-    /// By their logarithm, with ticks at powers of 10 and, where these are few, at 2 and 5 times
-    /// each.
+    /// Logarithmic, with ticks at powers of 10, and if these are few, at 2 and 5 times each power.
     Log10,
 }
 
@@ -76,19 +71,19 @@ pub(crate) struct Series {
 pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
-    /// The ends of the bar that shows how certain `y` is.
+    /// The ends of the bar that shows the uncertainty of `y`.
     pub bar: Option<(f64, f64)>,
-    /// The text that is shown while the pointer is over the point.
+    /// The text that appears when the pointer is over the point.
     pub hover: String,
 }
 
-/// An axis with the places of its numbers on the drawing.
+/// An axis with the positions of its numbers on the drawing.
 struct Placed<'a> {
     axis: &'a Axis,
-    /// The ends of the axis as numbers, or as their logarithms.
+    /// The ends of the axis, as numbers or as logarithms of numbers.
     from: f64,
     to: f64,
-    /// The ends on the drawing.
+    /// The positions of the ends on the drawing.
     start: f64,
     end: f64,
 }
@@ -167,8 +162,8 @@ fn line(series: &Series, x: &Placed<'_>, y: &Placed<'_>) -> Markup {
                 line.bar x1=(at_x) x2=(at_x) y1=(px(y.place(low))) y2=(px(y.place(high))) {}
             }
             circle cx=(at_x) cy=(at_y) r="3" {}
-            // The target is larger than the visible point, because three units are hard to touch
-            // with a finger.
+            // The target is larger than the visible point, because a circle of three units is hard
+            // to touch with a finger.
             circle.target cx=(at_x) cy=(at_y) r="9" data-hover=(point.hover) {}
         }
     }
@@ -199,14 +194,14 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// The place of a number. A number without a logarithm is at the start.
+    /// The position of a number. A number without a logarithm is at the start.
     fn place(&self, number: f64) -> f64 {
         let scaled = self.axis.spacing.scaled(number).unwrap_or(self.from);
         let share = ((scaled - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         self.start + share * (self.end - self.start)
     }
 
-    /// The places of the ticks, and the text beside each.
+    /// The positions of the ticks, and the text beside each tick.
     fn ticks(&self) -> Vec<(f64, String)> {
         let numbers: Vec<f64> = match self.axis.spacing {
             Spacing::Linear => {
@@ -247,7 +242,7 @@ impl<'a> Placed<'a> {
 }
 
 impl Spacing {
-    /// The value whose differences are drawn as distances; `None` for a number that has no place.
+    /// The value to which positions are proportional. `None` for a number that has no position.
     fn scaled(self, number: f64) -> Option<f64> {
         let scaled = match self {
             Self::Linear | Self::Whole => number,
@@ -258,7 +253,7 @@ impl Spacing {
     }
 }
 
-/// The next larger of 1, 2, 5, 10, ...
+/// The smallest of 1, 2, 5, 10, ... that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let factors = [1.0, 2.0, 5.0, 10.0];
@@ -269,7 +264,7 @@ fn round_step(step: f64) -> f64 {
             .unwrap_or(10.0)
 }
 
-/// A place on the drawing, rounded to a tenth of a unit, which is less than can be seen.
+/// A position on the drawing, rounded to a tenth of a unit. The rounding is not visible.
 fn px(place: f64) -> String {
     format!("{place:.1}")
 }

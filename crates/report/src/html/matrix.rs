@@ -1,8 +1,8 @@
 //! Heat maps of matrices.
 //!
-//! A matrix of up to 16 SPEs is a table with a number in each cell. A larger one is a canvas with a
-//! pixel for each pair, which the script paints from the numbers beside it: an element for each
-//! pair of 576 SPEs would make a third of a million elements.
+//! A matrix of up to 16 SPEs is a table with a number in each cell. A larger matrix is a canvas
+//! with a pixel for each pair. The script paints the canvas from numbers in the page. With an HTML
+//! element for each pair, a page for 576 SPEs would have a third of a million elements.
 
 use cellworks_stats::Matrix;
 use colorous::VIRIDIS;
@@ -13,11 +13,11 @@ use crate::scale::{Scale, wants_dark_text};
 use crate::text::{self, matrix_notes, matrix_title, time};
 use crate::{MachineInfo, Report};
 
-/// The most SPEs whose numbers fit into the cells.
+/// The largest number of SPEs for which the cells have room for numbers.
 const NUMBERED_MAX: usize = 16;
-/// The number of colours in the script and the legend. A reader cannot distinguish more.
+/// The number of colours in the script and the legend. A reader cannot distinguish more colours.
 const COLOURS: usize = 64;
-/// The number of SPEs that should be named at an edge of a canvas.
+/// The preferred number of SPEs that are named at an edge of a canvas.
 const TICKS: usize = 8;
 
 /// The data that the script paints.
@@ -29,12 +29,11 @@ struct Painting<'a> {
     colours: Vec<String>,
     /// The names of the SPEs.
     names: Vec<String>,
-    /// Times in ns with one decimal, which is more than three figures from 10 ns on.
+    /// Times in ns with one decimal. From 10 ns on this is at least three figures.
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time that is written with at most four figures: a report of 576 SPEs has a third of a million
-/// of them.
+/// A time with at most four figures, because a report of 576 SPEs has 330,000 times.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 
@@ -50,7 +49,7 @@ impl Serialize for Rounded {
     }
 }
 
-/// Each matrix as a heat map with its legend and the classes of its pairs; `None` if there is none.
+/// Each matrix as a heat map with its legend and the classes of its pairs, if there is a matrix.
 pub(super) fn figures(report: &Report) -> Option<Markup> {
     if report.matrices.is_empty() {
         return None;
@@ -139,7 +138,7 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
         rows: &rows,
     };
     let json = serde_json::to_string(&painting).expect("numbers and strings can be written");
-    // A name could contain the end of the script element.
+    // A name must not contain the end of the script element.
     let json = json.replace('<', "\\u003c");
     let step = spes.div_ceil(TICKS).next_power_of_two();
     let cpus = text::cpus(&machine.spe_places).filter(|_| machine.is_this_computer());

@@ -1,21 +1,20 @@
-//! HTML: one file with everything in it. It opens from a disk without a network.
+//! HTML: one complete file that needs no network.
 //!
 //! ```text
 //!   page ─┬─ notices, advice, results
 //!         ├─ curves ────── sweeps: which lines   ── chart: SVG of lines on two axes
-//!         ├─ heat maps ─── matrix: a table up to 16 SPEs, above a canvas that the script paints
+//!         ├─ heat maps ─── matrix: a table up to 16 SPEs, a canvas of the script for more
 //!         ├─ measurements  tables: one for each function
 //!         └─ circumstances
 //! ```
 //!
-//! Curves are SVG and complete without the script, which shows the text of the point under the
-//! pointer and paints the large heat maps. A report of a small machine has 150 KB, takes its
-//! colours from the reader's preference for light or dark, and can be printed. Comparisons have the
-//! same frame.
+//! Curves are SVG and complete without the script. The script shows the text of the point under the
+//! pointer, and paints the large heat maps. A report of a small machine has 150 KB. It uses light
+//! or dark colours as the reader prefers, and can be printed. Comparisons have the same frame.
 
 // Rejected: pages drawn with plotly or charming. plotly 0.14 embeds 6.8 MB of scripts in every
-// page, with or without formulas: 4.7 MB of its own, and 2.1 MB of MathJax. charming 0.6 loads its
-// script from a network. The script here has 3 KB.
+// page, with or without formulas: 4.7 MB of plotly, and 2.1 MB of MathJax. charming 0.6 loads its
+// script from the network. The script of these pages has 3 KB.
 
 pub(crate) mod chart;
 mod matrix;
@@ -38,9 +37,9 @@ pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
 pub(crate) use tables::counters;
 
-/// The report as one HTML file that loads nothing.
+/// The report as one HTML file that loads no other file.
 ///
-/// Its size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
+/// The size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -73,7 +72,7 @@ pub fn render(report: &Report) -> String {
     .render()
 }
 
-/// The meaning of the words for the parts of a machine, and which CPU each SPE has.
+/// The meaning of the words for the parts of a machine, and the CPU of each SPE.
 pub(crate) fn about(machine: &MachineInfo) -> Markup {
     html! {
         br; (Words::of(machine).in_a_line())
@@ -81,7 +80,7 @@ pub(crate) fn about(machine: &MachineInfo) -> Markup {
     }
 }
 
-/// What a reader must know before the numbers of a report.
+/// The warnings that a reader must see before the numbers of a report.
 pub(crate) fn notices(envelope: &Envelope) -> Markup {
     let warnings = &envelope.environment.warnings;
     html! {
@@ -138,15 +137,14 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     Part::new("not-measured", "Not measured", list)
 }
 
-/// The time at which the run ended, to the minute; `None` if no calendar has that number of
-/// seconds.
+/// The time at which the run ended, to the minute. `None` if the number of seconds is not a date.
 fn finished(environment: &Environment) -> Option<String> {
     let seconds = i64::try_from(environment.finished_unix_s).ok()?;
     let end = Timestamp::from_second(seconds).ok()?;
     Some(format!("{} UTC", end.strftime("%Y-%m-%d %H:%M")))
 }
 
-/// The machine, the places of its SPEs, and what measured it.
+/// The machine, the places of its SPEs, and the program that measured.
 pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     let machine = &envelope.machine;
     let content = html! {
@@ -177,7 +175,7 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     Part::new("circumstances", "Machine and circumstances", Some(content))
 }
 
-/// The SPEs of a Cell by their nearest memory modules, of which most Cells have one.
+/// The SPEs of a Cell, grouped by their nearest memory module. Most Cells have only one module.
 fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usize>> {
     let mut by_module = BTreeMap::<_, Vec<usize>>::new();
     for &spe in &cell.spes {
@@ -188,14 +186,14 @@ fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usiz
     by_module
 }
 
-/// The facts about a measurement, each with its name: what was measured, by what, and in which
-/// state. Facts that are not known are left out.
+/// The facts about a measurement, each with its name: the machine, the program, and the state of
+/// the computer. Unknown facts are left out.
 pub(crate) fn facts(
     machine: &MachineInfo,
     environment: &Environment,
 ) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Machine", format!("{} ({})", machine.name, machine.kind))];
-    // If the machine is a matrix of costs, nothing else is known.
+    // For a matrix of costs nothing else is known.
     if !machine.cells.is_empty() {
         facts.extend([
             ("SPEs", machine.spes.to_string()),

@@ -1,4 +1,4 @@
-//! The frame of every page: its head, what a reader must know before the numbers, and its parts.
+//! The frame of every page: its head, the warnings before the numbers, and its parts.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -7,14 +7,14 @@ use crate::Words;
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// A page that loads nothing: it contains its style and its script.
+/// A page that loads no other file: it contains its style and its script.
 pub(crate) struct Page<'a> {
-    /// The command that made it, such as `stats`.
+    /// The command that made the page, such as `stats`.
     pub command: &'a str,
     pub heading: &'a str,
     /// The text below the heading.
     pub about: Markup,
-    /// What a reader must know before the numbers.
+    /// The warnings that a reader must see before the numbers.
     pub notices: Markup,
     /// The words in which the notices and parts are shown.
     pub words: Words<'a>,
@@ -25,7 +25,7 @@ pub(crate) struct Page<'a> {
 pub(crate) struct Part {
     id: &'static str,
     heading: &'static str,
-    /// `None` if there is nothing to show: then the page does not have this part.
+    /// The content. If it is `None`, the page does not have this part.
     content: Option<Markup>,
 }
 
@@ -79,7 +79,7 @@ impl Page<'_> {
     }
 }
 
-/// Sentences that a reader must know before the numbers; `kind` is `doubt` or `warning`.
+/// Warnings before the numbers, as sentences. `kind` is `doubt` or `warning`.
 pub(crate) fn notice(kind: &'static str, heading: &str, sentences: &[String]) -> Markup {
     html! {
         aside class=(kind) role=[(kind == "doubt").then_some("alert")] {

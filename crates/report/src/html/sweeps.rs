@@ -1,13 +1,12 @@
-//! This file decides which measurements make a curve. The measurements of a curve differ in one
-//! quantity only.
+//! Which measurements form a curve. The measurements of a curve differ in only one quantity.
 //!
-//! For each function and each quantity that a curve can be drawn against, measurements that agree
-//! in all other parameters are a line. The names of the lines of a chart are the parameters in
-//! which the lines differ.
+//! A curve is drawn against a quantity. For each function and quantity, measurements that agree in
+//! all other parameters form a line. The name of a line consists of the parameters in which the
+//! lines of the chart differ.
 //!
 //! A chart has no more lines than there are styles. If there are more lines, the chart is divided
 //! by the values of a parameter in which lines differ. Each value gets a chart with the same axes.
-//! The title of each chart has what the lines of the chart have in common:
+//! The title of each chart has the parameters that its lines have in common:
 //!
 //! ```text
 //!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
@@ -25,17 +24,16 @@ use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
 use crate::Report;
 use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
-/// The fewest points that make a curve.
+/// The smallest number of points that form a curve.
 const POINTS_MIN: usize = 3;
-/// If the ratio of the slowest to the fastest time is at least this, times are drawn by their
-/// logarithm.
+/// The smallest ratio of the slowest to the fastest time for which times are logarithmic.
 const WIDE_RATIO: f64 = 10.0;
 
 /// The quantity that a curve is drawn against.
 #[derive(Clone, Copy)]
 enum Against {
     Block,
-    /// The table that a chase goes through, which is its block.
+    /// The table of a chase, which has the block size.
     Table,
     Spes,
     Setting(&'static Setting, &'static SettingView),
@@ -50,8 +48,8 @@ pub(super) struct Curves {
 /// Measurements that differ in one quantity, sorted by this quantity.
 #[derive(Clone)]
 struct Line<'a> {
-    /// What the measurements have in common: all parameters but the quantity and those that depend
-    /// on the quantity.
+    /// The parameters that the measurements have in common: all except the quantity and the
+    /// parameters that depend on it.
     common: Common,
     points: Vec<(usize, &'a Measurement)>,
 }
@@ -59,7 +57,7 @@ struct Line<'a> {
 #[derive(Clone, PartialEq, Eq)]
 struct Common {
     parameters: Parameters,
-    /// For lists: the bytes of all elements together.
+    /// The total number of bytes of all elements of a list.
     list_bytes: Option<usize>,
 }
 
@@ -114,10 +112,10 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // A chart of sizes and numbers of SPEs at the same time would need a surface. So numbers of
-        // SPEs are drawn only if sizes are not. `fetchadd`, which is measured with numbers of SPEs
-        // in between, is drawn in any case. On a machine with two SPEs its lines have no third
-        // point, so two points are enough.
+        // A chart of sizes and numbers of SPEs at the same time would need a surface. Numbers of
+        // SPEs are therefore drawn only if sizes are not. `fetchadd` is measured with intermediate
+        // numbers of SPEs, so it is always drawn. On a machine with two SPEs its lines have only
+        // two points, so two are enough.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -164,8 +162,7 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
     lines
 }
 
-/// A single SPE shares its variable with no other, so its point also begins the line of private
-/// variables.
+/// The variable of a single SPE is both shared and private, so its point begins both lines.
 fn share_single_spes(lines: &mut [Line<'_>]) {
     fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
         line.points.iter().find(|(spes, _)| *spes == 1).copied()
@@ -197,7 +194,7 @@ impl Against {
 
     fn common(self, parameters: &Parameters) -> Common {
         let mut rest = parameters.clone();
-        // The distance of private buffers follows from their size or number.
+        // The distance of private buffers follows from their size or number, so it is ignored.
         rest.settings.stride_bytes = None;
         let mut list_bytes = None;
         match self {
@@ -302,7 +299,7 @@ fn spacing(lines: &[Line<'_>], height: impl Fn(&Measurement) -> Option<Height>) 
     }
 }
 
-/// A chart, or several beside each other with the same axes.
+/// A chart, or several neighbouring charts with the same axes.
 fn charts_of(
     what: &str,
     against: Against,
@@ -362,8 +359,7 @@ fn charts_of(
 /// Lines of one chart.
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// If the lines of the group have no circumstance in common: the names of the first and the
-    /// last line.
+    /// The names of the first and the last line, if the lines have no circumstance in common.
     range: Option<[String; 2]>,
 }
 
@@ -373,14 +369,14 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
         return vec![Group { lines, range: None }];
     }
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // A chart is to show the effect of the number of SPEs, so lines are not divided by this number.
+    // A chart should show the effect of the number of SPEs, so this number does not divide lines.
     let aspects = (0..all[0].len()).filter(|at| *at != SPES);
     let Some((at, values)) = aspects
         .map(|at| (at, values(&all, at)))
         .find(|(_, values)| values.len() > 1)
     else {
         let names = names(&lines);
-        // All charts have about the same number of lines.
+        // The charts get about the same number of lines.
         let each = lines.len().div_ceil(lines.len().div_ceil(STYLES));
         let groups = lines.chunks(each).zip(names.chunks(each));
         return groups
@@ -399,7 +395,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     values.iter().map(with).flat_map(readable).collect()
 }
 
-/// Returns the values of an aspect that have a meaning, in the order of the lines.
+/// Returns the values of an aspect in the order of the lines, without empty values.
 fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
@@ -411,8 +407,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// Returns the aspects that the lines of this group have in common, of those aspects in which
-    /// `all` lines differ. If the group has all lines, the text is empty.
+    /// Returns the aspects that the lines of this group have in common, among the aspects in which
+    /// `all` lines differ. If the group contains all lines, the text is empty.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -438,8 +434,8 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
     text
 }
 
-/// Names each line by the aspects in which the lines differ. If a line would then have no name, its
-/// name has all aspects of the line.
+/// Names each line by the aspects in which the lines differ. If these aspects give a line no name,
+/// its name has all aspects of the line.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
     // If an aspect has one value for some lines and no meaning for the others, the brief names
@@ -454,8 +450,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by the aspects whose values make `matter` true. If a line has none of these
-/// aspects, its name has all aspects of the line.
+/// Names each line by the aspects with values for which `matter` returns true. If a line has none
+/// of these aspects, its name has all aspects of the line.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();
@@ -472,12 +468,12 @@ fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Ve
     all.iter().map(name).collect()
 }
 
-/// The place of the number of SPEs among the aspects.
+/// The index of the number of SPEs among the aspects.
 const SPES: usize = 1;
-/// The number of aspects before those of settings.
+/// The number of aspects before those of the settings.
 const BEFORE_SETTINGS: usize = 4;
 
-/// Returns the circumstances in words. An aspect without a meaning is empty.
+/// Returns the circumstances in words. An aspect without a meaning is an empty string.
 fn aspects(common: &Common) -> Vec<String> {
     let p = &common.parameters;
     let spes = match (p.spes, p.between) {
@@ -485,7 +481,7 @@ fn aspects(common: &Common) -> Vec<String> {
         (2, Between::SpeSpe) => "an SPE and another".to_owned(),
         (spes, _) => count(spes, "SPE"),
     };
-    // A single SPE shares with no other.
+    // A single SPE cannot share its buffer.
     let spread = p.buffers.filter(|_| p.spes != 1);
     let text = |part: Option<String>| part.unwrap_or_default();
     let mut aspects = vec![
@@ -508,8 +504,7 @@ fn aspects(common: &Common) -> Vec<String> {
     aspects
 }
 
-/// Returns a number without zeros behind the point. If the number has a unit, the text keeps the
-/// unit.
+/// Returns a number, with its unit if it has one, without zeros at the end of its fraction.
 pub(crate) fn short(text: &str) -> String {
     let (number, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
     if !number.contains('.') {

@@ -10,8 +10,8 @@ use crate::text::{
 };
 use crate::{Counters, Report};
 
-/// The columns before those of the settings, in the order of the table. A column is left out if no
-/// measurement of a function has a value in it.
+/// The columns before those of the settings, in the order of the table. If no measurement of a
+/// function has a value in a column, the column is left out.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -45,7 +45,7 @@ const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("outliers", |m| Some(whole(m.outliers))),
 ];
 
-/// The largest table that is not folded: the curves show the rest at once.
+/// The number of rows above which a table is folded. The curves show its content at once.
 const ROWS_MAX: usize = 8;
 
 /// The columns that are aligned to the left.
@@ -55,7 +55,7 @@ fn text(number: Option<impl ToString>) -> Option<String> {
     number.map(|number| number.to_string())
 }
 
-/// A table for each function; `None` if nothing was measured.
+/// A table for each function. `None` without measurements.
 pub(super) fn measurements(report: &Report) -> Option<Markup> {
     if report.measurements.is_empty() {
         return None;
@@ -140,7 +140,7 @@ pub(crate) fn counters(counters: &Counters) -> Markup {
     }
 }
 
-/// The findings; `None` if there are none.
+/// The findings. `None` without findings.
 pub(super) fn findings(report: &Report) -> Option<Markup> {
     if report.results.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! A placement of communicating tasks that `cellworks map solve` has found.
+//! The placement of communicating tasks that `cellworks map solve` found.
 //!
 //! ```text
 //!   cost, bound, gap ─┐                     ┌─► table, csv, html   for people
@@ -23,7 +23,7 @@ pub(crate) use views::CSV_HEADER;
 pub(crate) use views::{amount, listed, on_costs, rows_on_page};
 pub use views::{csv, html, table};
 
-/// The best placement that a search has found, and how good it is.
+/// The best placement that a search has found, and its quality.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementReport {
     /// What all results have in common. The machine has an SPE for each place.
@@ -35,25 +35,24 @@ pub struct PlacementReport {
     pub seed: u64,
     /// The number of seconds after which the search had to end.
     pub time_limit_s: f64,
-    /// `cost`: the cost of the placement. `bound`: no placement costs less. `gap`: the part of the
-    /// cost that is not proven to be necessary, 0 to 1. `average`: the average cost of a random
-    /// placement. `time_to_best`: when the search found it. `time`: when the search ended.
-    /// `iterations`: how many exchanges of two tasks it did. If a command was run, `time_unbound`
-    /// and `time_bound` are the medians of its times without a binding and with the placement;
-    /// `gain` is the median of the first divided by the second, and `gain_at_least` and
-    /// `gain_at_most` are an interval that contains it with a probability of 98 %. A value that was
-    /// not known when a run was interrupted is left out.
+    /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
+    /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
+    /// average cost of a random placement. `time_to_best`: when the search found the placement.
+    /// `time`: when the search ended. `iterations`: the number of exchanges of two tasks. If a
+    /// command was run, `time_unbound` and `time_bound` are the medians of its times without a
+    /// binding and with the placement. `gain` is the median of the ratios of these times.
+    /// `gain_at_least` and `gain_at_most` are an interval that contains `gain` with a probability
+    /// of 98 %. If a run was interrupted, unknown values are left out.
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
-    /// The place of task 0, of task 1 and so on; empty if the run ended before there was a
-    /// placement.
+    /// The place of task 0, of task 1 and so on. Empty if the run found no placement.
     pub placement: Vec<usize>,
-    /// The same for programs that bind tasks to CPUs; `None` if the places are not CPUs of a
-    /// computer.
+    /// The CPUs of the tasks, for programs that bind tasks to CPUs. `None` if the places are not
+    /// CPUs of a computer.
     pub binding: Option<CpuBinding>,
-    /// The times of a command with the cheapest placements; `None` if no command was run. If there
-    /// are times, `placement` is the one with which the command was fastest.
+    /// The times of a command with the cheapest placements. `None` if no command was run. If there
+    /// are times, `placement` is the placement with which the command was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
 }
@@ -63,49 +62,49 @@ pub struct PlacementReport {
 pub struct PlacementProblem {
     /// The file with the tasks, as the user named it, or the name of a pattern.
     pub file: String,
-    /// The file with the costs; `None` if the first file has them, too.
+    /// The file with the costs. `None` if `file` contains the costs.
     pub costs: Option<String>,
-    /// The unit of the costs between places, such as `ns`; `None` if it is not known.
+    /// The unit of the costs between places, such as `ns`. `None` if the unit is unknown.
     #[serde(default)]
     pub unit: Option<String>,
     /// The number of tasks.
     pub tasks: usize,
     /// The number of places.
     pub places: usize,
-    /// The number of tasks that fit at a place.
+    /// The number of tasks that a place can take.
     pub capacity: usize,
-    /// The tasks that had to be at a place.
+    /// The tasks that are fixed to a place.
     pub fixed: Vec<FixedTask>,
-    /// The places that had to stay empty.
+    /// The forbidden places.
     pub forbidden: Vec<usize>,
 }
 
-/// A task that had to be at a place.
+/// A task that is fixed to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FixedTask {
     /// The number of the task.
     pub task: usize,
-    /// The number of its place.
+    /// The number of the place.
     pub place: usize,
 }
 
-/// The CPU of each task, in the forms that other programs take.
+/// The CPU of each task, in the notations of other programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuBinding {
     /// The CPU of task 0, of task 1 and so on, by its number in the operating system.
     pub cpus: Vec<usize>,
-    /// All of them, as `taskset --cpu-list` and `numactl --physcpubind` take them.
+    /// The CPUs of all tasks, as an argument of `taskset --cpu-list` and `numactl --physcpubind`.
     pub cpu_list: String,
     /// The value of `OMP_PLACES`.
     pub omp_places: String,
     /// The value of `srun --cpu-bind`.
     pub slurm_cpu_bind: String,
-    /// The cpuset of task 0, of task 1 and so on, as `hwloc-bind` takes it.
+    /// The cpuset of task 0, of task 1 and so on, as an argument of `hwloc-bind`.
     pub hwloc_cpusets: Vec<String>,
 }
 
 impl PlacementReport {
-    /// The result of this name, if it is known.
+    /// The result with the given name, if it is known.
     pub fn result(&self, name: &str) -> Option<f64> {
         let mut results = self.results.iter();
         results

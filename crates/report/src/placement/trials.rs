@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::median::median;
 
-/// The times of a command with several placements, and without a binding to CPUs. The ways took
-/// turns, so runs of the same number were one after the other.
+/// The times of a command with several placements, and without a binding to CPUs. Each round runs
+/// the command once in each of these ways. Runs of one round have the same index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementTrials {
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// How long each run without a binding took.
+    /// The time of each run without a binding.
     pub unbound_ns: Vec<f64>,
     /// The placements, the cheapest first.
     pub placements: Vec<PlacementTrial>,
@@ -22,17 +22,17 @@ pub struct PlacementTrials {
 pub struct PlacementTrial {
     /// The place of task 0, of task 1 and so on.
     pub placement: Vec<usize>,
-    /// The CPUs of these tasks.
+    /// The CPUs of task 0, of task 1 and so on.
     pub cpus: Vec<usize>,
     /// The cost of the placement.
     pub cost: f64,
-    /// How long each run took.
+    /// The time of each run.
     pub ns: Vec<f64>,
 }
 
 impl PlacementTrials {
-    /// The number of the placement with the least median, the first of them if there are several; 0
-    /// if there are none.
+    /// The index of the placement with the smallest median. If several are equal, it is the first
+    /// of them. Returns 0 without placements.
     pub fn fastest(&self) -> usize {
         let medians: Vec<f64> = self
             .placements
@@ -43,10 +43,10 @@ impl PlacementTrials {
         least.unwrap_or(0)
     }
 
-    /// How many times as long the command takes without a binding as with the fastest placement:
-    /// the second-least ratio of all runs, the median and the second-largest. With ten runs, the
-    /// outer two are an interval that contains the median with a probability of 98 %. `None` if
-    /// there are fewer than three runs.
+    /// The ratios of the command's time without a binding to its time with the fastest placement:
+    /// the second-smallest of all runs, the median, and the second-largest. With ten runs, the
+    /// first and the last are an interval that contains the median with a probability of 98 %.
+    /// `None` if there are fewer than three runs.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);
@@ -55,7 +55,7 @@ impl PlacementTrials {
         (ratios.len() >= 3).then(|| [ratios[1], median, ratios[ratios.len() - 2]])
     }
 
-    /// The median of the runs without a binding, and of those with the fastest placement.
+    /// The median of the runs without a binding, and of the runs with the fastest placement.
     pub fn medians_ns(&self) -> Option<[f64; 2]> {
         let trial = self.placements.get(self.fastest())?;
         Some([ascending(&self.unbound_ns).1, ascending(&trial.ns).1])

@@ -19,7 +19,7 @@ use crate::{Counters, Envelope, NotMeasured};
 pub use page::html;
 pub use views::{csv, table};
 
-/// The results of a program, of one run or of several with different parameters.
+/// The results of a program, from one run or from several runs with different parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramReport {
     /// What all results have in common.
@@ -29,12 +29,11 @@ pub struct ProgramReport {
     pub program: String,
     /// The runs that are missing, and the reasons.
     pub not_measured: Vec<NotMeasured>,
-    /// The numbers. Numbers with the same parameters are from one run, or belong to it.
+    /// The numbers. Numbers with the same parameters are from the same run.
     pub results: Vec<Finding>,
     /// Curves of the results.
     pub figures: Vec<ProgramFigure>,
-    /// The counters of the parts of a simulated machine in the run; `None` unless the user asked
-    /// for them.
+    /// The counters of the parts of a simulated machine. `None` if the user did not ask for them.
     pub counters: Option<Counters>,
 }
 
@@ -63,8 +62,8 @@ pub struct FigureAxis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureCurve {
-    /// What distinguishes it from the other curves.
+    /// The name of the curve, which distinguishes it from the other curves.
     pub name: String,
-    /// Its points as `[x, y]`, sorted by `x`.
+    /// The points of the curve as `[x, y]`, sorted by `x`.
     pub points: Vec<(f64, f64)>,
 }

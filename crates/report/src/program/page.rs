@@ -10,13 +10,13 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
 
-/// An axis is logarithmic if the largest number is at least this many times the smallest.
+/// The smallest ratio of the largest to the smallest number for which an axis is logarithmic.
 const WIDE_RATIO: f64 = 10.0;
 
-/// If there are at most this many whole numbers, each has a tick.
+/// The largest number of whole numbers for which each number has a tick.
 const WHOLE_MAX: f64 = 64.0;
 
-/// The report as an HTML page that needs no other file and no network.
+/// The report as an HTML page. The page needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -101,8 +101,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
     }
 }
 
-/// An axis with room for all these numbers. Zero has no logarithm, and is left out if the others
-/// need a logarithmic axis.
+/// An axis for the given numbers. Zero has no logarithm. If the other numbers need a logarithmic
+/// axis, zero is left out.
 fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);

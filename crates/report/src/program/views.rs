@@ -1,4 +1,4 @@
-//! The results of a program as a table and as CSV, and what the page shares with them.
+//! The results of a program as a table and as CSV, and the parts that the page shares with them.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -13,17 +13,16 @@ use crate::csv::quoted;
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
 
-/// The numbers with the same parameters.
+/// Numbers with the same parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
 
-/// Rows with the same parameters and quantities, below their headings.
+/// Rows that have the same parameters and quantities, with their headings.
 pub(super) struct Block {
     pub headings: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// The results as a table, below the parameters that all of them have in common; titles carry ANSI
-/// styles.
+/// The results as a table, below their common parameters. Titles contain ANSI styles.
 pub fn table(report: &ProgramReport, width: usize) -> String {
     let words = Words::of(&report.envelope.machine);
     let mut text = head(&report.envelope.machine, width);
@@ -91,7 +90,7 @@ pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
             None => rows.push((&result.parameters, vec![result])),
         }
     }
-    // Quantities of single runs, and those of several runs, have no parameters in common.
+    // Quantities of single runs have other parameters than quantities of several runs.
     let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
     for row in rows {
         let same = groups.iter_mut().find(|group| {
@@ -123,7 +122,7 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     }
     let headings = parameters.iter().map(|name| called(name));
     let of_quantity = quantities.iter().map(|(name, unit)| match *unit {
-        // Each value has its unit.
+        // The unit is beside each value.
         "ns" | "bytes/s" | "bytes" | "times" | "rank" => called(name),
         unit => format!("{}\n({unit})", called(name)),
     });
@@ -143,12 +142,12 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     }
 }
 
-/// A name with blanks.
+/// Replaces the underscores of a name by blanks.
 fn called(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A value in words. If the unit is in the heading, it is only a number.
+/// A value in words. If the unit is in the heading, the text is only a number.
 pub(super) fn in_unit(value: f64, unit: &str) -> String {
     match unit {
         "ns" => time(value),
@@ -169,8 +168,8 @@ fn of_parameter(name: &str, value: &Value) -> String {
     }
 }
 
-/// The results as CSV: a line for each, with a column for every parameter that some of them have,
-/// sorted by name. docs/csv.md describes it.
+/// The results as CSV: a line for each result. There is a column for each parameter of a result,
+/// sorted by name. docs/csv.md describes the columns.
 pub fn csv(report: &ProgramReport) -> String {
     let mut parameters: Vec<&String> = report
         .results

@@ -24,16 +24,15 @@ pub use page::html;
 pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
-/// Published numbers of papers beside those of simulated machines. `machine` is that of the first
-/// paper. `trust` and `complete` hold if every simulation gave a number; `complete` does not hold
-/// if some numbers were left out.
+/// Published numbers of papers, with the numbers of simulated machines. `machine` is the machine of
+/// the first paper. `trust` and `complete` hold if every simulation gave a number. If some numbers
+/// were left out, `complete` does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// What all results have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
-    /// The machines of some numbers or of other papers; the `parameters` of a result name its
-    /// machine.
+    /// Machines other than `machine`. The `parameters` of a result name its machine.
     pub other_machines: Vec<MachineInfo>,
     /// The papers.
     pub papers: Vec<PaperInfo>,
@@ -41,8 +40,7 @@ pub struct Reproduction {
     pub summary: ReproductionSummary,
     /// The numbers, in the order of the papers and of each paper.
     pub results: Vec<Reproduced>,
-    /// The figures of the papers, as the simulated machine draws them; empty unless the user asked
-    /// for them.
+    /// The figures of the papers, from simulated numbers. Empty if the user did not ask for them.
     pub figures: Vec<ReproducedFigure>,
 }
 
@@ -51,73 +49,73 @@ pub struct Reproduction {
 pub struct PaperInfo {
     /// The name of the paper on the command line.
     pub name: String,
-    /// Its title.
+    /// The title of the paper.
     pub title: String,
-    /// Its authors, and the year.
+    /// The authors of the paper, and the year.
     pub authors: String,
 }
 
 /// One published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduced {
-    /// Its name among the numbers of its paper.
+    /// The name of the number, which is unique in its paper.
     pub name: String,
-    /// The simulated value; `None` if it was not simulated. For a shape it is the ratio.
+    /// The simulated value. `None` if the number was not simulated. For a shape it is the ratio.
     pub value: Option<f64>,
     /// The unit of the simulated and of the published value.
     pub unit: String,
-    /// `paper`, `machine` and `conditions`.
+    /// The parameters `paper`, `machine` and `conditions`.
     pub parameters: BTreeMap<String, Value>,
     /// The quantity, in a few words.
     pub quantity: String,
-    /// Its place in the paper.
+    /// The place of the number in the paper.
     pub source: String,
-    /// The published value; `None` if it was kept back, or if the text states only a shape.
+    /// The published value. `None` if it was kept back, or if the text states only a shape.
     pub published: Option<f64>,
-    /// How the published value is to be read.
+    /// How the published value has to be read.
     pub reading: Published,
-    /// Whether the value was published, but kept back while the machine's parameters were fitted.
-    /// Then the simulated value is a prediction.
+    /// Whether the value was published but kept back while the parameters of the machine were
+    /// fitted. If so, the simulated value is a prediction.
     pub kept_back: bool,
-    /// What the text states instead of a value.
+    /// The relation that the text states instead of a value.
     pub shape: Option<ShapeRange>,
     /// Whether the simulated ratio is in the range of the shape.
     pub holds: Option<bool>,
-    /// Whether something was chosen to reproduce it: `relation` is `fitted`.
+    /// Whether a parameter was chosen to reproduce the number: `relation` is `fitted`.
     pub served_for_calibration: bool,
-    /// The distance of the simulated value from the published one, in per cent of the published
-    /// one. It is above 0 if the simulated value is larger, and 0 if the reading allows the value.
-    /// `None` for ranks, which are compared by eye.
+    /// The distance of the simulated value from the published value, in per cent of the published
+    /// value. It is above 0 if the simulated value is larger, and 0 if the reading allows the
+    /// simulated value. `None` for ranks, which are compared by eye.
     pub error_percent: Option<f64>,
-    /// The reason why no experiment has simulated it.
+    /// The reason why no experiment simulates the number.
     pub not_simulated: Option<String>,
-    /// The reason why its simulation gave no number.
+    /// The reason why the simulation gave no number.
     pub failed: Option<String>,
-    /// How the simulated value comes about. This decides what its error shows about the model.
+    /// The origin of the simulated value. It determines what the error shows about the model.
     /// `None` if the number was kept back or is not simulated.
     pub relation: Option<Relation>,
-    /// For a fitted number, what was chosen: the name of a quantity of the machine or a few words.
-    /// For a derived number, what it repeats or follows from.
+    /// For a fitted number, the name of the quantity that was chosen, or a few words. For a derived
+    /// number, the numbers or parameters from which it follows.
     pub follows_from: Option<String>,
 }
 
-/// How the simulated value of a known number comes about.
+/// The origin of the simulated value of a known number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen with regard to the number.
+    /// A parameter was chosen to reproduce the number.
     Fitted,
-    /// It repeats a parameter or another number, or follows from them by arithmetic.
+    /// The number repeats a parameter or another number, or follows from them by arithmetic.
     Derived,
-    /// The value is neither fitted nor derived: only these numbers show how good the model is.
+    /// The number is neither fitted nor derived. Only these numbers show how good the model is.
     Independent,
 }
 
-/// How a published value is to be read.
+/// How a published value has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Published {
-    /// As it is printed.
+    /// The value is exact as printed.
     Exact,
     /// The text says "about".
     About,
@@ -127,54 +125,54 @@ pub enum Published {
     AtMost,
 }
 
-/// A relation that a text states in words.
+/// A relation that a paper states in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShapeRange {
-    /// Which values are divided, and what the ratio must be.
+    /// The values of the ratio, and the range in which the ratio must be.
     pub rule: String,
-    /// The lower end of the range of the ratio, included.
+    /// The lower end of the range of the ratio. The range includes the end.
     pub at_least: Option<f64>,
-    /// The upper end, included.
+    /// The upper end of the range of the ratio. The range includes the end.
     pub at_most: Option<f64>,
 }
 
 /// A summary of all numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionSummary {
-    /// The numbers that something was fitted to.
+    /// The numbers to which a parameter was fitted.
     pub calibration: Errors,
-    /// The numbers that nothing was fitted to: derived and independent ones.
+    /// The numbers to which no parameter was fitted: derived and independent numbers.
     pub validation: Errors,
-    /// The numbers that repeat a parameter or another number, or follow from them.
+    /// The derived numbers: they repeat a parameter or another number, or follow from them.
     pub derived: Errors,
-    /// The other numbers: these show how good the model is.
+    /// The independent numbers: these show how good the model is.
     pub independent: Errors,
     /// The number of predictions of values that were kept back.
     pub predictions: usize,
-    /// The number of numbers that are not simulated.
+    /// The number of published numbers that are not simulated.
     pub not_simulated: usize,
 }
 
-/// The distances of simulated values from published ones, in either direction.
+/// The sizes of the errors of simulated values, without their signs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Errors {
-    /// How many numbers have an error.
+    /// The number of published numbers that have an error.
     pub numbers: usize,
-    /// The median of their errors, in per cent.
+    /// The median of the errors, in per cent.
     pub median_percent: Option<f64>,
     /// The largest error, in per cent.
     pub worst_percent: Option<f64>,
-    /// The name of the number that has it.
+    /// The name of the number with the largest error.
     pub worst: Option<String>,
-    /// How many errors are at most 5 %.
+    /// The number of errors of at most 5 %.
     pub within_5_percent: usize,
-    /// How many errors are at most 10 %.
+    /// The number of errors of at most 10 %.
     pub within_10_percent: usize,
-    /// How many errors are at most 25 %.
+    /// The number of errors of at most 25 %.
     pub within_25_percent: usize,
-    /// How many shapes there are.
+    /// The number of shapes.
     pub shapes: usize,
-    /// How many of them hold.
+    /// The number of shapes that hold.
     pub shapes_that_hold: usize,
 }
 
@@ -183,52 +181,51 @@ pub struct Errors {
 pub struct ReproducedFigure {
     /// The name of the paper.
     pub paper: String,
-    /// Its number in the paper, or the listings that it is drawn from.
+    /// The number of the figure in the paper, or the listings from which it is drawn.
     pub number: String,
     /// The title.
     pub title: String,
     /// The quantity of the horizontal axis: `block_bytes`, `list_elements`, `spes`, `threads`,
     /// `cycles_per_byte` or `operations`.
     pub against: String,
-    /// Its panels.
+    /// The panels of the figure.
     pub panels: Vec<ReproducedPanel>,
 }
 
 /// A part of a figure, with its own axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproducedPanel {
-    /// The title: what its curves have in common.
+    /// The title, which names what the curves have in common.
     pub title: String,
-    /// Its curves.
+    /// The curves of the panel.
     pub curves: Vec<Curve>,
 }
 
 /// A simulated curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
-    /// What distinguishes it from the other curves.
+    /// The name of the curve, which distinguishes it from the other curves.
     pub name: String,
-    /// Its points, sorted by `x`.
+    /// The points of the curve, sorted by `x`.
     pub points: Vec<CurvePoint>,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// Its place on the horizontal axis.
+    /// The position of the point on the horizontal axis.
     pub x: u64,
     /// The time of one operation, in nanoseconds.
     pub latency_ns: f64,
-    /// The bytes a second that all SPEs together move.
+    /// The number of bytes per second that all SPEs together move.
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// How many times as fast it is as the same program with one process on one SPE, if the figure
-    /// shows that.
+    /// The speed-up over this program with one process on one SPE, if the figure shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
 }
 
 impl ReproductionSummary {
-    /// The summary of these numbers.
+    /// Makes the summary of the given numbers.
     pub fn of(results: &[Reproduced]) -> Self {
         let those = |relations: &[Relation]| {
             let is =
@@ -277,7 +274,7 @@ impl Errors {
 }
 
 impl Reproduced {
-    /// One of its parameters, as text.
+    /// The value of a parameter, as text.
     fn parameter(&self, name: &str) -> &str {
         self.parameters
             .get(name)

@@ -1,5 +1,4 @@
-//! Reproductions as a page: the numbers, and the figures of the papers as the simulated machine
-//! draws them.
+//! Reproductions as a page: the numbers, and the figures of the papers from simulated numbers.
 
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
@@ -11,10 +10,10 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
 
-/// An axis is logarithmic if the largest number is at least this many times the smallest.
+/// The smallest ratio of the largest to the smallest number for which an axis is logarithmic.
 const WIDE_RATIO: f64 = 10.0;
 
-/// The reproduction as an HTML page that needs no other file and no network.
+/// The reproduction as an HTML page. The page needs no other file and no network.
 pub fn html(reproduction: &Reproduction) -> String {
     let heading = match reproduction.papers.as_slice() {
         [paper] => format!("{}, simulated", paper.title),
@@ -103,7 +102,7 @@ fn rule(result: &Reproduced) -> Option<&str> {
     rule.or(result.failed.as_deref())
 }
 
-/// The figures; `None` if there are none.
+/// The figures. `None` without figures.
 fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     if figures.is_empty() {
         return None;
@@ -128,7 +127,7 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     })
 }
 
-/// `Figure 4`, or `Figures 10 and 11`; `Listings 7 to 9` stays as it is.
+/// The name of a figure: `Figure 4`, `Figures 10 and 11`, or `Listings 7 to 9`.
 fn called(figure: &ReproducedFigure) -> String {
     if figure.number.starts_with("Listing") {
         return figure.number.clone();
@@ -147,8 +146,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// The speed-ups. If they are drawn against the number of SPEs, the ideal speed-up is drawn beside
-/// them. `None` if the figure has no speed-ups.
+/// The speed-ups. If the horizontal axis is the number of SPEs, the ideal speed-up is drawn, too.
+/// `None` if the figure has no speed-ups.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
@@ -177,7 +176,7 @@ fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart
     Some(chart)
 }
 
-/// The bandwidths; `None` if nothing is moved.
+/// The bandwidths. `None` if no data is moved.
 fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = panel.curves.iter().flat_map(|curve| &curve.points);
     points
@@ -193,8 +192,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Logarithmic if the points are far apart. But with a linear horizontal axis, linear growth must
-/// be seen as a straight line.
+/// The spacing of the vertical axis. If the horizontal axis is linear, the vertical axis is linear,
+/// too, so that linear growth is a straight line. Otherwise distant points make it logarithmic.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,

@@ -1,4 +1,4 @@
-//! A reproduction as a table and as CSV, and what the page shares with them.
+//! A reproduction as a table and as CSV, and the parts that the page shares with them.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
@@ -10,10 +10,10 @@ pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,sour
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
 relation,follows_from\n";
 
-/// A column: its heading, and the text of a number in it.
+/// A column: its heading, and a function that returns its text for a number.
 pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
 
-/// A kind of numbers, with the columns in which they differ.
+/// A kind of numbers, with its own columns.
 pub(super) struct Kind {
     pub title: &'static str,
     pub about: &'static str,
@@ -37,7 +37,7 @@ const FOLLOWS_FROM: Column = ("follows from", follows_from);
 const SHAPES: &str =
     "What the texts state in words, as a ratio and the range in which it has to be.";
 
-/// The kinds in the order in which they are shown.
+/// The kinds of numbers, in the order in which they are shown.
 pub(super) const KINDS: [Kind; 8] = [
     Kind {
         title: "Fitted",
@@ -138,7 +138,7 @@ pub(super) fn of_kind<'a>(
 }
 
 /// The reproduction as a table of at most `width` columns, with a block for each paper and kind of
-/// number; titles carry ANSI styles.
+/// number. Titles contain ANSI styles.
 pub fn table(reproduction: &Reproduction, width: usize) -> String {
     let mut text = String::new();
     for line in summary(reproduction) {
@@ -178,7 +178,7 @@ fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
             column.set_cell_alignment(CellAlignment::Right);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
         } else if *heading == FITTED.0 {
-            // The names of quantities stay whole.
+            // The names of quantities are not broken.
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
         }
     }
@@ -193,8 +193,7 @@ pub(super) fn is_number(heading: &str) -> bool {
     )
 }
 
-/// The reproduction as CSV: a header, and a line for each number. Figures are in JSON and on the
-/// page.
+/// The reproduction as CSV, with a line for each number. Figures are only in JSON and on the page.
 pub fn csv(reproduction: &Reproduction) -> String {
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let line = |result: &Reproduced| {
@@ -296,7 +295,7 @@ fn errors_in_words(errors: &Errors) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The circumstances, with the machine for papers about several machines.
+/// The circumstances. If a paper has several machines, they include the machine.
 fn conditions(result: &Reproduced) -> String {
     let machine = result.parameter("machine");
     match result.parameter("conditions") {
@@ -330,7 +329,7 @@ fn simulated(result: &Reproduced) -> String {
     }
 }
 
-/// A value with four figures, as most papers print them, and its unit.
+/// A value with its unit. The value has four figures, as in most papers.
 fn in_unit(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         _ if unit == "rank" => format!("{value:.0}"),
@@ -345,7 +344,7 @@ fn in_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// A number with at most this number of decimals, without zeros at its end.
+/// A number with at most the given number of decimals, without zeros at the end.
 fn figures_of(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if !text.contains('.') {

@@ -18,7 +18,7 @@ pub fn pair(primitive: Primitive, ns: f64) -> Matrix {
     in_classes(primitive, one_way_ns, classes)
 }
 
-/// A matrix of copies of 1 MB, wherever memory is.
+/// A matrix of copies of 1 MB without a fixed place of the memory.
 pub fn copies() -> Matrix {
     Matrix {
         block_bytes: Some(1 << 20),
@@ -27,7 +27,7 @@ pub fn copies() -> Matrix {
     }
 }
 
-/// The latency and the bandwidth of reading two memory modules. One of them has no SPE beside it,
+/// The latency and the bandwidth of reading two memory modules. One module has no SPE beside it,
 /// and there was no time to measure it.
 pub fn memory() -> MemoryMatrix {
     let cell = MemoryCell {
@@ -53,7 +53,7 @@ pub fn memory() -> MemoryMatrix {
     }
 }
 
-/// A class of this number of pairs. These times were measured in some of them.
+/// A class with the given number of pairs. The given times were measured in some of the pairs.
 fn class(name: &str, pairs: usize, mut times: Vec<f64>) -> MatrixClass {
     times.sort_by(f64::total_cmp);
     MatrixClass {
@@ -111,7 +111,7 @@ pub fn matrix(machine: &MachineInfo, one_way_ns: Vec<Vec<Option<f64>>>) -> Matri
     in_classes(Primitive::Atomic, one_way_ns, classes)
 }
 
-/// Times that grow with the distance of the numbers, from Cell to Cell.
+/// Times that grow with the distance between the Cells of two SPEs.
 pub fn times(spes: usize, cell: usize) -> Vec<Vec<Option<f64>>> {
     let time = |from: usize, to: usize| {
         let cells = (from / cell).abs_diff(to / cell) as f64;
@@ -122,14 +122,14 @@ pub fn times(spes: usize, cell: usize) -> Vec<Vec<Option<f64>>> {
         .collect()
 }
 
-/// Times one way in ns between the 64 cores of a Xeon Phi 7210, as captured: see `data/README.md`.
+/// One-way times in ns between the 64 cores of a Xeon Phi 7210, as captured: see `data/README.md`.
 pub fn captured() -> Vec<Vec<Option<f64>>> {
     let text = include_str!("../data/core-to-core-latency-xeon-phi-7210.csv");
     let lower: Vec<Vec<Option<f64>>> = text
         .lines()
         .map(|line| line.split(',').map(|field| field.parse().ok()).collect())
         .collect();
-    // The tool measures a pair once, for both directions.
+    // The tool measures each pair only once, for both directions.
     let both = |a: usize, b: usize| lower[a.max(b)][a.min(b)];
     (0..lower.len())
         .map(|a| (0..lower.len()).map(|b| both(a, b)).collect())

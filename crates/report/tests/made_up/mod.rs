@@ -1,7 +1,6 @@
-//! Results for all tests of this crate. Their numbers are made up, unless a comment states
-//! otherwise.
+//! Results for all tests of this crate. Their numbers are made up, if no comment says otherwise.
 
-// Each test file uses some of them.
+// Each test file uses only some of the results.
 #![allow(dead_code, unused_imports)]
 
 mod matrices;
@@ -24,7 +23,7 @@ pub use matrices::{captured, matrix, pair, times};
 pub use programs::{counters, explanation, machines, placement, program, sweep};
 pub use reproductions::{reproduction, speed_ups, two_papers};
 
-/// A report with something in every field.
+/// A report with a value in every field.
 pub fn report() -> Report {
     let mailbox = Measurement {
         parameters: Parameters {
@@ -91,7 +90,7 @@ pub fn memory_matrix() -> Report {
     }
 }
 
-/// A report that lacks all that may be missing: an interrupted run on a simulated machine.
+/// A report of an interrupted run on a simulated machine, without any optional value.
 pub fn bare() -> Report {
     let simulated = MachineInfo {
         kind: "simulated".to_owned(),
@@ -117,7 +116,7 @@ pub fn bare() -> Report {
     }
 }
 
-/// A reference of one state.
+/// A reference in which the computer has one state.
 pub fn reference(exchange_ns: f64, line_ns: f64) -> Reference {
     let state = |ns| vec![State { ns, share: 1.0 }];
     Reference {
@@ -131,7 +130,7 @@ pub fn reference(exchange_ns: f64, line_ns: f64) -> Reference {
 /// The default name of the machine of a report.
 const PROCESSOR: &str = "A made-up processor";
 
-/// A report with a machine of this many SPEs in Cells of this size, and nothing measured.
+/// A report without measurements, of a machine with `spes` SPEs in Cells of `cell` SPEs.
 pub fn empty(spes: usize, cell: usize) -> Report {
     let machine = machine(PROCESSOR, spes, cell);
     Report {
@@ -231,8 +230,8 @@ pub fn two_cores() -> Report {
     report
 }
 
-/// A report with the captured matrix of 64 cores: two cores on a tile with its cache are a Cell.
-/// Everything else in it is made up.
+/// A report with the captured matrix of 64 cores. The two cores of a tile share a cache, so they
+/// are a Cell. Everything else in the report is made up.
 pub fn captured_64_cores() -> Report {
     let mut report = empty(64, 2);
     report.envelope.machine.name =
@@ -253,7 +252,7 @@ pub fn captured_64_cores() -> Report {
     report
 }
 
-/// A report with every kind of reason not to rely upon it.
+/// A report with every kind of reason why it is not reliable.
 pub fn doubtful() -> Report {
     let mut report = two_cores();
     report.envelope.complete = false;
@@ -274,7 +273,7 @@ pub fn doubtful() -> Report {
     report
 }
 
-/// A machine with this number of SPEs, in Cells of this size.
+/// A machine with the given number of SPEs, in Cells of the given size.
 pub fn machine(name: &str, spes: usize, cell: usize) -> MachineInfo {
     let numbers: Vec<usize> = (0..spes).collect();
     let cells = numbers.chunks(cell).map(|spes| CellInfo {
@@ -294,7 +293,7 @@ pub fn machine(name: &str, spes: usize, cell: usize) -> MachineInfo {
     }
 }
 
-/// An environment in which nothing is known of the state of the computer.
+/// An environment in which the state of the computer is unknown.
 fn environment() -> Environment {
     Environment {
         cellworks_version: "0.1.0".to_owned(),
@@ -308,7 +307,7 @@ fn environment() -> Environment {
     }
 }
 
-/// A computer of which everything is known but its clock rate.
+/// The state of a computer, without its clock rate.
 fn conditions() -> Conditions {
     Conditions {
         load_average: Some(0.25),
@@ -330,7 +329,7 @@ fn conditions() -> Conditions {
     }
 }
 
-/// A measurement with times around a median.
+/// A measurement with the given median.
 pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> Measurement {
     let moved = parameters
         .settings
@@ -367,7 +366,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
     }
 }
 
-/// A measurement of one SPE with blocks of 1 KB, with its median in the middle of an interval.
+/// A measurement of one SPE with blocks of 1 KB, with its median in the middle of its interval.
 pub fn within(function: Function, p50_ns: f64, to_either_side: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval {
@@ -378,7 +377,7 @@ pub fn within(function: Function, p50_ns: f64, to_either_side: f64) -> Measureme
     }
 }
 
-/// One SPE of Cell 0, and nothing else.
+/// Parameters of one SPE of Cell 0.
 pub fn alone(between: Between) -> Parameters {
     Parameters {
         spes: 1,
@@ -390,7 +389,7 @@ pub fn alone(between: Between) -> Parameters {
     }
 }
 
-/// One SPE, and main memory.
+/// Parameters of one SPE and main memory.
 pub fn on_memory(block_bytes: usize) -> Parameters {
     Parameters {
         module: Some(0),
@@ -403,7 +402,7 @@ pub fn on_memory(block_bytes: usize) -> Parameters {
     }
 }
 
-/// One SPE; all SPEs on one buffer; all SPEs on private buffers.
+/// Parameters of one SPE, of all SPEs on one buffer, and of all SPEs on private buffers.
 fn spread(spes: usize, one: &Parameters) -> [Parameters; 3] {
     let all = |buffers| Parameters {
         spes,
@@ -435,7 +434,7 @@ fn copies(function: Function, spes: usize) -> Vec<Measurement> {
     all
 }
 
-/// Atomic operations by some numbers of SPEs.
+/// Atomic operations by the given numbers of SPEs.
 fn contention(function: Function, counts: &[usize]) -> Vec<Measurement> {
     let mut all = vec![measurement(function, 4.4, on_memory(4))];
     for spes in counts {

@@ -59,7 +59,7 @@ pub fn program() -> ProgramReport {
     }
 }
 
-/// Three tasks that were placed on four CPUs.
+/// A placement of three tasks on four CPUs.
 pub fn placement() -> PlacementReport {
     let parameters = || serde_json::json!({"problem": "graph.txt", "tasks": 3, "places": 4});
     let result = |name, value, unit| finding(name, value, unit, parameters());
@@ -112,7 +112,7 @@ pub fn placement() -> PlacementReport {
     }
 }
 
-/// Three tasks in a chain on two of the ways in which they fit on three CPUs.
+/// Two placements of a chain of three tasks on three CPUs.
 pub fn explanation() -> ExplanationReport {
     let parameters = || serde_json::json!({"problem": "graph.txt", "tasks": 3, "places": 3});
     let result = |name, value| finding(name, value, "1", parameters());
@@ -166,7 +166,7 @@ pub fn explanation() -> ExplanationReport {
     }
 }
 
-/// A ring of four tasks with two mappings of the six, one of which was interrupted.
+/// A ring of four tasks with two of its six mappings. One of the two was interrupted.
 pub fn sweep() -> SweepReport {
     let all = || serde_json::json!({"tasks": 4, "packet_bytes": 2_048});
     let named = || serde_json::json!({"tasks": 4, "packet_bytes": 2_048, "mapping": "0123"});
@@ -226,7 +226,7 @@ pub fn sweep() -> SweepReport {
     }
 }
 
-/// A millisecond in which the first of two SPEs moved data on one ring of two.
+/// The counters of a millisecond, in which the first of two SPEs moved data on one of two rings.
 pub fn counters() -> Counters {
     let (busy, idle) = (
         SpeCounters {
@@ -256,7 +256,7 @@ pub fn counters() -> Counters {
     }
 }
 
-/// Machines of which no two are alike.
+/// Machines that differ in every column.
 pub fn machines() -> Machines {
     let machine = |name: &str, title: &str, [spes, cells, memory_modules]: [usize; 3], bytes| {
         SimulatedMachine {

@@ -91,7 +91,7 @@ pub fn reproduction() -> Reproduction {
     }
 }
 
-/// A reproduction whose figure shows speed-ups.
+/// A reproduction with a figure of speed-ups.
 pub fn speed_ups() -> Reproduction {
     let point = |spes: u64| CurvePoint {
         x: spes,
@@ -159,7 +159,7 @@ fn fitted(number: Reproduced) -> Reproduced {
     }
 }
 
-/// The number as an independent one, to which nothing was fitted.
+/// The number as an independent number, to which no parameter was fitted.
 fn independent(number: Reproduced) -> Reproduced {
     Reproduced {
         relation: Some(Relation::Independent),
@@ -167,7 +167,7 @@ fn independent(number: Reproduced) -> Reproduced {
     }
 }
 
-/// A reproduction of two papers, with wide numbers and figures with as many curves as any.
+/// A reproduction of two papers, with long numbers and figures with the largest number of curves.
 pub fn two_papers() -> Reproduction {
     let reasons = vec![Reason {
         kind: ReasonKind::Failed,
@@ -247,7 +247,7 @@ pub fn two_papers() -> Reproduction {
     }
 }
 
-/// A figure of two panels. Its curves are up to 1,000 times apart.
+/// A figure of two panels, with curves that are up to 1,000 times apart.
 fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
     let curve = |name: &str, factor: f64| Curve {
         name: name.to_owned(),
@@ -280,7 +280,7 @@ fn figure(number: &str, against: &str, at: &[u64]) -> ReproducedFigure {
     }
 }
 
-/// The machine as a simulated one, like those of papers.
+/// The machine as a simulated machine, like the machines of papers.
 fn simulated(machine: MachineInfo) -> MachineInfo {
     MachineInfo {
         kind: "simulated".to_owned(),

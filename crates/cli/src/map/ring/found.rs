@@ -1,4 +1,4 @@
-//! The results of the runs of a ring so far, and the figures that follow from them.
+//! The results of the runs of a ring so far, and the figures made from them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// The most points of a curve. More points cannot be seen, and make the page slow.
+/// The largest number of points of a curve. More points are not visible, and make the page slow.
 const POINTS_MAX: usize = 600;
 
 /// The times of the runs so far.
@@ -27,7 +27,7 @@ pub(super) struct Found {
     times: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The mappings with packets of one size whose runs have all ended.
+/// The mappings with one size of packets, if all of their runs have ended.
 struct OfSize<'a> {
     packet_bytes: u32,
     /// The mappings in the order of the plan.
@@ -40,7 +40,7 @@ struct Timed<'a> {
     average_ns: f64,
 }
 
-/// A sweep in the form of reports.
+/// The sweep in the form that reports use.
 fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     SweepInfo {
         pattern: pattern.to_owned(),
@@ -56,7 +56,7 @@ fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     }
 }
 
-/// The number of directions in which packets go around. `None` if the tasks form no ring.
+/// The number of directions in which packets go around. `None` if the tasks do not form a ring.
 fn directions(sweep: &Sweep) -> Option<usize> {
     match sweep.traffic {
         Traffic::Ring { one_way: true } => Some(1),
@@ -74,7 +74,7 @@ pub(super) fn placement(sweep: &Sweep) -> &'static str {
 }
 
 impl Found {
-    /// A plan without results.
+    /// The plan without results.
     pub fn empty(plan: SweepPlan, pattern: String) -> Self {
         Self {
             plan,
@@ -88,7 +88,7 @@ impl Found {
         self.times.insert(step, runs_ns);
     }
 
-    /// The mappings that were not run, if the run ends in this way.
+    /// The mappings that were not run, if the run ends for the reason `end`.
     fn missing(&self, end: &End) -> Vec<NotMeasured> {
         let steps = 0..self.plan.steps();
         let missing = steps.filter(|step| !self.times.contains_key(step));
@@ -128,7 +128,7 @@ impl Found {
 }
 
 impl OfSize<'_> {
-    /// `None` if there is no mapping.
+    /// The average times of the mappings. `None` without mappings.
     fn times(&self) -> Option<Times> {
         let averages: Vec<f64> = self.mappings.iter().map(|one| one.average_ns).collect();
         Times::of(&averages)
@@ -200,7 +200,7 @@ impl OfSize<'_> {
         results
     }
 
-    /// A figure with the average and each run. The mappings are in the order of their averages.
+    /// A figure with the averages and with each run. Mappings are sorted by their averages.
     fn figure(&self) -> Option<ProgramFigure> {
         let ranked = self.ranked();
         let runs = ranked.first()?.runs_ns.len();
@@ -220,7 +220,7 @@ impl OfSize<'_> {
 }
 
 /// The times of mappings in the order of their ranks. If there are too many mappings, the curve has
-/// every second one, or every third, and so on, and always the last one.
+/// every second or third mapping and so on, and the last one.
 fn curve(name: &str, ranked: &[&Timed<'_>], time: impl Fn(&Timed<'_>) -> f64) -> FigureCurve {
     let step = ranked.len().div_ceil(POINTS_MAX);
     let is_drawn = |at: &usize| at.is_multiple_of(step) || at + 1 == ranked.len();
@@ -246,7 +246,7 @@ fn figure(of: String, curves: Vec<FigureCurve>) -> ProgramFigure {
     }
 }
 
-/// A figure of all sizes together, and then one for each size with its runs.
+/// A figure of all sizes, and then a figure of each size with its runs.
 fn figures(sizes: &[OfSize<'_>]) -> Vec<ProgramFigure> {
     let averages = sizes.iter().map(|one| {
         let name = size(one.packet_bytes as usize);

@@ -1,5 +1,5 @@
 //! `cellworks map ring`: measures how much the time of a ring of tasks, or of another graph,
-//! depends on the SPEs on which the tasks are.
+//! depends on the mapping of the tasks to SPEs.
 
 mod found;
 
@@ -46,22 +46,22 @@ Examples:
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense, 3 measured but not trustworthy, 130 \
 interrupted: then the mappings so far are printed.";
 
-/// The most tasks by default. With more tasks there are too many mappings.
+/// The largest default number of tasks. More tasks have too many mappings.
 const TASKS: usize = 8;
 
-/// Measures how much the time of a ring of tasks depends on the SPEs on which the tasks are.
+/// Measures how much the time of a ring of tasks depends on the mapping of the tasks to SPEs.
 ///
 /// Each task passes packets to both neighbours in the ring. With --pattern or --graph the tasks
-/// communicate with others. All mappings of tasks to SPEs that have task 0 on SPE 0 are run,
-/// several times each. At the start of a run every task computes for a random time, because the
-/// order in which tasks start can change a run as much as the mapping can. The time of a mapping is
-/// the average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
+/// have other partners. All mappings of tasks to SPEs that have task 0 on SPE 0 are run, several
+/// times each. At the start of a run every task computes for a random time, because the order in
+/// which tasks start can change a run as much as the mapping can. The time of a mapping is the
+/// average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
 /// within the runs of one mapping is no effect of that mapping.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RingArgs {
-    /// The machine: `host`, this computer, or a simulated one: ps3, qs20, qs22, scc, or a file that
-    /// describes one
+    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
+    /// a file that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -103,9 +103,9 @@ pub(crate) struct RingArgs {
     )]
     pub pattern: Pattern,
 
-    /// Lets the tasks communicate as in this file, which has a line for each pair of tasks with the
-    /// sending task, the receiving task and the volume. The largest volume has packets of the size
-    /// of --packet, and others have smaller ones
+    /// Lets the tasks communicate as in this file. Each line has a sending task, a receiving task
+    /// and the volume between them. The largest volume has packets of the size of --packet, smaller
+    /// volumes have smaller packets
     #[arg(
         long,
         value_name = "FILE",
@@ -157,8 +157,8 @@ pub(crate) struct RingArgs {
     #[arg(long, value_enum, default_value_t = Placement::Pinned)]
     pub placement: Placement,
 
-    /// Mappings whose ranks are printed, such as 02467531, which has the task of SPE 0, of SPE 1
-    /// and so on; the identity and the mappings that the paper names are always printed
+    /// Prints the ranks of these mappings. A mapping such as 02467531 has the task of SPE 0, of SPE
+    /// 1 and so on. The identity and the mappings that the paper names are always printed
     #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
     pub mapping: Vec<String>,
 
@@ -188,8 +188,7 @@ pub(crate) enum Placement {
 fn packets(text: &str) -> Result<Packets, String> {
     let mut packets = Vec::new();
     for bytes in sizes(text)? {
-        // A size that is too large for DMA is refused later, with the other sizes that DMA does not
-        // move.
+        // A size that is too large for DMA is refused later, with other sizes that DMA cannot move.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if !packets.contains(&bytes) {
             packets.push(bytes);
@@ -282,7 +281,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
 }
 
-/// The description of each step, with everything that decides its result.
+/// The description of each step, with everything that determines its result.
 fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
     let mut of_all = json!({
@@ -309,7 +308,7 @@ fn steps(plan: &SweepPlan) -> Vec<Value> {
     (0..plan.steps()).map(step).collect()
 }
 
-/// The times of a mapping in a file, if they can be those of its runs.
+/// The times of a mapping from a file, if the numbers can be the times of its runs.
 fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
     match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
@@ -320,7 +319,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// Runs the mappings on this computer one after the other, because each uses all CPUs.
+/// Runs the mappings on this computer one after the other, because each mapping uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
@@ -371,7 +370,7 @@ fn pattern(arguments: &RingArgs) -> String {
     }
 }
 
-/// The plan of the flags for a machine with these SPEs.
+/// The plan that the flags request for a machine with the given SPEs.
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
@@ -436,7 +435,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
-    // First without the named mappings, which can only be checked if the numbers are right.
+    // The first plan has no named mappings, because they can only be checked with valid numbers.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
         Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),

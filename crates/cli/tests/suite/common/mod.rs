@@ -1,10 +1,9 @@
 //! Helpers that all tests of the command share.
 //!
-//! Tests run in parallel, and other programs may run on the computer. So the command may be right
-//! that its measurement was disturbed, or that its numbers are uncertain. [`Run::measured`] and
-//! [`Run::json`] accept this if the command reports it as it should. So tests of other subjects
-//! also pass on a busy computer. A number that cannot be true ends the command with another exit
-//! code and message, and so fails them.
+//! Tests run in parallel, and other programs may run on the computer. The command can therefore be
+//! right if it reports that a measurement was disturbed or that numbers are uncertain.
+//! [`Run::measured`] and [`Run::json`] accept such a report, so that tests of other subjects pass
+//! on a busy computer. They fail at an impossible number, which has another exit code and message.
 
 pub mod program;
 #[path = "../../../../../tests/skipped.rs"]
@@ -26,20 +25,20 @@ use serde_json::Value;
 pub use skipped::skipped;
 use tree::Tree;
 
-/// The line before the reasons why numbers cannot be trusted.
+/// The line before the reasons why numbers are not reliable.
 const DOUBT: &str = "error: measured, but not trustworthy:\n";
 
-/// The variable with the folder of another computer's files.
+/// The variable with the folder that holds another computer's files.
 const FSROOT: &str = "CELLWORKS_FSROOT";
 
-/// The message about numbers of this computer in a report that has the name of another one.
+/// The message about numbers of this computer in a report that names another computer.
 const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSROOT to measure this \
                        computer, or measure on the other one";
 
 /// The command, without variables for colours in its environment.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
-    // The tests may run as a task of a cluster, whose variables the command would read.
+    // The tests may run as a task of a cluster. The command must not read its variables.
     for name in [
         "SLURM_ARRAY_TASK_ID",
         "SLURM_STEP_ID",
@@ -57,19 +56,19 @@ pub fn cellworks() -> Command {
     command
 }
 
-/// The command `cellworks stats` with these arguments, before it is started.
+/// The command `cellworks stats` with the given arguments, not yet started.
 pub fn stats_command(arguments: &str) -> Command {
     let mut command = cellworks();
     command.arg("stats").args(arguments.split_whitespace());
     command
 }
 
-/// Runs `cellworks stats` with these arguments on this computer.
+/// Runs `cellworks stats` with the given arguments on this computer.
 pub fn stats(arguments: &str) -> Run {
     Run::of(&mut stats_command(arguments))
 }
 
-/// Runs `cellworks stats` with these arguments on the computer that `tree` describes.
+/// Runs `cellworks stats` with the given arguments on the computer that `tree` describes.
 pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
     Run::of(stats_command(arguments).env(FSROOT, tree.root()))
 }
@@ -77,9 +76,9 @@ pub fn stats_on(tree: &Tree, arguments: &str) -> Run {
 /// The number of the user `nobody` on most systems, which has no privileges.
 pub const ORDINARY_USER: u32 = 65_534;
 
-/// Lets the command run as a user without privileges, to whom the folder and its files then belong.
-/// The modes of files do not bind root. Returns false if that is not possible. Then it has printed
-/// that, as [`skipped`] does.
+/// Makes the command run as a user without privileges, because modes of files do not restrict root.
+/// The folder and its files then belong to this user. If this is not possible, reports by
+/// [`skipped`] that the test is skipped, and returns false.
 #[track_caller]
 pub fn run_as_ordinary_user(command: &mut Command, folder: &Path) -> bool {
     let closed = tempfile::tempdir().unwrap();
@@ -112,7 +111,7 @@ pub struct Run {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
-    /// Whether the machine was described in files.
+    /// Whether files described another computer to the command.
     pub is_foreign: bool,
 }
 
@@ -126,7 +125,7 @@ impl Run {
         }
     }
 
-    /// The reasons why the numbers cannot be trusted, if the command ended with them.
+    /// The reasons why the numbers are not reliable, if the command ended with reasons.
     fn doubts(&self) -> Option<Vec<&str>> {
         let (_, reasons) = self.err.split_once(DOUBT)?;
         Some(
@@ -137,8 +136,8 @@ impl Run {
         )
     }
 
-    /// Asserts that the command measured: its exit code is 0, or it is 3 and the message has the
-    /// reasons why the numbers cannot be trusted. Returns the rest of the messages.
+    /// Asserts that the command measured: the exit code is 0, or it is 3 and the message has the
+    /// reasons why the numbers are not reliable. Returns the rest of the messages.
     #[track_caller]
     pub fn measured(&self) -> &str {
         let doubts = self.doubts();
@@ -172,8 +171,8 @@ impl Run {
         report
     }
 
-    /// The JSON that the command printed, however it ended. The JSON must fit the published schema,
-    /// and have no field that is not in the schema.
+    /// The JSON that the command printed, even if it failed. Asserts that the JSON fits the
+    /// published schema, and has no further fields.
     #[track_caller]
     pub fn report(&self) -> Value {
         static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
@@ -190,7 +189,7 @@ impl Run {
         report
     }
 
-    /// Asserts that the command was refused before anything was measured.
+    /// Asserts that the command was refused before the first measurement.
     #[track_caller]
     pub fn refused(&self, message: &str) {
         assert_eq!(
@@ -228,7 +227,7 @@ pub fn has_ratio(reports: &[PathBuf; 2], name: &str) -> bool {
     ratios.any(|ratio| ratio["name"] == name)
 }
 
-/// The elements of an array.
+/// The elements of the array in the given field.
 #[track_caller]
 pub fn list<'v>(object: &'v Value, name: &str) -> &'v [Value] {
     object[name].as_array().expect("an array")

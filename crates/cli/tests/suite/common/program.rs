@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Run, cellworks};
 
-/// Runs `cellworks run` with these arguments.
+/// Runs `cellworks run` with the given arguments.
 pub fn run(arguments: &str) -> Run {
     let mut command = cellworks();
     command.arg("run").args(arguments.split_whitespace());
@@ -19,7 +19,7 @@ pub fn printed(arguments: &str) -> String {
     run.out
 }
 
-/// The same run with JSON, which fits the schema.
+/// The JSON of a run on a simulated machine. Asserts that the JSON fits the schema.
 #[track_caller]
 pub fn json(arguments: &str) -> Value {
     let object = serde_json::from_str(&printed(&format!("{arguments} --format json"))).unwrap();

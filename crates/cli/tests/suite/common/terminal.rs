@@ -25,19 +25,19 @@ pub fn wait_for_handler(child: &Child) {
 }
 
 pub fn interrupt(child: &Child) {
-    // SAFETY: `kill` touches no memory. The child was not waited for, so the id still belongs to
-    // it.
+    // SAFETY: `kill` touches no memory. The test has not waited for the child, so the id still
+    // belongs to the child.
     let sent = unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     assert_eq!(sent, 0);
 }
 
 /// A new terminal: the end for a person, and the end for a program.
 pub fn terminal() -> (File, OwnedFd) {
-    // The terminal does not know its size.
+    // A terminal of 0 columns has an unknown size.
     terminal_of(0)
 }
 
-/// Like [`terminal`], with this number of columns.
+/// Like [`terminal`], with the given number of columns.
 pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut person, mut program) = (-1, -1);
     let (name, settings) = (std::ptr::null_mut(), std::ptr::null());
@@ -48,19 +48,19 @@ pub fn terminal_of(columns: u16) -> (File, OwnedFd) {
         ws_ypixel: 0,
     };
     let size = &raw const size;
-    // SAFETY: both descriptors are valid for writes, and the size for reads. Null requests the
-    // defaults of the other settings.
+    // SAFETY: both descriptors are valid for writes, and the size for reads. A null pointer
+    // requests the default of another setting.
     let made = unsafe { libc::openpty(&raw mut person, &raw mut program, name, settings, size) };
     assert_eq!(made, 0);
     // SAFETY: `openpty` made both descriptors, and no other code has them.
     unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(program)) }
 }
 
-/// Everything that arrives until no process has the program's end open.
+/// Returns all bytes that arrive until the last process has closed the program's end.
 pub fn read_all(mut person: File) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
-    // On Linux, reading fails with EIO when no process has the program's end open.
+    // On Linux, reading fails with EIO after the last process has closed the program's end.
     while let Ok(count @ 1..) = person.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..count]);
     }
@@ -68,10 +68,10 @@ pub fn read_all(mut person: File) -> String {
 }
 
 /// Reads until the terminal has shown one of `texts`. Returns everything that it has shown. Fails
-/// if the program ends before.
+/// if the program ends earlier.
 ///
-/// Several texts are given, because a progress bar is not drawn at each change, so one of them may
-/// never be shown.
+/// The caller gives several texts, because a progress bar is not drawn at each change. One of the
+/// texts may therefore never appear.
 #[track_caller]
 pub fn read_until(person: &mut File, texts: &[&str]) -> String {
     let mut shown = String::new();

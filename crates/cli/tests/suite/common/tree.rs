@@ -1,4 +1,4 @@
-//! Other computers as files, for `CELLWORKS_FSROOT`.
+//! Descriptions of other computers as files, for `CELLWORKS_FSROOT`.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use tempfile::TempDir;
 /// The parts of a computer.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    /// The sockets, each of which has a memory node.
+    /// The number of sockets. Each socket has a memory node.
     pub sockets: u32,
-    /// The Cells of each socket, which are groups of cores with a common third-level cache.
+    /// The number of Cells of each socket. The cores of a Cell share a third-level cache.
     pub cells: u32,
-    /// The cores of each Cell.
+    /// The number of cores of each Cell.
     pub cores: u32,
-    /// The hardware threads of each core. In the numbers of Linux, all first threads come before
-    /// all second ones.
+    /// The number of hardware threads of each core. Linux numbers the first threads of all cores
+    /// first, then all second threads.
     pub threads: u32,
 }
 
@@ -42,14 +42,14 @@ impl Shape {
     }
 }
 
-/// A folder that takes the place of `/` of another computer. It is removed when this value is
-/// dropped.
+/// A folder that replaces the root directory `/` of another computer. The folder is removed when
+/// this value is dropped.
 pub struct Tree {
     folder: TempDir,
 }
 
 impl Tree {
-    /// A computer of this shape with a processor of this name.
+    /// A computer with the given parts and the given name of its processor.
     pub fn new(shape: Shape, name: &str) -> Self {
         let tree = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -87,12 +87,12 @@ impl Tree {
         tree
     }
 
-    /// The folder, as the value of `CELLWORKS_FSROOT`.
+    /// The folder, as a value of `CELLWORKS_FSROOT`.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes a line to a file, which is created if it does not exist.
+    /// Writes a line to a file. If the file does not exist, it is created.
     pub fn write(&self, path: &str, line: &str) {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
