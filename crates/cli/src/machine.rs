@@ -121,7 +121,8 @@ fn on_this_computer<J: Job>(
         steps,
         SessionOptions::of(common, files),
     );
-    session.conclude(J::run(plan, host, &session, &mut |_| {}))
+    let runner = cellworks_runner::this_computer(host);
+    session.conclude(J::run(plan, runner, &session, &mut |_| {}))
 }
 
 /// Adds the reason why the computer has no further CPUs to a failure that is about too few CPUs.

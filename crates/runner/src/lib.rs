@@ -10,8 +10,8 @@
 //! Programs, measurements and exchanges are written once. They are compiled for each type of
 //! machine, because that makes them fast. The code around them, such as arguments, sessions and
 //! files of papers, uses a [`Runner`] and a [`Chosen`], which hide these types. So that code is
-//! compiled once. The programs for simulated machines ([`simulated`]) are also compiled only once,
-//! although two crates run them.
+//! compiled once. The programs are compiled once for simulated machines ([`simulated`]) and once
+//! for this computer ([`this_computer`]). No other crate compiles them again.
 //!
 //! ```
 //! use cellworks_machine::Machine;
@@ -33,4 +33,4 @@ mod program;
 mod runner;
 
 pub use program::{Choice, Chosen, Conclusions, Kind, Ran, kind, names};
-pub use runner::{Draw, Runner, simulated};
+pub use runner::{Draw, Runner, simulated, this_computer};

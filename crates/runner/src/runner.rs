@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ops::ControlFlow;
 
 use cellworks_apps::{Picture, Program, ProgramError, Quantity, Visitor};
+use cellworks_host::Host;
 use cellworks_machine::CellMachine;
 use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_sim::Sim;
@@ -61,6 +62,14 @@ pub trait Runner {
     ///
     /// As [`ExchangeRun::run`].
     fn exchange(&self, run: &ExchangeRun) -> Result<f64, String>;
+}
+
+/// This computer as a runner. The programs for this computer are compiled in this crate, and not
+/// again in the crates that call this function.
+// If the function were inlined into another crate, the programs would be compiled there too.
+#[inline(never)]
+pub fn this_computer(host: &Host) -> &dyn Runner {
+    host
 }
 
 /// A simulated machine as a runner. The programs for simulated machines are compiled in this crate,

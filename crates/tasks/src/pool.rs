@@ -206,7 +206,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// Returns [`PoolError`] in these cases:
     ///
     /// - The number of workers is wrong, or the local store or main memory has no room.
-    /// - The scheduler needs a Cell and the machine is not a Cell, or the scheduler does not offer a
+    /// - The scheduler needs a Cell and the machine is not a Cell, or the scheduler does not offer
+    /// a
     ///   chosen feature.
     /// - `main` or a task panics and the program does not catch the panic.
     /// - `main` and all tasks wait for each other.

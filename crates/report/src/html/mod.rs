@@ -23,8 +23,9 @@ mod sweeps;
 mod tables;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
 
-use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
@@ -137,11 +138,14 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     Part::new("not-measured", "Not measured", list)
 }
 
-/// The time at which the run ended, to the minute. `None` if the number of seconds is not a date.
+/// The time at which the run ended, to the minute. It is `None` if the number of seconds lies
+/// beyond the year 9999.
 fn finished(environment: &Environment) -> Option<String> {
-    let seconds = i64::try_from(environment.finished_unix_s).ok()?;
-    let end = Timestamp::from_second(seconds).ok()?;
-    Some(format!("{} UTC", end.strftime("%Y-%m-%d %H:%M")))
+    let end = UNIX_EPOCH.checked_add(Duration::from_secs(environment.finished_unix_s))?;
+    let mut text = String::new();
+    write!(text, "{}", humantime::format_rfc3339_seconds(end)).ok()?;
+    let (day, time) = text.split_once('T')?;
+    Some(format!("{day} {} UTC", time.get(..5)?))
 }
 
 /// The machine, the places of its SPEs, and the program that measured.
