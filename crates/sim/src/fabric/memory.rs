@@ -32,6 +32,8 @@
 // bytes equally fast, alone and under stress. A description chooses it by `whole_write_bytes`.
 // Rejected: two channels of half the rate with 8 banks each. Lists of 1,024 elements of 16 bytes
 // take 16 SPEs as long (82.5 us; published: 140), because SPEs spread over the channels.
+// Rejected: 8 banks. The same lists of GETs take 125 us, but 8 SPEs get 16.5 GB/s (published:
+// 24.6). With a row cycle of 40 ns instead of 60 they get 24.8, and the lists take 83 us.
 // Rejected: a queue of 64 reads, with the others waiting outside. The same lists take 84.5 us, and
 // with 32 reads 89 to 94 us; no source supports fewer.
 

@@ -45,6 +45,9 @@
 // uses one ring, where the console's counters show two.
 // Rejected: the rings of a direction in turn, with each segment free when a packet has left it. All
 // packets start 8 cycles apart, so taking turns changes nothing.
+// Rejected: all of a way free at the start, and each segment free again when the packet has left
+// it. The best and the worst pairing stay at 205 and 117 GB/s, the others at 126 to 164 (published:
+// 186 to 197 for five pairings, 95 and 78 for two).
 // Rejected: round robin among the elements alone. With skewed occupancy, round robin starves the
 // elements that are far from a contended port: two of eight streams got half of what the others
 // had.
