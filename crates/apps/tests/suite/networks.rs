@@ -487,7 +487,7 @@ fn what_makes_no_sense_is_refused_by_the_parameter_that_is_wrong() {
             ..ratio(1, 1, 0)
         },
         "steps",
-        "16777216 steps are more than the data can count; use at most 16777214",
+        "16777216 steps are more than the data can count; use at most 16777200",
     );
     refused(
         ratio(1, 1, 1_000_000_000_001),

@@ -36,6 +36,9 @@
 // take 16 SPEs as long as with one channel (82.5 us; published: 140), because SPEs spread over the
 // channels.
 //
+// Rejected: 8 banks. The same lists of GETs take 125 us, but 8 SPEs get 16.5 GB/s (published:
+// 24.6). With a row cycle of 40 ns instead of 60 they get 24.8, and the lists take 83 us.
+//
 // Rejected: a queue of 64 reads, with further reads waiting outside. The same lists take 84.5 us,
 // and with a queue of 32 reads 89 to 94 us. No source supports a shorter queue.
 
