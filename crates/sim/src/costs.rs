@@ -1,24 +1,24 @@
-//! The times of a description, in femtoseconds.
+//! The times of a description, converted to femtoseconds.
 
 use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
 
 impl Quantity {
-    /// Converts this number of picoseconds.
+    /// Converts this number of picoseconds to femtoseconds.
     pub(crate) fn picoseconds(&self) -> Femtoseconds {
         Femtoseconds::from_picoseconds(self.value)
     }
 
-    /// Converts this number of cycles of a clock, rounded down to a femtosecond.
+    /// Converts this number of cycles of the clock `hertz`, rounded down to a femtosecond.
     pub(crate) fn cycles_of(&self, hertz: &Self) -> Femtoseconds {
         Femtoseconds::from_cycles(self.value, hertz.value)
     }
 }
 
-/// How long each operation takes, except the operations of the fabric.
+/// The time of each operation, except the operations of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE. Every primitive takes at least one cycle.
+    /// A cycle of the SPUs and the PPE. Every call of a program takes at least one cycle.
     pub cycle: Femtoseconds,
     /// Issuing an MFC command on the SPU.
     pub issue: Femtoseconds,
@@ -28,9 +28,9 @@ pub(crate) struct Costs {
     pub request_interval: Femtoseconds,
     /// Fetching an element of a list.
     pub list_element: Femtoseconds,
-    /// The time from one element of a list to the next, which is the longer of two times: the time
-    /// to fetch an element, and the time until the units of the MFC's own Cell have answered the
-    /// command of the element before.
+    /// The time from one element of a list to the next. It is the longer of two times: the time to
+    /// fetch an element, and the time until the units of the MFC's own Cell have answered the
+    /// command of the previous element.
     pub list_interval: Femtoseconds,
     /// Accessing a channel.
     pub channel: Femtoseconds,
@@ -38,7 +38,7 @@ pub(crate) struct Costs {
     pub switch: Femtoseconds,
     /// A refused atomic command: its start, and the answer of the units of the MFC's own Cell.
     pub refused: Femtoseconds,
-    /// An atomic command on a line that is in the SPE's own cache.
+    /// An atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,
     /// The PPE's part of a store to a register.
     pub mmio_write: Femtoseconds,
