@@ -13,8 +13,8 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The worlds of this OS thread that have remote wakers, by address. A world in this table is
-    /// not freed, so no other world gets its address.
+    /// The worlds of this OS thread that have remote wakers, by address. A reference in this table
+    /// keeps the memory of a world, so no other world gets its address.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
