@@ -1,24 +1,24 @@
-//! The caches of the atomic units, which record for each line of main memory the SPEs that have a
-//! copy, and whether an SPE has changed the line.
+//! The caches of the atomic units. They record which SPEs have a copy of a line of main memory, and
+//! whether an SPE has changed the line.
 //!
 //! The caches only decide how long an atomic command takes. Main memory itself keeps the bytes and
 //! the reservations.
 //!
 //! If any SPE has a line, the line comes from the cache of that SPE and not from memory, whether
 //! the SPE has changed the line or not. D. Calver (n4g.com/news/41514) says that an SPU which asks
-//! for a line gets it "from another SPUs cache, if its in there". Therefore the memory module of
-//! the line makes no difference, as the paper CellStats finds (section 4.5.1). If several caches
-//! have the line, the cache that got the line last supplies the line, as in the MERSI protocol of
-//! other PowerPC processors. No source says which cache supplies the line on a Cell.
+//! for a line gets it "from another SPUs cache, if its in there". The paper CellStats (section
+//! 4.5.1) agrees: the memory module of the line makes no difference. If several caches have the
+//! line, the cache that got the line last supplies the line, as in the MERSI protocol of other
+//! PowerPC processors. No source says which cache supplies the line on a Cell.
 
 // Rejected: repeating a refused command as soon as the line is free. The SPE that just had the line
-// gets the line again, and 16 SPEs take 4.6 us (published: 9). Also rejected: repeating the command
-// after the time of a command that both Cells answer (244 ns). With this rule 16 SPEs take 7.4 to
-// 7.9 us, and one more SPE may add 1 us.
+// gets the line again, and 16 SPEs that use the line take 4.6 us (published: 9). Also rejected:
+// repeating the command after the time of a command that both Cells answer (244 ns). The 16 SPEs
+// take 7.4 to 7.9 us, and the time jumps by 1 us between numbers of SPEs.
 //
-// Rejected: refusing commands to a line while DMA reads or writes the line. With this rule 1,024
-// elements of 16 bytes take one SPE 276 us, while the paper has at most 140 us with 16 SPEs. Shared
-// buffers above 1 KB are slower, too.
+// Rejected: refusing commands to a line while DMA reads or writes the line. With this rule one SPE
+// takes 276 us for a list of 1,024 elements of 16 bytes, while the paper has at most 140 us with 16
+// SPEs. Shared buffers above 1 KB are slower, too.
 
 /// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;
@@ -38,8 +38,7 @@ pub(crate) struct AtomicCaches {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CachedLine {
     line: LineNumber,
-    /// Whether the SPE has changed the line. A changed line is in no other cache, and its bytes in
-    /// memory count as out of date.
+    /// Whether the SPE has changed the line. A changed line is in no other cache.
     changed: bool,
     /// Whether this cache got the line last. If so, this cache supplies the line to other SPEs.
     is_newest: bool,
@@ -84,7 +83,7 @@ impl AtomicCaches {
     }
 
     /// The SPE that supplies a line: the last SPE that has read or changed the line. Returns `None`
-    /// if that SPE has dropped the line or no SPE has used it, because memory then supplies the
+    /// if memory supplies the line, because no SPE has used the line or that SPE has dropped the
     /// line.
     pub fn supplier(&self, line: LineNumber) -> Option<usize> {
         let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
@@ -114,8 +113,8 @@ impl AtomicCaches {
         })
     }
 
-    /// Records that an SPE has read a line. A line that another SPE had changed is then shared. A
-    /// full cache drops its least recently used line.
+    /// Records that an SPE has read a line. If another SPE had changed the line, both caches share
+    /// the changed line. A full cache drops its least recently used line.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {

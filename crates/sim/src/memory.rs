@@ -52,9 +52,9 @@ impl Zeroed {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // Allocators get pages that are zero already only for small alignments. With a larger
-            // alignment they would write zeros to all pages, which takes tens of milliseconds for a
-            // large region.
+            // An allocator uses pages that the operating system has zeroed only if the alignment is
+            // small. For a larger alignment it writes zeros to all pages, which takes tens of
+            // milliseconds for a large region.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
             (taken > 0).then_some((taken, layout))
         };

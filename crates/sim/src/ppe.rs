@@ -13,13 +13,13 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! The library libspe2 has the same accesses (`mbox.c`, `dma.c`). The outbound interrupt mailbox is
-//! not in the area that a program can map. With library calls, a command and a tag status each take
-//! the time of a call to a mailbox, because the time of a call for a command has not been
-//! published.
+//! The library libspe2 makes the same accesses (`mbox.c`, `dma.c`). It reads the outbound interrupt
+//! mailbox by a call, because that mailbox is not in the area that a program can map. With library
+//! calls, a command and a tag status each take the time of a call to a mailbox, because the time of
+//! a call for a command has not been published.
 //!
-//! A program that waits for a mailbox or a command loads the status of the mailbox or command again
-//! and again. Only the last of these loads is simulated: it begins when the word or status is
+//! A program that waits for a mailbox or a command loads its status again and again. Only the last
+//! of these loads is simulated. The last load begins when the word or the end of the command is
 //! there.
 
 use std::cell::RefCell;
@@ -135,8 +135,8 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
-    /// Stores a word to a register of an SPE. A condition must not wait, so a store in a condition
-    /// is added to `owed`.
+    /// Stores a word to a register of an SPE. In a condition, adds the store to `owed` instead,
+    /// because a condition must not wait.
     fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
             return self.store(to, register, word, call);
@@ -168,8 +168,8 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time of reading the status of a proxy queue pass, which shows a free entry or the
-    /// tag status. With library calls, a command takes only this time.
+    /// Lets the time of a read of a proxy queue's status pass. With library calls, this is the
+    /// whole time of a command or a tag status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -251,8 +251,8 @@ impl SimPpe {
         }
     }
 
-    /// Sends the words that a condition has written, if the condition is still false, because the
-    /// program may wait for an answer to these words.
+    /// If the condition of a wait is still false, sends the words that the condition has written,
+    /// because the program may wait for an answer to these words.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -280,8 +280,8 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // This cycle lets a loop of waits whose conditions are already true reach the time limit of
-        // the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -289,8 +289,8 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // This cycle lets a loop that only reads the clock, or only checks whether programs have
-        // ended, reach the time limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop that only reads the clock, or
+        // only checks whether programs have ended, ends at the time limit of the run.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -349,8 +349,8 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that a loop of such calls reaches the time limit of
-        // the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -371,8 +371,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A failed call takes time even without a load, so that a loop that tries until the
-            // mailbox has room reaches the time limit of the run.
+            // A failed call takes time even without a load, so that an endless loop of failed calls
+            // ends at the time limit of the run.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

@@ -29,7 +29,7 @@ pub(crate) struct SimProcessor {
     /// The lag: the time that the processor has used and not yet let pass. See `engine`.
     pub lag: Cell<Femtoseconds>,
     /// The time until which the thread that began to wait last still computes. While all threads of
-    /// the processor wait, no condition is checked before this time.
+    /// the processor wait, conditions are checked only after this time.
     pub busy_until: Cell<Moment>,
 }
 

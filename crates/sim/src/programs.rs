@@ -131,8 +131,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // A cancellation of the run may unwind `pass`, but the panic of this program must not get
-        // lost.
+        // If the run is cancelled, `pass` unwinds. The cancellation is caught, so that the panic in
+        // `result` does not get lost.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);

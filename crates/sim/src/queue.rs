@@ -81,8 +81,8 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Events in sorted order. An event that is due after all events in `run` is appended to `run`
-    /// and needs no search. Most new events are such events, because there are few different
+    /// A sorted queue of events. An event that is due after all events in `run` is appended to
+    /// `run` without a search. Most new events are of this kind, because there are few different
     /// delays.
     run: VecDeque<u128>,
     /// The last event that was appended to `run`.

@@ -71,8 +71,8 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // If the PPE has panicked, the programs are cancelled, and may panic then. A program
-            // that panicked before the PPE is found here.
+            // A PPE that panicked makes `run` cancel the programs, which may then panic too. A
+            // program that panicked before the PPE is found here.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

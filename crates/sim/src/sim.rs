@@ -25,12 +25,12 @@ use crate::spe::SimSpe;
 /// The effective address at which regions begin.
 const REGIONS_AT: u64 = 1 << 32;
 
-/// The size of the windows of main memory that an MFC list command can address. A region smaller
-/// than a window lies within one window.
+/// The size in bytes of the windows of main memory, whose borders a list command of an MFC cannot
+/// cross. A region that is smaller than a window lies within one window.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The longest run: five hours. 64 bits can count femtoseconds for seven more minutes, so the sum
-/// of a time and a short span does not overflow.
+/// The longest run, five hours. 64 bits count femtoseconds for seven minutes longer, so the sum of
+/// a time and a short span does not overflow.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
 /// A simulated machine.
@@ -220,9 +220,9 @@ impl Sim {
         lock(&self.trace_error).take()
     }
 
-    /// Begins a run. Panics if this machine has a run, because two runs would share the local
-    /// stores. Panics if this OS thread has a run, because its cooperative threads belong to one
-    /// machine.
+    /// Begins a run. Panics if this machine has a run already, because two runs would share the
+    /// local stores. Panics if this OS thread has a run already, because all cooperative threads of
+    /// an OS thread belong to one machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(

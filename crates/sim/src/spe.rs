@@ -28,8 +28,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The byte with which `stage_out` fills a local store. A float of these bytes is NaN, so a program
-/// that reads before it has written notices its error.
+/// The byte with which `stage_out` fills a local store. Four such bytes are a NaN, so a program
+/// that reads a float before writing it notices the error.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment that DMA needs.
@@ -44,8 +44,9 @@ pub struct SimSpe {
     local_store: LocalStore,
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views. A view only reserves addresses in the local store, so that raw DMA
-    /// commands cannot reach the view's bytes. The first view allocates this memory.
+    /// The memory that holds the bytes of typed views, allocated for the first view. A view also
+    /// reserves addresses in the local store, but raw DMA commands to these addresses do not reach
+    /// the view's bytes.
     views: OnceCell<Zeroed>,
 }
 
@@ -114,8 +115,8 @@ impl SimSpe {
         })
     }
 
-    /// Takes a word, which takes the time of a channel access. If `is_there` is false, this first
-    /// waits for an event of the SPE.
+    /// Takes a word, in the time of a channel access. If `is_there` is false, first waits for an
+    /// event of the SPE.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -157,9 +158,9 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Accesses a channel. In the condition of a wait, only an access whose result satisfies
-    /// `came_true` takes time, because the hardware stalls at the channel and reads the channel
-    /// once.
+    /// Accesses a channel by the closure `act`. In the condition of a wait, the access takes time
+    /// only if its result satisfies `came_true`, because the hardware stalls at the channel and
+    /// reads the channel once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -183,9 +184,9 @@ impl SimSpe {
         result
     }
 
-    /// Lets the SPE's lag (time that the SPE has used but not let pass) pass before a word is sent,
-    /// if the lag is longer than a channel access. A shorter lag is allowed: if several senders
-    /// race for the last place of a mailbox within that time, the wrong sender may get the place.
+    /// Lets the SPE's lag (time that the SPE has used but not let pass) pass before a word is sent.
+    /// A lag of at most a channel access is ignored, although of several senders within that time
+    /// the wrong sender may then get the last place of a mailbox.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -206,8 +207,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. This function
-    /// is not inlined, so that the code of the usual case stays small.
+    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. Not inlined, so
+    /// that the code of the usual case stays small.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -224,8 +225,8 @@ impl SimSpe {
             });
     }
 
-    /// Lets a cycle pass for a refused call, so that a loop of such calls reaches the time limit of
-    /// the run.
+    /// Lets a cycle pass for a refused call, so that an endless loop of such calls ends at the time
+    /// limit of the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
@@ -252,8 +253,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. While a panic unwinds the thread, this
-    /// does not wait, because a wait would delay the report of the panic.
+    /// Waits until the MFC can take another typed transfer. While a panic unwinds the thread,
+    /// returns at once, because a wait would delay the report of the panic.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -281,8 +282,8 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // This cycle lets a loop of waits whose conditions are already true reach the time limit of
-        // the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -291,7 +292,8 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // This cycle lets a loop that only reads the clock reach the time limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -426,8 +428,8 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // The check comes first, because after a panic no call would wait for threads that were
-        // started.
+        // This check comes before the start of threads, because after a panic of the check no call
+        // would wait for the threads.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -437,8 +439,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The threads need the SPE to end, and the wait at the end of the scope does not give
-            // the SPE up. Therefore this `wait_until` waits for the threads before the scope ends.
+            // The threads need the SPE to end, but the wait at the end of the scope does not give
+            // the SPE up. Therefore `wait_until` waits for the threads before the scope ends.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -551,8 +553,8 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that a loop of such calls reaches the time limit of
-        // the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 

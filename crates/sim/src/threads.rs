@@ -1,5 +1,5 @@
-//! The threads of a run: a part of [`World`](crate::world::World). One thread has its turn at a
-//! time.
+//! The threads of a run: a part of [`World`](crate::world::World). One thread at a time has its
+//! turn, which means that it runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,8 +10,8 @@ use cellworks_threads::{Owner, Thread};
 use crate::index::{ProcessorIndex, ThreadIndex};
 
 /// The capability to control the cooperative threads of simulated machines.
-// SAFETY: the owner is used only on cores that `run` begins with this owner, and programs cannot
-// reach the owner.
+// SAFETY: `OWNER` is used only on cores whose `run` was begun with `OWNER`, and programs cannot
+// reach `OWNER`.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The threads of a run.
@@ -19,8 +19,8 @@ pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
     /// The indices of ended threads in `table`, which new threads may use again.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The thread that has its turn, because the event loop has handled the thread's event. Any
-    /// other thread that is woken sleeps again.
+    /// The running thread, whose event the event loop has handled. Any other thread that is woken
+    /// sleeps again.
     turn: Cell<ThreadIndex>,
     /// Whether the condition of some thread has panicked and the thread has not continued yet.
     some_panicked: Cell<bool>,
@@ -58,8 +58,8 @@ impl Threads {
             number,
             panic: None,
         };
-        // A thread that ends has handled its last event. No event names an ended thread, so its
-        // index can be used again.
+        // A thread has handled its last event when it ends. Therefore no event names an ended
+        // thread, and its index can be used again.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -104,7 +104,7 @@ impl Threads {
         self.some_panicked.set(true);
     }
 
-    /// Continues the panic of the condition of the calling thread `me`, if the condition has
+    /// Panics with the panic of the condition of the calling thread `me`, if the condition has
     /// panicked.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {

@@ -1,8 +1,8 @@
 //! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
 //!
 //! [`Time`] and [`Span`] have 128 bits, because a host may run for longer than 64 bits can count. A
-//! simulated run ends after five hours at the latest, which 64 bits can count. Therefore an event
-//! with its time fits into 128 bits, and a sum of times is one instruction.
+//! simulated run ends after five hours at the latest, which 64 bits can count. With 64 bits, an
+//! event and its time fit into 128 bits, and a sum of times is one instruction.
 
 // Rejected: simulated time in `Time` and `Span`. An event would need more than 128 bits, and a
 // comparison of events more than one instruction.
@@ -18,8 +18,8 @@ const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A point in simulated time, counted from the start of the run.
 ///
-/// A `Moment` is printed in microseconds with three decimals, such as `1.234 us`, because traces
-/// show times in the same form.
+/// A `Moment` is printed in microseconds with three decimals, such as `1.234 us`, so that the user
+/// finds the time in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 

@@ -1,5 +1,5 @@
-//! The watchdog, which warns of a program that stops the simulation because it runs for long
-//! without a call.
+//! The watchdog, which warns of a program that runs for long without a call and thereby stops the
+//! simulation.
 //!
 //! All programs of a simulated machine take turns on one OS thread. The running program ends its
 //! turn only by a call. If a program waits for another program in a loop without a call, the loop
@@ -9,8 +9,8 @@
 //! a program may compute for long.
 //!
 //! The watchdog reads two numbers, which a run stores with relaxed ordering when a thread
-//! continues. The numbers have no part in any result. If the condition of a wait never returns, the
-//! warning names the program that ran before the check.
+//! continues: see [`Pulse`]. No result depends on the numbers. If the condition of a wait never
+//! returns, the warning names the program that ran before the check of the condition.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +24,8 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of successive checks that must find the same numbers before a warning. Time is
-/// counted in checks, because a process may have been stopped and continued.
+/// The number of successive checks that must find the same numbers before a warning. The watchdog
+/// counts checks instead of time, because the process may have been stopped and continued.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());

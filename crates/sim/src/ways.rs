@@ -222,8 +222,9 @@ mod tests {
             let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
             links.iter().map(ns).collect()
         };
-        // In each direction two rings each carry a packet every 8 cycles of 1.6 GHz. The link
-        // between the Cells carries 128 bytes and a header of 16 bytes at 20 GB/s.
+        // In each direction there are two rings, and each ring carries a packet every 8 cycles of
+        // 1.6 GHz. The link between the Cells carries 128 bytes and a header of 16 bytes at 20
+        // GB/s.
         let ways = ways("qs20");
         assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
         assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);

@@ -16,7 +16,7 @@
 //!
 //! # Order of borrowing
 //!
-//! A function that borrows the `RefCell` of one part may then borrow only from later parts of this
+//! A function that holds a borrow of one part may borrow only the parts that come later in this
 //! list:
 //!
 //! 1. the state of an MFC,
@@ -31,8 +31,8 @@
 //! borrowed, because conditions and threads may call any method.
 
 // Rejected: a trait for each part, so that no part uses the whole world. An event needs several
-// parts at once: an arrived line moves bytes, frees an entry, ends a command and leads to a check
-// of conditions. Each method would be generic over all parts.
+// parts at once: for example, an arrived line moves bytes, frees an entry, ends a command and leads
+// to a check of conditions. Each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -161,8 +161,8 @@ impl World {
         self.threads.is_in_condition()
     }
 
-    /// The number of the memory module nearest to the PPE, which holds ordinary memory that
-    /// programs stage.
+    /// The number of the memory module nearest to the PPE. Ordinary memory that programs stage is
+    /// in this module.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16
@@ -178,8 +178,8 @@ impl World {
         }
     }
 
-    /// Makes the watch over the local store of an SPE. The local store calls the watch when a
-    /// program uses bytes that a transfer may be reading or writing.
+    /// Makes the watch over the local store of an SPE, which is called when a program uses bytes of
+    /// the local store that a transfer may be reading or writing.
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {

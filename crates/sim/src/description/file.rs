@@ -20,8 +20,8 @@ pub(super) struct File<'t> {
     problems: RefCell<Vec<DescriptionError>>,
     /// The missing keys, by their paths. A missing key inside a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// The paths at which a made-up value replaces a wrong value. No problems inside these values
-    /// are reported.
+    /// The paths at which a made-up value replaces a wrong value. Problems inside a made-up value
+    /// are not reported.
     made_up: RefCell<Vec<String>>,
 }
 

@@ -1,5 +1,5 @@
 //! The test that docs/machines.md, the page of all keys, agrees with the types and their comments.
-//! The page is renewed by:
+//! This command renews the page:
 //!
 //! ```text
 //! RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys

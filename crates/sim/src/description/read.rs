@@ -29,7 +29,7 @@ impl Description {
     /// # Errors
     ///
     /// Returns all syntax errors of TOML, unknown or missing keys, values of a wrong type and
-    /// values out of range. If there are no such errors, returns all values that do not fit
+    /// values out of range. If there are no such problems, returns all values that do not fit
     /// together in one machine. For each problem the message names the file, the line, the key, the
     /// value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
@@ -41,7 +41,7 @@ impl Description {
             tag: None,
         };
         // Each problem is recorded, and a made-up value replaces the wrong value. Serde stops at a
-        // missing key, after which the text is read again with a made-up value for the key.
+        // missing key. The text is then read again, with a made-up value for the key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,

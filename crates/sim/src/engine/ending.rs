@@ -14,9 +14,9 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Lets a thread panic on each processor with a late error: an error of an MFC that no program
-    /// has seen yet. This is called before a deadlock is reported, because a late error may be the
-    /// cause. Returns whether there was a late error.
+    /// Lets a thread panic on each processor with a late error (an error of an MFC that no program
+    /// has seen yet). This is called before a deadlock is reported, because a late error may be the
+    /// cause of the deadlock. Returns whether there was a late error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {

@@ -30,8 +30,8 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread, because all threads were cancelled. Returns if the thread
-    /// already unwinds.
+    /// Unwinds the calling thread after the cancellation of all threads. Returns if the thread is
+    /// already unwinding.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// Handles events until a thread can continue, and returns the thread. Returns `None` if no
-    /// thread can ever continue.
+    /// event is left or the time limit of the run is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
         // A condition that handled events would be checked within itself.

@@ -12,8 +12,8 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The lag, in cycles, that is paid at once, so that a loop that only computes reaches the time
-/// limit of the run.
+/// The maximum lag in cycles. A longer lag passes at once, so that an endless loop that only
+/// computes ends at the time limit of the run.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {

@@ -45,8 +45,8 @@ impl World {
         let me = processor.running().thread;
         if !processor.has_ready() {
             // The thread library saves and restores the registers even if a thread switches to
-            // itself. A program without further threads is not linked with that library, so only
-            // such a program skips the switch time.
+            // itself. A program that started no threads is not linked with that library, so its
+            // yield takes no switch time.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -65,8 +65,8 @@ impl World {
         }
     }
 
-    /// Switches an SPE to its next ready thread, which must exist. The thread `me` continues after
-    /// all threads that are ready now.
+    /// Switches an SPE to its next ready thread, which must exist. The calling thread `me`
+    /// continues after all threads that are ready now.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);

@@ -1,5 +1,5 @@
-//! The waits of threads. The event loop checks the conditions of waiting threads after events, on
-//! the stack of the thread that runs the loop.
+//! The waits of threads. The event loop checks the conditions of waiting threads when it handles an
+//! event, on the stack of the thread that runs the loop.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -80,8 +80,8 @@ impl World {
         came_true
     }
 
-    /// Waits for a word or for the end of a command that has not come yet, which only an event of
-    /// this processor can bring. Unlike in [`wait_until`](Self::wait_until), the lag passes while
+    /// Waits for a word or for the end of a command, if neither has come yet. Only an event of this
+    /// processor can end the wait. Unlike in [`wait_until`](Self::wait_until), the lag passes while
     /// the thread waits.
     // Inlined down to the switch of stacks, because each message takes this path. A call costs some
     // twenty instructions. Its return is also mispredicted, because the return-address stack of the
@@ -189,8 +189,8 @@ impl World {
             drop(waits);
             return self.threads.check(ready);
         }
-        // `check` removes the entry of a thread before it gives the thread the processor. The
-        // borrows in the entry must not end before the removal.
+        // `check` removes the entry of a thread before the thread gets the processor. The values
+        // that the entry borrows must live until the removal.
         assert!(
             processor.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",

@@ -7,11 +7,12 @@
 
 // Rejected: a command waits until both Cells have answered the previous command to the same line
 // (154 ns), as in the window for adjacent address matches of other PowerPC buses (IBM, JP
-// 2000-082036 A). If elements of lists also wait for their own answers, lists of 1,024 elements of
-// 16 bytes take 141 to 154 us with any number of SPEs (published: almost 140 for the slowest). But
-// then 8 SPEs have half the bandwidth of 16, PUTs of a shared line are as fast as GETs, and 8 SPEs
-// get 2 KB of a shared buffer in 1,216 ns and of private buffers in 663 (CellStats: alike above 1
-// KB). A window of at most 83 ns would agree with CellStats, but with 83 ns the lists take 88 us.
+// 2000-082036 A). If each element of a list also waits for its own answer, lists of 1,024 elements
+// of 16 bytes take 141 to 154 us with any number of SPEs (published: almost 140 for the slowest).
+// But then 8 SPEs have half the bandwidth of 16, PUTs of a shared line are as fast as GETs, and 8
+// SPEs get 2 KB of a shared buffer in 1,216 ns and of private buffers in 663 ns (CellStats: alike
+// above 1 KB). A wait of at most 83 ns would agree with CellStats, but with 83 ns the lists take 88
+// us.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
@@ -54,8 +55,8 @@ impl CommandBus {
     }
 
     /// Takes a slot for a command that every Cell snoops. Returns the time of the command's turn
-    /// among the coherent commands of all Cells. Until that time, other commands of the same Cell
-    /// keep their slots.
+    /// among the coherent commands of all Cells. The wait for this turn does not delay other
+    /// commands of the same Cell.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

@@ -40,7 +40,7 @@ impl Direction {
 
 impl Link {
     /// Makes the link of a machine of two Cells. Returns `None` for a machine of one Cell. Panics
-    /// if the machine has more than two Cells, or two Cells without a link.
+    /// if the machine has more than two Cells, or has two Cells and no link.
     pub fn new(description: &Description) -> Option<Self> {
         if description.cells.len() == 1 {
             return None;

@@ -1,8 +1,8 @@
 //! An interconnect with measured one-way times between SPEs. Packets meet only at the ports.
 //!
-//! A measured time is that of an exchange of a line between two caches, with all parts of the
-//! exchange. A line between two caches therefore takes the measured time less the simulated time of
-//! the other parts, so that the simulated exchange takes the measured time.
+//! A measured time is that of one direction of an exchange of a line between two caches, with all
+//! parts of the exchange. A line between two caches therefore takes the measured time less the
+//! simulated time of the other parts, so that the simulated exchange takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;

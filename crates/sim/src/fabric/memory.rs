@@ -26,8 +26,8 @@
 //! refresh. The times of refreshes are computed without events, so an idle memory leaves the queue
 //! of events empty.
 
-// Rejected: open rows. The time of a shared line would not grow with the number of SPEs, but
-// CellStats finds that it grows, for GETs and for PUTs.
+// Rejected: open rows, with which the time of accesses to one shared line would not grow with the
+// number of SPEs. CellStats finds that this time grows, for GETs and for PUTs.
 //
 // Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128 bytes
 // equally fast, alone and under stress. The key `whole_write_bytes` of a description decides this.
@@ -36,12 +36,12 @@
 // take 16 SPEs as long as with one channel (82.5 us; published: 140), because SPEs spread over the
 // channels.
 //
-// Rejected: 8 banks. GETs of such lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6).
-// With 8 banks and a row cycle of 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83
-// us.
+// Rejected: 8 banks. GETs of such lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6). If
+// the row cycle is also 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83 us.
 //
-// Rejected: a queue of 64 reads, outside of which further reads wait. The lists take 84.5 us, and
-// with a queue of 32 reads 89 to 94 us. No source supports a shorter queue.
+// Rejected: a queue of 64 reads, with further reads waiting outside of the queue. The lists take
+// 84.5 us, and with a queue of 32 reads 89 to 94 us. No source supports a queue of 32 or fewer
+// reads.
 
 use std::collections::VecDeque;
 
@@ -218,7 +218,7 @@ impl Memory {
     }
 
     /// Does the same as [`proceed`](Self::proceed), at a time that an earlier call has returned.
-    /// Does nothing if a later call has returned another time.
+    /// Does nothing if a later call has replaced this time.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -255,8 +255,8 @@ impl Memory {
         }
     }
 
-    /// Joins a write with a waiting write that it continues in the same line. Returns whether there
-    /// was such a waiting write.
+    /// Appends a write to a waiting write that ends at `address` in the same line. Returns whether
+    /// there was such a waiting write.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -270,7 +270,7 @@ impl Memory {
     /// of `banks` consecutive lines uses each bank once, and begins with another bank than the
     /// previous group.
     ///
-    /// Only the low 32 bits of the address count, because only they are the same when a machine is
+    /// Only the low 32 bits of the address are used, because the high bits change when a machine is
     /// used again.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
@@ -317,8 +317,8 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // A batch goes on. Writes that started only because no read waited are not a
-                    // batch.
+                    // The batch of writes goes on. Writes that started only because no read waited
+                    // are not a batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write

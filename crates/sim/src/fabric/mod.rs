@@ -28,16 +28,16 @@
 //! ```
 //!
 //! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
-//! command. The command goes over the link too, and carries the response of the requester's Cell.
-//! Therefore the other Cell knows both responses first. The answer of the memory controller comes
-//! back over the link.
+//! command. The command crosses the link too, and carries the response of the requester's Cell.
+//! Therefore both responses are known in the other Cell earlier than in the requester's Cell. The
+//! answer of the memory controller comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
 //! A request to a local store or a register in the other Cell goes through two interfaces, one at
-//! each end of the link. The far interface issues the request again as its own command. A read
-//! takes a command one way and data the other way. A write takes a request, a response, and then
-//! the data:
+//! each end of the link. The far interface issues the request again as a command of its own Cell. A
+//! read takes a command one way and data the other way. A write takes a request, a response, and
+//! then the data:
 //!
 //! ```text
 //!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
@@ -46,18 +46,19 @@
 //!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
-//! The near interface takes the data off its own interconnect at once, so that nothing on this
-//! interconnect waits for the other Cell. The near interface keeps a copy of the data until it has
-//! the response: the far interface's answer that the command is on the far bus and was not refused.
-//! Then the near interface acknowledges the response, and only then may the far interface pass the
-//! data on. The response and the acknowledgement do not use the interconnects of the two Cells.
-//! Together they take as long over the link as any other message takes in one direction.
+//! The near interface takes the data off its own interconnect at once, so that the interconnect
+//! does not wait for the other Cell. The near interface keeps a copy of the data until it has the
+//! response: the far interface's answer that its command is on the bus and was not refused. Then
+//! the near interface acknowledges the response, and only then may the far interface pass the data
+//! on. The response and the acknowledgement do not use the interconnects of the two Cells. Together
+//! the response and the acknowledgement take as long over the link as any other message in one
+//! direction.
 //!
-//! Therefore between two Cells a read and a write take longer than within a Cell by the same time,
-//! 217 ns on the QS20. This time has three parts: two messages over the link, the phase of a second
-//! command, and the second interconnect. No source describes this protocol. It is the simplest
-//! protocol that agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) for a message,
-//! and 220 ns for each access of the PPE (the paper CellStats, tables 1 and 2).
+//! Therefore a read and a write between two Cells both take 217 ns longer than within a Cell on the
+//! QS20. This time has three parts: two messages over the link, the phase of a second command, and
+//! the second interconnect. No source describes this protocol. It is the simplest protocol that
+//! agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) for a message, and 220 ns for
+//! each access of the PPE (the paper CellStats, tables 1 and 2).
 //!
 //! # Data
 //!
@@ -94,8 +95,8 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction or of a unit. The upper part of an event's index is the number of the
-/// step.
+/// A step of a transaction, or of the rings or a memory module. The upper part of an event's index
+/// is the number of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
@@ -138,8 +139,8 @@ impl Step {
         Self::Complete,
     ];
     /// The number of bits of an event's index that hold the number of the transaction. The other
-    /// bits of the 19 hold the step. The MFCs of a thousand SPEs have fewer transactions under way
-    /// than these bits can number.
+    /// bits of the index (19 in all) hold the step. The MFCs of a thousand SPEs have fewer
+    /// transactions under way than these bits can number.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -209,7 +210,7 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus, except for
+    /// Returns the time from the request for data until its first byte is at the bus. Not for
     /// memory, whose controller computes this time.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
@@ -239,8 +240,7 @@ pub(crate) struct Fabric {
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The ports of the PPEs, by Cell. The link's interfaces are also in the order of the Cells,
-    /// SPEs in the order of their ids, and modules in the order of their numbers.
+    /// The ports of the PPEs, by Cell. The other three vectors are indexed by SPE, module and Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -297,8 +297,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. [`handle`](Self::handle) returns its token when data that is read has
-    /// arrived, or data that is written is in its place.
+    /// Begins a transaction. [`handle`](Self::handle) returns the token of the transaction when all
+    /// its data has arrived.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];

@@ -32,8 +32,8 @@ pub(super) enum Element {
 pub(super) enum Network {
     /// Rings, whose arbiter decides by events when a packet starts.
     Rings(Rings),
-    /// A mesh. A mesh, a crossbar and a matrix need no events, because they compute the times of a
-    /// packet from those of earlier packets.
+    /// A mesh. A mesh, a crossbar and a matrix compute the times of a packet from those of earlier
+    /// packets, without events.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
@@ -124,9 +124,9 @@ impl Network {
     }
 }
 
-/// The time of each direction of an exchange by compare-and-swap, as measurements include it,
-/// without the way of the line. Its parts are the request for the line, the cache that supplies the
-/// line, the body of the packet, the cache that receives the line, and the claim of the line.
+/// The time of each direction of a measured exchange by compare-and-swap, without the way of the
+/// line. Its parts are the request for the line, the cache that supplies the line, the body of the
+/// packet, the cache that receives the line, and the claim of the line.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,

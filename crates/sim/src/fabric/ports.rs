@@ -20,8 +20,8 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Occupies the lane for a packet, from `head`, when the head enters the lane, to `gone`, when
-    /// the last byte leaves the lane.
+    /// Occupies the lane for a packet from `head`, when its head enters the lane, to `gone`, when
+    /// its last byte leaves the lane.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;

@@ -11,23 +11,24 @@
 //! A packet holds all segments of its way (the pieces of a ring between neighbouring elements) from
 //! its start until its last beat has arrived. Therefore a transfer in progress keeps other packets
 //! from its way. A packet holds a port only while it passes the port. Therefore the next packet of
-//! the same source finds the way still held, and takes the other ring of the direction. For each
-//! segment of each ring, one number is the time from which the segment is free, so no event has to
-//! release a segment.
+//! the same source can start on the other ring of the direction, while the first ring is still
+//! held. The time from which each segment is free is stored as a number, so no event has to release
+//! a segment.
 //!
 //! The arbiter grants a packet (lets it start) if three conditions hold: the way of the packet is
 //! free, the out-port of its source and the in-port of its sink will be free when the packet passes
-//! them, and the ring has not just started another packet. The memory controller goes first. Of all
-//! other elements, the element that sent least recently goes first. A packet goes the shorter way
-//! round. Of two ways of equal length, and of the rings of a direction, the packet takes the first
-//! on which it can start. Elements send their packets in the order in which the packets are ready.
+//! them, and no other packet has just started on the same ring. The memory controller goes first.
+//! Of all other elements, the element that sent least recently goes first. A packet goes the
+//! shorter way round. Of two ways of equal length, and of the rings of a direction, the packet
+//! takes the first on which it can start. Elements send their packets in the order in which the
+//! packets are ready.
 //!
-//! With these rules alone, two kinds of packets would starve. First, a packet from a neighbour of
-//! its sink: a packet from far away needs the in-port later, and can therefore start before it each
-//! time. Second, a packet that goes far, because it needs more free segments at once than packets
-//! on short ways. Therefore two packets may hold others up: the first packet of the memory
-//! controller, and the first packet of the element that has its turn. If such a packet is ready and
-//! only waits for its way, no element may start a packet that would delay it.
+//! With these rules only, two kinds of packets would starve. First, packets from a neighbour of
+//! their sink: packets from far away need the in-port later, and would always start before them.
+//! Second, packets that go far: they need more free segments at once than packets on short ways.
+//! Therefore two packets may hold others up: the first packet of the memory controller, and the
+//! first packet of the element that has its turn. If one of these two packets is ready and only
+//! waits for its way, no element may start a packet that would delay the waiting packet.
 //!
 //! At most one wake-up of the arbiter is planned, for the earliest time at which a packet can
 //! start.
@@ -38,20 +39,20 @@
 //! the turns of the other elements. Two facts are not published: how the arbiter keeps elements
 //! from starving, and which ring of a direction the arbiter takes.
 
-// Rejected: a segment that is free when a packet has left it. With this rule every pairing of eight
-// SPEs reaches the limit of its ports, so the best pairing is 1.0 to 1.1 times as fast as the
-// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, one
-// reader then uses one ring, while the console's counters show two.
+// Rejected: a segment that is free when a packet has left it. Then all pairings of eight SPEs that
+// exchange data use their ports fully, so the best pairing is only 1.0 to 1.1 times as fast as the
+// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, a
+// single reader then uses one ring, while the console's counters show two.
 //
 // Rejected: taking the rings of a direction in turn, with each segment free when a packet has left
 // it. All packets start 8 cycles apart, so taking turns changes nothing.
 //
 // Rejected: a packet claims its whole way from the start, and each segment is free again when the
-// packet has left it. The best and the worst pairing of eight SPEs stay at 205 and 117 GB/s, and
-// the other pairings get 126 to 164 (published: 186 to 197 for five pairings, 95 and 78 for two).
+// packet has left it. The best and the worst pairing stay at 205 and 117 GB/s, and the other
+// pairings get 126 to 164 GB/s (published: 186 to 197 for five pairings, 95 and 78 for two).
 //
 // Rejected: only round robin among the elements. Elements far from a contended port starve: two of
-// eight streams got half of the others' rate.
+// eight streams got half of the rate of the others.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -192,10 +193,9 @@ impl Rings {
         })
     }
 
-    /// Lets all packets start that can start now, and calls `arrive` with each packet and its time
-    /// of arrival. If packets are left, returns the time at which the caller must call `arbitrate`
-    /// again. Does nothing if `now` is not the planned time, because another wake-up has replaced
-    /// it.
+    /// Starts all packets that can start now, and calls `arrive` with the time of arrival and each
+    /// packet. If packets are left, returns the time at which the caller must call `arbitrate`
+    /// again. Does nothing if `now` is not the time that `arbitrate` or `send` returned last.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -246,8 +246,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Corrects times in `next` that other
-    /// grants have made too early, if they matter for the result.
+    /// Returns the earliest time at which a packet can start. Grants may have made times in `next`
+    /// too early. Such times are corrected if the result depends on them.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -352,8 +352,8 @@ impl Rings {
     }
 
     /// Returns the first start of an element's first packet, from a time on. Of equally early
-    /// starts, this is the start on the first ring. This does not use `starts`, because the arbiter
-    /// spends most of its time here.
+    /// starts, returns the start on the first ring. Does not use `starts`, because this function
+    /// takes most of the arbiter's time.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -398,7 +398,7 @@ impl Rings {
     }
 
     /// Takes the first packet of an element out of its queue, and occupies the segments and ports
-    /// on its way. Returns the time at which its last byte arrives, and the packet.
+    /// on its way. Returns the time at which the packet's last byte arrives, and the packet.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -594,7 +594,7 @@ mod tests {
         // The seventh packet has its turn before the packet of element 2, with which it shares
         // segment 2. The seventh packet waits for segment 1 until cycle 10, and the packet of
         // element 2 waits for the seventh packet. The other packets do not delay the seventh
-        // packet, so they do not wait.
+        // packet, so these packets need not wait for it.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);

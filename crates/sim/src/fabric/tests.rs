@@ -66,8 +66,8 @@ fn get(requester: u16, from: u16) -> Transaction {
     transaction(requester, Access::Read, Place::LocalStore, from)
 }
 
-/// Begins transactions at their times. Returns the number of each transaction (its place in
-/// `transactions`) and its end, in the order of the ends.
+/// Begins transactions at their times. Returns the index and the end of each transaction, in the
+/// order of the ends.
 fn run_with(
     fabric: &mut Fabric,
     seed: u64,

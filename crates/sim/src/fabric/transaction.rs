@@ -62,8 +62,8 @@ pub(crate) struct Transaction {
     pub token: Token,
 }
 
-/// The name of a transaction, chosen by the code that begins it. The fabric returns the token when
-/// the transaction is complete.
+/// The name of a transaction, chosen by the code that begins the transaction. The fabric returns
+/// the token when the transaction is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 

@@ -15,7 +15,7 @@ pub(crate) struct Issue {
     /// Whether the command comes after all earlier commands of its tag group.
     pub comes_after_group: bool,
     /// The number of the last barrier before the command in its tag group, or 0. `queue_barrier` is
-    /// the same for the whole queue.
+    /// the number of the last barrier before the command in the whole queue, or 0.
     group_barrier: u64,
     queue_barrier: u64,
 }

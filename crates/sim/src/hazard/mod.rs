@@ -23,9 +23,9 @@
 //! comes after all earlier commands with its tag. Transfers may begin when their command is issued
 //! or, like the elements of a list, later.
 //!
-//! Commands of different SPEs are never ordered. The commands of an SPE's program and the commands
-//! in the proxy queue of that SPE are not ordered either. A program has to see that one command is
-//! complete before it lets the other command begin.
+//! Nothing orders commands of different SPEs, or a command of an SPE's program and a command in the
+//! proxy queue of that SPE. A program must see that one such command is complete before it lets the
+//! other command begin.
 //!
 //! The watch keeps the commands in flight, and at most [`MAX_HAZARDS`] messages.
 

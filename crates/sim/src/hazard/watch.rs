@@ -85,13 +85,13 @@ impl Hazards {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// Records the beginning of a transfer, or of a list's element. `id` identifies the transfer
-    /// among the transfers of its SPE until [`end`](Self::end).
+    /// Records that a transfer, or an element of a list, begins. `id` identifies the transfer among
+    /// the transfers of its SPE until [`end`](Self::end).
     ///
     /// A transfer begins when its command is issued. Therefore the watch sees every order that the
-    /// architecture allows, and not only the order that this machine chose. A write to a register
-    /// of an SPE only reads local store. Atomic commands must not be reported here, because
-    /// programs may let them race.
+    /// architecture allows, and not only the order that this machine chose. A transfer to a
+    /// register only counts as a read of local store. Atomic commands must not be reported here,
+    /// because programs may let them race.
     ///
     /// Like the methods below, this returns a hazard only if hazards are errors.
     #[must_use = "a hazard ends the run"]
@@ -183,10 +183,10 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// Records a word to the inbound mailbox of an SPE, which is full. The MFC calls this once for
-    /// each put and for each element of a list, although it may try several times. On the hardware
-    /// the word replaces the newest word in the mailbox (IBM's programming tutorial, "Mailboxes").
-    /// In the interface of the crate `machine`, the writer waits instead.
+    /// Records that a word is written to the full inbound mailbox of an SPE. The MFC calls this
+    /// once for each put and for each element of a list, although it may try several times. On the
+    /// hardware the word replaces the newest word in the mailbox (IBM's programming tutorial,
+    /// "Mailboxes"). In the interface of the crate `machine`, the writer waits instead.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {

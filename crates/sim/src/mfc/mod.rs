@@ -14,12 +14,13 @@
 //! both queues share the work list, the bus requests and the limit of requests.
 //!
 //! A started command is one piece of work. A raw command, which a program issues with addresses,
-//! moves the bytes of a line when the line arrives, so that races show. A typed transfer belongs to
-//! a view. Its bytes move before the transfer begins, so the transfer only takes time.
+//! moves the bytes of a line when the line arrives, so that a race changes the result. A typed
+//! transfer belongs to a view. Its bytes move before the transfer begins, so the transfer only
+//! takes time.
 
-// Rejected: planning an event for every packet of a DMA command when the command starts. Instead, a
-// piece of work has only a few lines under way, so the queue of events stays at tens of events
-// instead of thousands.
+// Rejected: planning all events of a DMA command when the command starts. Instead, a command of 16
+// KB is one piece of work with only a few lines under way, so the queue of events holds tens of
+// events instead of thousands.
 
 mod mfcs;
 mod next;

@@ -126,8 +126,8 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list, which leaves after the fetch. Only the first element of
-    /// a list has to wait for its fetch, because the MFC fetches several elements at a time.
+    /// Fetches the next element of a list. Only the first element has to wait for its fetch,
+    /// because the MFC fetches several elements at a time.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -246,9 +246,9 @@ impl World {
         })
     }
 
-    /// Reports to the watch for hazards that a word has met a full mailbox. The MFC may try to send
-    /// the word several times, because another sender may take a free place first, but only the
-    /// first time is reported.
+    /// Reports a word that has met a full mailbox to the watch for hazards. The MFC may try several
+    /// times to send one word, because another sender may take the free place, but only the first
+    /// time is reported.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

@@ -45,8 +45,8 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics if the MFC has a late error: an error that was found after the return of the call
-    /// that caused it.
+    /// Panics if the MFC has a late error: an error that was found after the call that caused it
+    /// had returned.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
@@ -58,8 +58,8 @@ impl SimMfc {
         }
     }
 
-    /// Checks an atomic command. The check takes a cycle, so that a loop that tries until a command
-    /// is legal reaches the time limit of the run.
+    /// Checks an atomic command. The check takes a cycle, so that an endless loop of illegal
+    /// commands ends at the time limit of the run.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -71,9 +71,9 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Lets the time of getting a line into the atomic unit pass. `read` is called when the command
-    /// gets its place in the order of all commands to the line. The command does not see later
-    /// stores, which take the reservation away even before the line has arrived.
+    /// Lets the time of getting a line into the atomic unit pass. `read` is called at the command's
+    /// place in the order of all commands to the line. Stores after this place are not seen, and
+    /// take the reservation away even before the line has arrived.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -89,7 +89,7 @@ impl SimMfc {
         }
         let from = world.mfcs.caches.borrow().supplier(line);
         // The SPE that supplies the line sees the request long before this SPE has the line.
-        // Therefore the two SPEs share the line from now on.
+        // Therefore both SPEs share the line from now on.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -132,7 +132,7 @@ impl SimMfc {
 
     /// Lets time pass while a command to a line is refused, because another atomic unit has a
     /// command to the line under way. No source says when the hardware repeats a command. Here the
-    /// SPE repeats the command when the units of its own Cell have answered.
+    /// command is repeated when the units of the SPE's own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -172,8 +172,8 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // This cycle lets a loop of waits whose conditions are already true reach the time limit of
-        // the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)
@@ -200,8 +200,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // If a list command has to wait, an earlier command may still change the list in local
-        // store. Therefore the addresses are checked now only if the list need not wait.
+        // While a list command waits, an earlier command may still change the list in local store.
+        // Therefore only the addresses of a list that need not wait are checked now.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)

@@ -64,9 +64,8 @@ impl World {
         }
     }
 
-    /// Takes a late error out of an SPE's MFC at the end of its program, so that the next program
-    /// does not get the error. The ended program would have panicked with the error at its next
-    /// call of the MFC.
+    /// Takes the late error of a program out of its MFC when the program ends, so that the next
+    /// program does not get the error.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
@@ -347,8 +346,8 @@ impl World {
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
         // The buffers are dropped after the watch for hazards has removed the transfer. The drop
-        // panics if the watch finds another transfer in a buffer. The panic is caught, because it
-        // must not unwind through the event loop, which may run on the stack of any thread.
+        // panics if the watch finds another transfer in a buffer. The panic must not unwind through
+        // the event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

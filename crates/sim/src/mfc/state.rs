@@ -19,12 +19,12 @@ use crate::time::Moment;
 /// problem-state areas.
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// The distance from the start of one local store to the start of the next. A list command cannot
-/// cross a multiple of 4 GiB, so no local store may cross such a multiple either.
+/// The distance from the start of one local store to the start of the next. It divides 4 GiB, so
+/// that no local store crosses a multiple of 4 GiB, which a list command cannot cross.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
 /// The first effective address that the watch for hazards uses for typed transfers. Each typed
-/// transfer gets its own addresses, from here on.
+/// transfer gets its own addresses.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
@@ -34,8 +34,8 @@ pub(super) const LINE: u64 = LINE_BYTES as u64;
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// The late error: a fault of a waiting command, or a hazard, that was found after the return
-    /// of the call that caused it. The next thread that uses the queue panics with this error.
+    /// The late error: a fault of a waiting command or a hazard, found after the call that caused
+    /// it had returned. The next thread that uses the queue panics with this error.
     pub late: Option<Payload>,
 }
 
@@ -82,8 +82,8 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the typed transfers that are not complete.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of views that were dropped before their transfers were complete, and the ids of
-    /// these transfers.
+    /// The buffers of views that were dropped before their transfers were complete, with the id of
+    /// the transfer of each buffer.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// The lists that have stopped after an element with stall-and-notify.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
@@ -129,8 +129,8 @@ impl Work {
     }
 }
 
-/// Whether the watch for hazards watches a command under the command's own id. A list is watched
-/// under the ids of its elements.
+/// Whether the watch for hazards knows a command by the command's own id. The watch knows a list by
+/// the ids of its elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
@@ -156,8 +156,8 @@ pub(super) enum Task {
         element: Option<Move>,
         /// Whether the list stalls when the element under way is complete.
         stalls: bool,
-        /// The earliest time at which the next element may leave: the time of the answer to the
-        /// first bus command of the element under way. `None` before that element has left.
+        /// The earliest time at which the next element may leave: when the first bus command of the
+        /// element under way is answered. `None` before that element has left.
         next_at: Option<Moment>,
     },
     Typed {

@@ -47,8 +47,8 @@ pub struct ResourceCounters {
 
 /// The counters of a run.
 ///
-/// The format `{}` prints two tables: how the SPEs spent their time, in per cent of the run, and
-/// what the rings, memory modules and links carried.
+/// The format `{}` prints two tables. The first shows how the SPEs spent their time, in per cent of
+/// the run. The second shows what the rings, memory modules and links carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// The length of the run in simulated time.
@@ -62,9 +62,9 @@ pub struct Counters {
     /// A hash of the observed actions and their times, in order. Equal runs have equal hashes on
     /// every computer and in every build profile, with or without a trace.
     pub trace_hash: u64,
-    /// The hazards that were found: the first of each kind, and at most
-    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS). See [`HazardWatch::Warn`](crate::HazardWatch::Warn).
-    /// The texts name addresses of this process, which may differ from run to run.
+    /// The first hazard of each kind, at most [`MAX_HAZARDS`](crate::MAX_HAZARDS) in all. See
+    /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). The texts name addresses of this process,
+    /// which may differ from run to run.
     pub hazards: Vec<String>,
     /// The number of hazards that were found, including those that are not in `hazards`.
     pub hazards_seen: u64,
@@ -166,8 +166,7 @@ pub(super) struct SpeCount {
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// The ids and bytes of the incomplete commands, of which there are only as many as the queues
-    /// hold.
+    /// The ids and bytes of the incomplete commands. The queues of the MFC limit their number.
     in_flight: Vec<(u64, u64)>,
 }
 

@@ -1,7 +1,7 @@
 //! The hash of the observer's calls, with which two runs can be compared by one number.
 
-/// FNV-1a over words of 64 bits instead of bytes, so that a word takes one multiplication. Because
-/// a multiplication moves bits only up, the state is also shifted, which brings its upper bits
+/// The state of an FNV-1a hash over words of 64 bits instead of bytes, so that a word takes one
+/// multiplication. Because a multiplication moves bits only up, the upper bits are also shifted
 /// down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u64);

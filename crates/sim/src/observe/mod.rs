@@ -1,8 +1,8 @@
 //! The observation of a run, which produces counters, a hash, and a trace if the caller wants a
 //! trace.
 //!
-//! The simulation reports its actions and their times to the [`Observer`], which does not change
-//! them.
+//! The simulation reports its actions and their times to the [`Observer`], which does not influence
+//! the simulation.
 //!
 //! ```text
 //!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end

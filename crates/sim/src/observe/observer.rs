@@ -202,9 +202,8 @@ impl Observer {
         }
     }
 
-    /// Ends the observation, at or after the last call. The returned counters have no hazards,
-    /// which [`Hazards::finish`](crate::hazard::Hazards::finish) returns. Returns the trace
-    /// writer's error instead if the trace could not be written.
+    /// Ends the observation, at or after the last call. Returns the trace writer's error, or the
+    /// counters without hazards, which [`Hazards::finish`](crate::hazard::Hazards::finish) returns.
     pub fn finish(
         mut self,
         now: Moment,

@@ -1,5 +1,5 @@
-//! The messages of Perfetto's trace format that a trace of a run uses, a small part of the format.
-//! The fields that are missing here are optional.
+//! The messages of Perfetto's trace format that the traces of this crate use, with the fields that
+//! they use. All other fields are optional.
 //!
 //! The names and numbers are those of the public definitions in
 //! <https://github.com/google/perfetto>: `protos/perfetto/trace/trace.proto`, `trace_packet.proto`,
@@ -20,7 +20,7 @@ pub(crate) struct Trace {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
     /// The time in nanoseconds. Without a `timestamp_clock_id` the time is in Perfetto's default
-    /// clock, which begins at 0 in a trace of a run.
+    /// clock, which begins at 0 in a trace of this crate.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     /// The number of the packet's writer. Interned names are valid for one writer.

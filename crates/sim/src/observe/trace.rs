@@ -25,8 +25,8 @@
 //! Each command has a flow, which Perfetto draws as arrows. The flow leads from the mark `issue` on
 //! the track of the program or thread to the command's slice, and from there to the mark
 //! `complete`. The entry of a command is the lowest number that no other command in flight has.
-//! Thread 0 is the program's own thread. It has no track, because the track of the processor shows
-//! the same.
+//! Thread 0 is the program's own thread. It needs no track of its own, because it is the only
+//! thread or waits for the others.
 //!
 //! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to nanoseconds. The
 //! order of events is kept. A slice may be up to 1 ns longer or shorter than in the simulation.
@@ -50,8 +50,8 @@ use crate::time::Moment;
 /// The number of packets in the buffer before they are written: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
-/// The writer of the trace of one run. The methods are called by the methods of
-/// [`Observer`](super::Observer) with the same names.
+/// The writer of the trace of one run. The methods of [`Observer`](super::Observer) call the
+/// methods of the same names here.
 pub(super) struct Tracer {
     packets: Packets,
     /// The PPE, and then the SPEs.

@@ -75,9 +75,9 @@ impl World {
         Some(word)
     }
 
-    /// Wakes all processors and MFCs that wait for room in an inbound mailbox. All are woken,
-    /// because the first waiter may no longer need room. The waiters that find no room wait again,
-    /// in the same order.
+    /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first of
+    /// them may no longer need room. The processors and MFCs that find no room wait again, in the
+    /// same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {

@@ -1,6 +1,6 @@
 //! Mailboxes and signals: their registers, and the words on their way to the registers.
 //!
-//! A place in an inbound mailbox is reserved when a word for the mailbox leaves, so no word is
+//! A word for an inbound mailbox reserves a place there before it leaves its sender, so no word is
 //! lost.
 
 mod flights;

@@ -24,8 +24,9 @@ const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
 /// (`ppe.mmio_read_cycles`), the command (`command.phase_bus_cycles`), the register
 /// (`registers.read_cycles`), and a ring with 2 hops and 8 beats.
 const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// The time of a store to a register of SPE 0. Its parts are those of a load, with
-/// `ppe.mmio_write_cycles` and `registers.write_cycles`.
+/// The time of a store to a register of SPE 0. Its parts are the PPE's part
+/// (`ppe.mmio_write_cycles`), the command, the register (`registers.write_cycles`), and a ring with
+/// 2 hops and 8 beats.
 const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
 /// The time of reading the clock.
 const LOOK_FS: u128 = CYCLE_FS;
