@@ -14,7 +14,7 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 /// The number of used bytes of a memory module.
 pub(crate) type Used = Arc<AtomicUsize>;
 
-/// Zeroed bytes of a memory module. The module gets the bytes back when this is dropped.
+/// Zeroed bytes of a memory module. Dropping a `Zeroed` gives the bytes back to the module.
 pub(crate) struct Zeroed {
     base: NonNull<u8>,
     /// The number of requested bytes, rounded up to whole lines.

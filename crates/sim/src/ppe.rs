@@ -98,7 +98,7 @@ impl SimPpe {
         self.programs.ppe_access == PpeAccess::SystemCalls
     }
 
-    /// Lets the time of a load from a register of an SPE pass.
+    /// Spends the time of a load from a register of an SPE.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
             requester: Node::of(PPE),
@@ -113,7 +113,7 @@ impl SimPpe {
             .transact(self.processor(), Cause::Other, start, transaction);
     }
 
-    /// Lets the time of a store to a register of an SPE pass.
+    /// Spends the time of a store to a register of an SPE.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
@@ -149,7 +149,7 @@ impl SimPpe {
         });
     }
 
-    /// Lets the time of reading an outbound mailbox pass, if the mailbox holds a word.
+    /// Spends the time of reading an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
         if !self.by_calls() {
             self.load(from);
@@ -157,8 +157,8 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Lets the time of reading the word of an outbound mailbox pass, after the program has seen
-    /// that the mailbox holds a word.
+    /// Spends the time of reading the word of an outbound mailbox, after the program has read the
+    /// status of the mailbox.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -168,8 +168,8 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time of a read of a proxy queue's status pass. With library calls, this is the
-    /// whole time of a command or a tag status.
+    /// Spends the time of reading a proxy queue's status. With library calls, this is the whole
+    /// time of a command or a tag status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -179,15 +179,15 @@ impl SimPpe {
         }
     }
 
-    /// Lets the time of writing a command to a proxy queue with a free entry pass.
+    /// Spends the time of writing a command to a proxy queue that has a free entry.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
         }
     }
 
-    /// Lets the time of reading a command's status pass. The status tells whether the proxy queue
-    /// has accepted the command.
+    /// Spends the time of reading a command's status, which tells whether the proxy queue has
+    /// accepted the command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
@@ -230,7 +230,7 @@ impl SimPpe {
         is_ready
     }
 
-    /// Lets the time of the accesses in `owed` pass, after the wait has ended.
+    /// Spends the time of the accesses in `owed`, after the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {

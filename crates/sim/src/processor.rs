@@ -68,7 +68,7 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// Whether the processor waits for a program to run. Such a wait is no part of a deadlock.
+    /// Whether the processor waits for its next program. Such a wait is no part of a deadlock.
     pub is_idle: bool,
 }
 

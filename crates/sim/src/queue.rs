@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Check,
     /// An MFC sends its next request. The index is that of the SPE.
     MfcRequest,
-    /// The fabric takes a step. The index is that of `fabric`.
+    /// The fabric takes a step. The index is the step and its transaction: see `fabric`.
     Fabric,
     /// A word leaves for a register. The index is that of the word in
     /// [`Flights`](crate::words::Flights).

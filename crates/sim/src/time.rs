@@ -98,8 +98,8 @@ impl Femtoseconds {
         Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
     }
 
-    /// Returns how long a transfer takes, rounded up to a femtosecond so that no transfer exceeds
-    /// the rate.
+    /// Returns how long a transfer takes, rounded up to a femtosecond so that no transfer is faster
+    /// than `bytes_per_s`.
     pub fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
         let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
         let span = span.div_ceil(u128::from(bytes_per_s));

@@ -168,7 +168,7 @@ impl World {
         self.topology.nearest_module(cell).index() as u16
     }
 
-    /// Panics in the calling program if there is a hazard and hazards are errors.
+    /// Panics in the calling program if `hazard` is a hazard.
     pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()

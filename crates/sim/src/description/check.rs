@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::file::File;
 use super::*;
 
-/// The maximum number of SPEs, for which ids and tables that ids index have room.
+/// The maximum number of SPEs, for which the ids of SPEs and their tables have room.
 pub(super) const SPES_MAX: usize = 1_024;
 
 /// Records all values that do not fit together. `file` has the place of each value.

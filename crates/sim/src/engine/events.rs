@@ -1,4 +1,4 @@
-//! The event loop. Each waiting thread runs it.
+//! The event loop, which waiting threads run.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ impl World {
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // Any thread may run the event loop at the turn of `me`, and then switches to `me`.
+            // The turn of `me` may come while another thread runs the event loop, and that thread
+            // then switches to `me`.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");

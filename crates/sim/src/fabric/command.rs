@@ -6,13 +6,13 @@
 //! in order. The ordering point takes fewer commands per second than the bus of one Cell.
 
 // Rejected: a command waits until both Cells have answered the previous command to the same line
-// (154 ns), as in the window for adjacent address matches of other PowerPC buses (IBM, JP
+// (154 ns). Other PowerPC buses have such a window for adjacent address matches (IBM, JP
 // 2000-082036 A). If each element of a list also waits for its own answer, lists of 1,024 elements
-// of 16 bytes take 141 to 154 us with any number of SPEs (published: almost 140 for the slowest).
-// But then 8 SPEs have half the bandwidth of 16, PUTs of a shared line are as fast as GETs, and 8
-// SPEs get 2 KB of a shared buffer in 1,216 ns and of private buffers in 663 ns (CellStats: alike
-// above 1 KB). A wait of at most 83 ns would agree with CellStats, but with 83 ns the lists take 88
-// us.
+// of 16 bytes take 141 to 154 us with any number of SPEs (published: almost 140 for the slowest
+// SPE). But then 8 SPEs have half the bandwidth of 16, and PUTs of a shared line are as fast as
+// GETs. Moreover, 8 SPEs get 2 KB of a shared buffer in 1,216 ns and of private buffers in 663 ns,
+// where CellStats finds equal times above 1 KB. CellStats allows a wait of at most 83 ns, with
+// which the lists take only 88 us.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};

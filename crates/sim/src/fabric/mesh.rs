@@ -54,8 +54,8 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// The next tile in this direction, as column and row. Returns `None` before the first column
-    /// or row.
+    /// The next tile in this direction, as column and row. Returns `None` if this direction leads
+    /// out of column 0 or row 0.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],

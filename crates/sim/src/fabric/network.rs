@@ -15,7 +15,7 @@ use crate::time::{Femtoseconds, Moment};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Element {
     Ppe,
-    /// The SPE with this physical number. `index` is its index in the list of the Cell's SPEs.
+    /// The SPE with this physical number and with this index in the list of the Cell's SPEs.
     Spe {
         number: u16,
         index: usize,

@@ -5,7 +5,7 @@ use crate::time::{Femtoseconds, Moment};
 pub(super) struct Packet {
     /// The time at which the packet's source has the data.
     pub ready_at: Moment,
-    /// The time of the packet's sink after the last byte has arrived.
+    /// The time that the packet's sink takes after the last byte has arrived.
     pub sink: Femtoseconds,
     /// The index of the fabric's event that follows after the time of the sink.
     pub then: u32,

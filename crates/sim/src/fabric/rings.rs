@@ -75,7 +75,7 @@ pub(super) struct Rings {
     /// shorter way comes first.
     ways: Vec<[Option<Way>; 2]>,
     elements: Vec<Element>,
-    /// For each element, a time that is not after the first possible grant of its first packet. If
+    /// For each element, a time at or before the earliest possible start of its first packet. If
     /// the element has no packet, this is [`Moment::NEVER`].
     next: Vec<Moment>,
     /// For each element, the number of its last grant among the grants of all elements. For the
@@ -246,8 +246,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Grants may have made times in `next`
-    /// too early. Such times are corrected if the result depends on them.
+    /// Returns the earliest time at which a packet can start. Earlier grants may have made times in
+    /// `next` too early, which this function corrects as far as the result needs.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -295,7 +295,7 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The element `element` may itself have to wait for a third element.
+                // `element` may itself have to wait for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }

@@ -470,8 +470,8 @@ fn warnings_are_collected_once_for_each_kind_and_place() {
         hazards.end(spe(1), 1);
     }
     let (messages, seen) = hazards.finish();
-    // The kinds are two full mailboxes, a put against a get, and a putf of another SPE against the
-    // get and against the put.
+    // There are five kinds: two full mailboxes, a put that overlaps a get, and a putf of another
+    // SPE that overlaps the get and the put.
     assert_eq!((messages.len(), seen), (5, 50));
     assert!(
         messages

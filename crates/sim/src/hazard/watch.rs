@@ -93,7 +93,7 @@ impl Hazards {
     /// register only counts as a read of local store. Atomic commands must not be reported here,
     /// because programs may let them race.
     ///
-    /// Like the methods below, this returns a hazard only if hazards are errors.
+    /// This and the methods below return a hazard only with [`HazardWatch::Error`].
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,

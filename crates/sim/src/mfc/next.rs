@@ -23,7 +23,7 @@ struct Next {
     is_sent: bool,
     /// Whether the work puts a word to a full mailbox.
     is_blocked: bool,
-    /// The earliest time of the following request, if that time changes.
+    /// The earliest time of the following request. `None` leaves that time unchanged.
     not_before: Option<Moment>,
 }
 

@@ -71,7 +71,7 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Lets the time of getting a line into the atomic unit pass. `read` is called at the command's
+    /// Spends the time of getting a line into the atomic unit. `read` is called at the command's
     /// place in the order of all commands to the line. Stores after this place are not seen, and
     /// take the reservation away even before the line has arrived.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
@@ -100,7 +100,7 @@ impl SimMfc {
         found
     }
 
-    /// Lets the time of getting a line from the cache of `supplier`, or from memory, pass.
+    /// Spends the time of getting a line from the cache of `supplier`, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -112,7 +112,7 @@ impl SimMfc {
         self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
-    /// Lets the time of claiming a line for this SPE pass.
+    /// Spends the time of claiming a line for this SPE.
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -130,7 +130,7 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Lets time pass while a command to a line is refused, because another atomic unit has a
+    /// Spends the time in which a command to a line is refused, because another atomic unit has a
     /// command to the line under way. No source says when the hardware repeats a command. Here the
     /// command is repeated when the units of the SPE's own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
@@ -148,7 +148,7 @@ impl SimMfc {
         caches.borrow_mut().end(spe);
     }
 
-    /// Lets the time of a claim of a line of main memory pass, which moves no data.
+    /// Spends the time of claiming a line of main memory, which moves no data.
     fn command_alone(&self, ea: EffectiveAddress) {
         let module = self.world.module_of(&self.state(), ea);
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);

@@ -15,8 +15,8 @@ use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The effective address at which the local stores begin, above all regions and below the
-/// problem-state areas.
+/// The effective address at which the local stores begin, above all regions and below the registers
+/// of SPEs (the problem-state areas).
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
 /// The distance from the start of one local store to the start of the next. It divides 4 GiB, so
@@ -40,7 +40,7 @@ pub(super) struct Issued<const ENTRIES: usize> {
 }
 
 impl<const ENTRIES: usize> Issued<ENTRIES> {
-    /// Starts the commands that may start now, and adds them to `work`.
+    /// Starts the commands that may start now, as pieces of `work`.
     pub fn start(&mut self, issuer: Issuer, not_before: Moment, work: &mut Vec<Work>) {
         for entry in self.queue.runnable() {
             self.queue.start(entry);
@@ -59,7 +59,7 @@ impl<const ENTRIES: usize> Issued<ENTRIES> {
         }
     }
 
-    /// The number of commands that are not complete.
+    /// The number of incomplete commands.
     pub fn depth(&self) -> usize {
         ENTRIES - self.queue.free_entries()
     }

@@ -303,8 +303,8 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // Another number means that the hash depends on the computer or the build profile, or was
-    // changed.
+    // Another number means that the hash function was changed, or depends on the computer or the
+    // build profile.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);

@@ -24,7 +24,7 @@ impl World {
         word: u32,
         start: Femtoseconds,
     ) {
-        // The lag of the sender has not passed yet, so the word leaves later by the lag.
+        // The lag of the sender has not passed yet, so it delays the departure of the word.
         let now = self.now() + from.lag();
         let latency = from.word_latency[to.index - 1];
         let mut flights = self.bus.flights.borrow_mut();
