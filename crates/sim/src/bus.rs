@@ -33,7 +33,7 @@ impl Bus {
     }
 
     /// Lets the fabric handle one of its events. Returns the tokens of the complete transactions,
-    /// in a buffer that the caller gives back to [`keep`](Self::keep).
+    /// in a buffer that the caller must give back to [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();

@@ -172,7 +172,8 @@ fn topology_of(description: &Description) -> Topology {
 
 impl Sim {
     /// The capabilities of every simulated machine. SPEs reach main memory only by DMA and wait in
-    /// hardware. Simulated time is counted, so the same program takes the same time in every run.
+    /// hardware. Simulated time does not depend on this computer, so the same program takes the
+    /// same time in every run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,

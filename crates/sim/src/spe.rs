@@ -184,9 +184,9 @@ impl SimSpe {
         result
     }
 
-    /// Lets the SPE's lag (time that the SPE has used but not let pass) pass before a word is sent.
-    /// A lag of at most a channel access is ignored, although of several senders within that time
-    /// the wrong sender may then get the last place of a mailbox.
+    /// Before a word is sent, pays the SPE's lag (time that the SPE has used but not let pass) if
+    /// the lag is longer than a channel access. A shorter lag stays, although two senders may then
+    /// get their places in a mailbox in the wrong order.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -404,7 +404,7 @@ impl Drop for EndOfThread<'_> {
 
 // SAFETY: `hold` returns a part of `views` that the local store has reserved only for this hold.
 // The bytes live as long as the SPE, which views borrow. `Zeroed` has initialised the bytes. The
-// bytes are copied during the calls.
+// methods copy the bytes before they return.
 unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 

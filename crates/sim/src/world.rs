@@ -168,7 +168,7 @@ impl World {
         self.topology.nearest_module(cell).index() as u16
     }
 
-    /// Panics in the calling program if `hazard` is a hazard.
+    /// Panics with `hazard`, if there is one, in the calling program.
     pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()

@@ -71,9 +71,9 @@ fn table_and_key(path: &str) -> (&str, &str) {
 
 /// The allowed values of the number at a path.
 ///
-/// Within these ranges, 64 bits of femtoseconds do not overflow: the slowest cycle is 10^9 fs, the
-/// longest time is 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs. 64 bits hold
-/// 1.8 * 10^19 fs.
+/// The allowed ranges keep 64 bits of femtoseconds from overflowing: the slowest cycle is 10^9 fs,
+/// the longest time is 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs. 64 bits
+/// hold 1.8 * 10^19 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {

@@ -9,8 +9,8 @@
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
 //!   link 1        │▓▓▓▓▓▓▓▓▓▓▓▓▓│           to the last byte, one hop after the link before
 //!   link 2          │▓▓▓▓▓▓▓▓▓▓▓▓▓│
-//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it, and
-//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes behind the head keep their places
+//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits for an earlier packet, and the
+//!   port in                 │▓▓▓▓▓▓▓▓▓│     bytes behind the head keep their links
 //! ```
 
 use super::ports::Lane;

@@ -42,7 +42,7 @@
 // Rejected: a segment that is free when a packet has left it. Then all pairings of eight SPEs that
 // exchange data use their ports fully, so the best pairing is only 1.0 to 1.1 times as fast as the
 // worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, a
-// single reader then uses one ring, while the console's counters show two.
+// single reader then uses one ring, while the counters of a console show two rings.
 //
 // Rejected: taking the rings of a direction in turn, with each segment free when a packet has left
 // it. All packets start 8 cycles apart, so taking turns changes nothing.

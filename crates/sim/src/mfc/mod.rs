@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   try_issue ─► CommandQueue ─ may start ─► work, oldest first ─ a line at a time ─► fabric
-//!                (what each waits for)       (how far it has come)                       │
+//!                (waiting commands)          (started commands)                          │
 //!                     ▲                            ▲  outstanding requests are limited   │
 //!                     └── complete, stall ─────────┴──── bytes move when the line ◄──────┘
 //!                                                        has arrived

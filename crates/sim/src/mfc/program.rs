@@ -45,8 +45,8 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics if the MFC has a late error: an error that was found after the call that caused it
-    /// had returned.
+    /// Panics if the MFC has a late error: an error that was found after the return of the call
+    /// that caused the error.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty

@@ -43,7 +43,7 @@ impl World {
     }
 
     /// Panics in the PPE if an MFC has a late error of a proxy command: an error that was found
-    /// after the call that caused it had returned.
+    /// after the return of the call that caused the error.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))

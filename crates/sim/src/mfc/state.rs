@@ -34,8 +34,9 @@ pub(super) const LINE: u64 = LINE_BYTES as u64;
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// The late error: a fault of a waiting command or a hazard, found after the call that caused
-    /// it had returned. The next thread that uses the queue panics with this error.
+    /// The late error: a hazard, or a fault of a waiting command, that was found after the return
+    /// of the call that caused the error. The next thread that uses the queue panics with this
+    /// error.
     pub late: Option<Payload>,
 }
 
