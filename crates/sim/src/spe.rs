@@ -428,8 +428,8 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // This check comes before the start of threads, because after a panic of the check no call
-        // would wait for the threads.
+        // The check comes first: if it panicked after the start of threads, no call would wait for
+        // the threads.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);

@@ -270,8 +270,8 @@ impl Memory {
     /// of `banks` consecutive lines uses each bank once, and begins with another bank than the
     /// previous group.
     ///
-    /// Only the low 32 bits of the address are used, because the high bits change when a machine is
-    /// used again.
+    /// Only the low 32 bits of the address are used, because regions have other high bits when a
+    /// machine is used again.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
