@@ -36,8 +36,8 @@ pub(crate) struct Costs {
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// The time of a refused atomic command: its start, and the answer of the units of its own
-    /// Cell.
+    /// The time of a refused atomic command: its start, and the answer of the units of the MFC's
+    /// own Cell.
     pub refused: Femtoseconds,
     /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,
