@@ -14,7 +14,7 @@
 // Rejected: repeating a refused command as soon as the line is free. The SPE that just had the line
 // gets the line again, and 16 SPEs that use the line take 4.6 us (published: 9). Also rejected:
 // repeating the command after the time of a command that both Cells answer (244 ns). The 16 SPEs
-// take 7.4 to 7.9 us, and the time jumps by 1 us between numbers of SPEs.
+// take 7.4 to 7.9 us, and the time jumps by 1 us from one number of SPEs to the next.
 //
 // Rejected: refusing commands to a line while DMA reads or writes the line. With this rule one SPE
 // takes 276 us for a list of 1,024 elements of 16 bytes, while the paper has at most 140 us with 16
@@ -113,8 +113,8 @@ impl AtomicCaches {
         })
     }
 
-    /// Records that an SPE has read a line. If another SPE had changed the line, both caches share
-    /// the changed line. A full cache drops its least recently used line.
+    /// Records that an SPE has read a line. If another SPE had changed the line, both caches then
+    /// share the line. A full cache drops its least recently used line.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {

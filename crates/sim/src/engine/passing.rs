@@ -26,8 +26,8 @@ impl World {
         processor.lag.set(lag.min(beyond_limit));
     }
 
-    /// Adds cycles of computation to the lag of a processor. A lag that becomes long passes at
-    /// once.
+    /// Adds cycles of computation to the lag of a processor. A long lag passes at once: see
+    /// [`LAG_CYCLES_MAX`].
     pub fn compute(&self, processor: &SimProcessor, cycles: u64) {
         self.add_lag(processor, self.costs.cycle.saturating_mul(cycles));
         let lag = processor.lag.get();
