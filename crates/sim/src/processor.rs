@@ -43,7 +43,7 @@ pub(crate) struct ProcessorThreads {
 
 impl ProcessorThreads {
     /// Makes the waiting thread at the index `place` ready, and returns the thread.
-    // Not inlined, so that the code that handles an arriving word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;

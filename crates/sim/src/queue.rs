@@ -126,7 +126,7 @@ impl Queue {
         }
     }
 
-    // Not inlined, so that `push` can be inlined.
+    // `inline(never)` keeps `push` so small that it can be inlined.
     #[inline(never)]
     fn push_to_heap(&mut self, key: u128) {
         self.heap.push(Reverse(key));

@@ -207,8 +207,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. Not inlined, so
-    /// that the code of the usual case stays small.
+    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. `inline(never)`
+    /// keeps the code of the usual case small.
     #[cold]
     #[inline(never)]
     #[track_caller]

@@ -93,7 +93,7 @@ impl World {
     }
 
     /// Handles an event. Returns the thread that continues at once, if any.
-    // Not inlined, so that the code that handles an arriving word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    // Not inlined, so that the code that handles an arriving word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);

@@ -155,7 +155,7 @@ impl World {
         None
     }
 
-    // Not inlined, so that the code that handles an arriving word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {

@@ -83,9 +83,9 @@ impl World {
     /// Waits for a word or for the end of a command, if neither has come yet. Only an event of this
     /// processor can end the wait. Unlike in [`wait_until`](Self::wait_until), the lag passes while
     /// the thread waits.
-    // Inlined down to the switch of stacks, because each message takes this path. A call would cost
-    // some twenty instructions and a mispredicted return, because after the switch the
-    // return-address stack of the CPU holds the returns of another thread.
+    // The code down to the switch of stacks is inlined, because each message takes this path. A
+    // call would cost some twenty instructions and a mispredicted return, because after the switch
+    // the return-address stack of the CPU holds the returns of another thread.
     #[inline(always)]
     pub fn wait_for_event(
         &self,

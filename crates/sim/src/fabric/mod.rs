@@ -210,8 +210,8 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus. Not for
-    /// memory, whose controller computes this time.
+    /// Returns the time from the request for data until its first byte is at the bus. The time of
+    /// memory is not included, because its controller computes that time.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,

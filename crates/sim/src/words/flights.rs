@@ -48,7 +48,7 @@ impl Flights {
         index
     }
 
-    // Not inlined, so that the code that sends a word stays small.
+    // `inline(never)` keeps the code that sends a word small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {
