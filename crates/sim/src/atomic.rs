@@ -1,24 +1,24 @@
-//! The caches of the atomic units: which SPE has which line of main memory, and whether it has
-//! changed the line.
+//! The caches of the atomic units. They record which SPEs have a copy of a line of main memory, and
+//! whether an SPE has changed the line.
 //!
-//! The caches decide how long an atomic command takes, but not its effect: memory itself keeps the
-//! bytes and the reservations on them.
+//! The caches only decide how long an atomic command takes. Main memory itself keeps the bytes and
+//! the reservations.
 //!
 //! If any SPE has a line, the line comes from the cache of that SPE and not from memory, whether
 //! the SPE has changed the line or not. D. Calver (n4g.com/news/41514) says that an SPU which asks
-//! for a line gets it "from another SPUs cache, if its in there". So the memory module of the line
-//! makes no difference, as CellStats finds (section 4.5.1). If several caches have the line, the
-//! cache that got it last supplies it, as in the MERSI protocol of other PowerPC processors. No
-//! source says which cache supplies the line on a Cell.
+//! for a line gets it "from another SPUs cache, if its in there". The paper CellStats (section
+//! 4.5.1) agrees: the memory module of the line makes no difference. If several caches have the
+//! line, the cache that got the line last supplies the line, as in the MERSI protocol of other
+//! PowerPC processors. No source says which cache supplies the line on a Cell.
 
-// Rejected: trying a refused command again as soon as the line is free. The SPE that just had the
-// line gets it again, and 16 SPEs take 4.6 us (published: 9). Also rejected: trying again after the
-// time of a command that both Cells answer (244 ns). Then 16 SPEs take 7.4 to 7.9 us, and the time
-// jumps by 1 us between numbers of SPEs.
+// Rejected: repeating a refused command as soon as the line is free. The SPE that just had the line
+// gets the line again, and 16 SPEs that use the line take 4.6 us (published: 9). Also rejected:
+// repeating the command after the time of a command that both Cells answer (244 ns). The 16 SPEs
+// take 7.4 to 7.9 us, and the time jumps by 1 us from one number of SPEs to the next.
 //
-// Rejected: refusing commands to a line while DMA reads or writes the line, as if the line were
-// claimed. With this rule 1,024 elements of 16 bytes take one SPE 276 us, while the paper has at
-// most 140 us with 16 SPEs. Shared buffers above 1 KB are slower, too.
+// Rejected: refusing commands to a line while DMA reads or writes the line. With this rule one SPE
+// takes 276 us for a list of 1,024 elements of 16 bytes, while the paper has at most 140 us with 16
+// SPEs. Shared buffers above 1 KB are slower, too.
 
 /// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;
@@ -26,31 +26,30 @@ pub(crate) type LineNumber = u64;
 /// The caches of all SPEs.
 #[derive(Debug)]
 pub(crate) struct AtomicCaches {
-    /// The lines of each SPE, in the order of use. The line that was used last comes last.
+    /// The cached lines of each SPE. The most recently used line of an SPE comes last.
     lines: Vec<Vec<CachedLine>>,
     lines_max: usize,
-    /// The commands to lines that are on the bus, with the SPE that issued each.
+    /// The commands to lines that are on the bus: the issuing SPE, the line and the command.
     under_way: Vec<(usize, LineNumber, LineCommand)>,
-    /// The number of lines in all caches. While it is 0, `discard` has nothing to search.
+    /// The number of lines in all caches. While `count` is 0, `discard` searches no cache.
     count: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CachedLine {
     line: LineNumber,
-    /// Whether the SPE has changed the line. If so, memory is out of date, and no other cache has
-    /// the line.
+    /// Whether the SPE has changed the line. A changed line is in no other cache.
     changed: bool,
-    /// Whether the SPE got the line last. If so, its cache supplies the line to other SPEs.
+    /// Whether this cache got the line last. If so, this cache supplies the line to other SPEs.
     is_newest: bool,
 }
 
-/// A request of an atomic unit on the bus.
+/// A command of an atomic unit to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineCommand {
-    /// Gets a copy of a line: from the SPE that supplies the line, or from memory if no SPE does.
+    /// Gets a copy of a line from the SPE `from`, or from memory if `from` is `None`.
     Read { from: Option<usize> },
-    /// Claims the line for one SPE: all other SPEs drop their copies.
+    /// Claims the line for one SPE. All other SPEs drop their copies.
     Claim,
 }
 
@@ -75,7 +74,6 @@ impl AtomicCaches {
         }
     }
 
-    /// The state of a line in the cache of an SPE.
     pub fn held(&self, spe: usize, line: LineNumber) -> Held {
         match self.lines[spe].iter().find(|cached| cached.line == line) {
             None => Held::No,
@@ -84,8 +82,9 @@ impl AtomicCaches {
         }
     }
 
-    /// The SPE that supplies a line: the last SPE that has read or changed it. Returns `None` if
-    /// memory supplies the line, because that SPE has dropped the line or no SPE has used it.
+    /// The SPE that supplies a line: the last SPE that has read or changed the line. Returns `None`
+    /// if memory supplies the line, because no SPE has used the line or that SPE has dropped the
+    /// line.
     pub fn supplier(&self, line: LineNumber) -> Option<usize> {
         let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
         self.lines
@@ -103,9 +102,9 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Whether a command of an SPE to a line is refused. If another SPE claims the line, every
-    /// command to the line is refused. If the SPE supplies the line to another SPE, the SPE's claim
-    /// of the line is refused.
+    /// Whether a command of an SPE to a line is refused. While an SPE claims the line, every
+    /// command to the line is refused. While `spe` supplies the line to another SPE, a claim of the
+    /// line by `spe` is refused.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {
@@ -114,8 +113,8 @@ impl AtomicCaches {
         })
     }
 
-    /// Records that an SPE has read a line. If another SPE had changed the line, both share it from
-    /// now on. If the cache is full, it drops the line that was not used for the longest time.
+    /// Records that an SPE has read a line. If another SPE had changed the line, both caches then
+    /// share the line. A full cache drops its least recently used line.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {
@@ -127,7 +126,7 @@ impl AtomicCaches {
         self.touch(spe, line, changed);
     }
 
-    /// Records that an SPE has stored to a line. The other caches drop the line.
+    /// Records that an SPE has stored to a line. All other caches drop the line.
     pub fn store(&mut self, spe: usize, line: LineNumber) {
         self.discard(line);
         self.touch(spe, line, true);

@@ -1,4 +1,5 @@
-//! The part of the world with the transactions and words that are under way between processors.
+//! The transactions and words under way between processors: a part of
+//! [`World`](crate::world::World).
 
 use std::cell::RefCell;
 
@@ -8,17 +9,15 @@ use crate::index::ThreadIndex;
 use crate::observe::ResourceCounters;
 use crate::words::Flights;
 
-/// The transactions and words that are under way between processors.
 pub(crate) struct Bus {
     fabric: RefCell<Fabric>,
-    /// Words that wait in the fabric for a register: see [`Owner::Word`].
+    /// The words that wait in the fabric for a register: see [`Owner::Word`].
     pub flights: RefCell<Flights>,
-    /// An empty buffer, kept so that `handle` need not allocate one.
+    /// The empty buffer of tokens, kept so that `handle` need not allocate a buffer.
     done: RefCell<Vec<Token>>,
 }
 
 impl Bus {
-    /// A bus on which nothing is under way.
     pub fn new(fabric: Fabric) -> Self {
         Self {
             fabric: RefCell::new(fabric),
@@ -27,15 +26,14 @@ impl Bus {
         }
     }
 
-    /// Begins a transaction now.
     #[inline]
     pub fn begin(&self, clock: &Clock, transaction: Transaction) {
         let mut fabric = self.fabric.borrow_mut();
         fabric.begin(clock.now(), transaction, &mut clock.queue());
     }
 
-    /// Lets the fabric handle one of its events. Returns the tokens of the transactions that are
-    /// complete. The caller gives the buffer of tokens back to [`keep`](Self::keep).
+    /// Lets the fabric handle one of its events. Returns the tokens of the complete transactions,
+    /// in a buffer that the caller must give back to [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();
@@ -44,7 +42,7 @@ impl Bus {
         done
     }
 
-    /// Keeps the buffer of tokens, which the caller has handled, for the next call of `handle`.
+    /// Keeps the buffer `done`, whose tokens the caller has handled, for the next call of `handle`.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);
@@ -56,14 +54,14 @@ impl Bus {
     }
 }
 
-/// The owner of a transaction: the part of the simulation that goes on when the transaction ends.
+/// The owner of a transaction: the part of the simulation that continues when the transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A thread that waits for the transaction.
     Thread(ThreadIndex),
     /// A line of an MFC's transfer: the index of the SPE, and the index of the line in the MFC.
     Line { spe: u32, line: u32 },
-    /// A word on its way to a register: its index in the flights.
+    /// The index in `flights` of a word on its way to a register.
     Word(u32),
 }
 
@@ -71,7 +69,6 @@ impl Owner {
     const KIND_SHIFT: u32 = 30;
     const LINE_BITS: u32 = 10;
 
-    /// Encodes the owner as a token.
     #[inline]
     pub fn token(self) -> Token {
         let (kind, rest) = match self {
@@ -82,7 +79,6 @@ impl Owner {
         Token(kind << Self::KIND_SHIFT | rest)
     }
 
-    /// Decodes the owner from a token.
     #[inline]
     pub fn of(Token(token): Token) -> Self {
         let rest = token & ((1 << Self::KIND_SHIFT) - 1);

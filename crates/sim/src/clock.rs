@@ -1,22 +1,20 @@
-//! The part of the world that has the time and the pending events.
+//! The time and the pending events of a run: a part of [`World`](crate::world::World).
 
 use std::cell::{Cell, RefCell, RefMut};
 
 use crate::queue::{Event, Queue};
 use crate::time::Moment;
 
-/// The time, and the pending events.
 pub(crate) struct Clock {
     now: Cell<Moment>,
-    /// The time at which the run is ended.
+    /// The time at which the run is ended, if it has not ended before.
     limit: Moment,
     queue: RefCell<Queue>,
-    /// The number of events that were handled.
+    /// The number of handled events.
     handled: Cell<u64>,
 }
 
 impl Clock {
-    /// The clock of a run that ends at `limit` at the latest.
     pub fn new(seed: u64, limit: Moment) -> Self {
         Self {
             now: Cell::default(),
@@ -32,32 +30,30 @@ impl Clock {
         self.now.get()
     }
 
-    /// The time at which the run is ended.
     #[inline]
     pub fn limit(&self) -> Moment {
         self.limit
     }
 
-    /// The number of events that were handled.
     pub fn handled(&self) -> u64 {
         self.handled.get()
     }
 
-    /// Plans an event.
     #[inline(always)]
     pub fn plan(&self, time: Moment, event: Event) {
         self.queue.borrow_mut().push(time, event);
     }
 
-    /// Plans an event for the present time, after the events that are already planned for it.
+    /// Plans an event for the present time, after the events that are already planned for this
+    /// time.
     #[inline]
     pub fn plan_now(&self, event: Event) {
         self.plan(self.now.get(), event);
     }
 
     /// Sets the clock to `until` if `until` is within the limit of the run and no event comes
-    /// before it. No other thread can see the difference in that case. Otherwise, plans an event
-    /// for `until`. Returns whether the clock was set.
+    /// before `until`, because then no other thread can see the difference. Otherwise, plans
+    /// `event` for `until`. Returns whether the clock was set.
     #[inline(always)]
     pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
         let mut queue = self.queue.borrow_mut();
@@ -71,26 +67,25 @@ impl Clock {
         jumps
     }
 
-    /// Takes the next event, with its time. The clock is not set.
+    /// Takes the next event and its time. This does not set the clock.
     #[inline]
     pub fn take_next(&self) -> Option<(Moment, Event)> {
         self.queue.borrow_mut().pop()
     }
 
-    /// Sets the clock to the time of the event that is handled next.
+    /// Sets the clock to the time of an event that is about to be handled.
     #[inline(always)]
     pub fn handle_at(&self, time: Moment) {
         self.now.set(time);
         self.handled.set(self.handled.get() + 1);
     }
 
-    /// The planned events, to which the fabric adds its own.
+    /// The planned events. The fabric adds its own events to this queue.
     #[inline]
     pub fn queue(&self) -> RefMut<'_, Queue> {
         self.queue.borrow_mut()
     }
 
-    /// Forgets all events.
     pub fn forget_events(&self) {
         self.queue.borrow_mut().clear();
     }

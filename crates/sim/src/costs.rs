@@ -1,58 +1,59 @@
-//! The times of a description, in femtoseconds.
+//! The times of a description, converted to femtoseconds.
 
 use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
 
 impl Quantity {
-    /// Converts this number of picoseconds.
+    /// Converts this number of picoseconds to femtoseconds.
     pub(crate) fn picoseconds(&self) -> Femtoseconds {
         Femtoseconds::from_picoseconds(self.value)
     }
 
-    /// Converts this number of cycles of a clock, rounded down to a femtosecond.
+    /// Converts this number of cycles of the clock `hertz`, rounded down to a femtosecond.
     pub(crate) fn cycles_of(&self, hertz: &Self) -> Femtoseconds {
         Femtoseconds::from_cycles(self.value, hertz.value)
     }
 }
 
-/// How long each operation takes, except the operations of the fabric.
+/// The time of each operation, except the operations of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE. Every primitive takes at least one cycle.
+    /// A cycle of the SPUs and the PPE. Every call of a program takes at least one cycle.
     pub cycle: Femtoseconds,
-    /// Issuing an MFC command on the SPU.
+    /// The time of issuing an MFC command on the SPU.
     pub issue: Femtoseconds,
     /// The time from the issue of a command to its first bus request.
     pub start: Femtoseconds,
     /// The time between two bus requests of one MFC.
     pub request_interval: Femtoseconds,
-    /// Fetching an element of a list.
+    /// The time of fetching an element of a list.
     pub list_element: Femtoseconds,
-    /// The time from one element of a list to the next, which is the longer of two times: the time
-    /// to fetch an element, and the time until the units of the MFC's own Cell have answered the
-    /// command of the element before.
+    /// The time from one element of a list to the next. It is the longer of two times: the time to
+    /// fetch an element, and the time until the units of the MFC's own Cell have answered the
+    /// command of the previous element.
     pub list_interval: Femtoseconds,
-    /// Accessing a channel.
+    /// The time of accessing a channel.
     pub channel: Femtoseconds,
-    /// Switching between cooperative threads.
+    /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// A refused atomic command: its start, and the answer of the units of the MFC's own Cell.
+    /// The time of a refused atomic command: its start, and the answer of the units of the MFC's
+    /// own Cell.
     pub refused: Femtoseconds,
-    /// An atomic command on a line that is in the SPE's own cache.
+    /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,
-    /// The PPE's part of a store to a register.
+    /// The PPE's part of the time of a store to a register.
     pub mmio_write: Femtoseconds,
-    /// The PPE's part of a load from a register.
+    /// The PPE's part of the time of a load from a register.
     pub mmio_read: Femtoseconds,
-    /// A library call to a mailbox.
+    /// The time of a library call to a mailbox.
     pub mailbox_call: Femtoseconds,
-    /// A library call to a signal register.
+    /// The time of a library call to a signal register.
     pub signal_call: Femtoseconds,
-    /// Starting a program.
+    /// The time of starting a program.
     pub start_program: Femtoseconds,
-    /// Noticing that a program has ended.
+    /// The time of noticing that a program has ended.
     pub end_program: Femtoseconds,
-    /// An atomic operation of the PPE.
+    /// The time of an atomic operation of the PPE.
     pub ppe_atomic: Femtoseconds,
     /// The maximum number of bus requests that one MFC has under way.
     pub outstanding_requests: usize,

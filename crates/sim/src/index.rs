@@ -1,9 +1,8 @@
-//! Indices of processors and of threads, with which tables and events refer to them.
+//! The indices of processors and threads in tables and events.
 
-/// A processor of the machine: [`PPE`], or an SPE by its index plus one.
+/// The index of a processor: [`PPE`], or the index of an SPE plus one.
 pub(crate) type ProcessorIndex = usize;
 
-/// The index of the PPE.
 pub(crate) const PPE: ProcessorIndex = 0;
 
 /// The index of a thread in the run's table of threads.

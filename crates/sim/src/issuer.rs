@@ -1,18 +1,15 @@
-//! The issuer of a command of an MFC.
-
 use cellworks_machine::{Processor, SpeId};
 
-/// The issuer of a command of an MFC, which decides in which of the MFC's queues the command is.
+/// The issuer of a command to an MFC. The issuer decides which queue of the MFC the command enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Issuer {
-    /// The program of the MFC's own SPE.
+    /// The program of the MFC's own SPE, which uses the queue of the SPU.
     Spu,
-    /// The PPE, in the proxy queue.
+    /// The PPE, which uses the proxy queue.
     Ppe,
 }
 
 impl Issuer {
-    /// The processor that issued a command to the MFC of this SPE.
     pub fn processor(self, spe: SpeId) -> Processor {
         match self {
             Self::Spu => Processor::Spe(spe),

@@ -1,8 +1,8 @@
 //! Simulated machines that are made of Cells: the PlayStation 3, QS20, QS22 and your own.
 //!
-//! A [`Sim`] runs the same programs as the machine of a host does. A model of the hardware decides
-//! how long the programs take, in simulated time. A [`Description`] has every parameter of the
-//! model. The same program, description and seed give the same result on every computer.
+//! A [`Sim`] runs the same programs as a machine of the crate `host`. A model of the hardware, with
+//! the parameters of a [`Description`], decides how long the programs take in simulated time. The
+//! same program, description and seed give the same result on every computer.
 //!
 //! ```
 //! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
@@ -24,16 +24,16 @@
 //! ```
 //!
 //! ```text
-//!   Sim ── run ──► world: the state of a run, in parts
+//!   Sim ── run ──► world: the state of a run
 //!                    ├─ engine     events, processors, cooperative threads
-//!                    │ SimSpe, SimPpe, SimMfc: what programs call, and what it costs
+//!                    │ SimSpe, SimPpe, SimMfc: the calls of programs, and their times
 //!                    ├─ words      mailboxes and signals
-//!                    ├─ mfc        commands, become requests of at most a line
-//!                    ├─ atomic     which SPE has which line
+//!                    ├─ mfc        commands, and their requests of at most a line
+//!                    ├─ atomic     which SPE has which cache line
 //!                    ├─ fabric     command bus, rings or another interconnect, memory, link
 //!                    ├─ observe    counters, hash and trace
 //!                    ├─ hazard     a watch for transfers that race
-//!                    └─ watchdog   a word about programs that never call
+//!                    └─ watchdog   warns of programs that run for long without a call
 //! ```
 
 mod atomic;
@@ -76,7 +76,7 @@ pub use sim::{Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
 pub use ways::Ways;
 
-/// Reads traces back: for tests of programs that run on a simulated machine.
+/// Reads the traces of simulated runs, for tests of programs.
 pub mod trace {
     pub use crate::observe::{ReadTraceError, Slice, read_slices};
 }

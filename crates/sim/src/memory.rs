@@ -1,4 +1,4 @@
-//! Memory of this computer that serves as main memory or local store of the simulated machine.
+//! Memory of this computer that serves as main memory or as a local store of the simulated machine.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -8,34 +8,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::memory::{Backing, LINE_BYTES};
 
-/// The alignment of regions, to which their sizes are rounded up, too.
+/// The alignment of regions. The sizes of regions are rounded up to this alignment.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// The number of bytes of a memory module that are in use.
+/// The number of used bytes of a memory module.
 pub(crate) type Used = Arc<AtomicUsize>;
 
-/// Zeroed bytes of a memory module. When they are dropped, the module has them back.
+/// Zeroed bytes of a memory module. Dropping a `Zeroed` gives the bytes back to the module.
 pub(crate) struct Zeroed {
     base: NonNull<u8>,
     /// The number of requested bytes, rounded up to whole lines.
     bytes: usize,
-    /// The number of bytes that the module has given, in whole pages.
+    /// The number of bytes that are counted as used in the module, in whole pages.
     taken: usize,
-    /// The allocation, which is a page longer than needed. `base` is its first address on a page
-    /// boundary.
+    /// The allocation, which is a page longer than `taken`. `base` is the first page boundary in
+    /// the allocation.
     allocated: NonNull<u8>,
     layout: Layout,
     used: Used,
 }
 
-// SAFETY: the bytes belong to no thread; `Zeroed` only gives their address away.
+// SAFETY: the bytes belong to no thread, and `Zeroed` only returns their address.
 unsafe impl Send for Zeroed {}
-// SAFETY: the bytes belong to no thread; `Zeroed` only gives their address away.
+// SAFETY: the bytes belong to no thread, and `Zeroed` only returns their address.
 unsafe impl Sync for Zeroed {}
 
 // SAFETY: `base` is the first page boundary in an allocation of `layout.size()` zeroed bytes. The
-// allocation is a page longer than `taken`, and `taken` is no less than `bytes`. It is freed only
-// when the value is dropped. The address is given to no other owner.
+// allocation is a page longer than `taken`, and `taken` is at least `bytes`. The allocation is
+// freed only when the `Zeroed` is dropped. The address is given to no other owner.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -47,20 +47,20 @@ unsafe impl Backing for Zeroed {
 }
 
 impl Zeroed {
-    /// Takes `bytes` bytes, rounded up to pages, from a module of `capacity` bytes.
+    /// Allocates `bytes` bytes, rounded up to pages, in a module of `capacity` bytes.
     pub fn new(bytes: usize, capacity: usize, used: &Used) -> io::Result<Self> {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // Only for small alignments, allocators have pages that are zero already. For larger
-            // alignments they would write zeros to all pages. A large region that is hardly used
-            // would then take tens of milliseconds.
+            // An allocator uses pages that the operating system has zeroed only if the alignment is
+            // small. For a larger alignment it writes zeros to all pages, which takes tens of
+            // milliseconds for a large region.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
             (taken > 0).then_some((taken, layout))
         };
         let (taken, layout) = layout_of(bytes)
             .ok_or_else(|| refused("there is no such amount of memory".to_owned()))?;
-        // One atomic step is needed here, because several OS threads may allocate at the same time.
+        // The update is atomic, because several OS threads may allocate at the same time.
         let take = |in_use: usize| {
             let after = in_use.checked_add(taken)?;
             (after <= capacity).then_some(after)
@@ -78,8 +78,8 @@ impl Zeroed {
             return Err(refused("this computer has no memory for it".to_owned()));
         };
         let to_page = allocated.align_offset(PAGE_BYTES);
-        // SAFETY: the first page boundary is less than a page away, and the allocation has one page
-        // more than is used.
+        // SAFETY: the first page boundary is less than a page away, and the allocation is a page
+        // longer than `taken`.
         let base = unsafe { allocated.add(to_page) };
         Ok(Self {
             base,
@@ -91,7 +91,6 @@ impl Zeroed {
         })
     }
 
-    /// The address of the first byte.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
@@ -100,7 +99,7 @@ impl Zeroed {
 impl Drop for Zeroed {
     fn drop(&mut self) {
         self.used.fetch_sub(self.taken, Ordering::Relaxed);
-        // SAFETY: the memory was allocated with this layout, and is not used after this.
+        // SAFETY: the memory was allocated with this layout, and is not used after this call.
         unsafe { dealloc(self.allocated.as_ptr(), self.layout) };
     }
 }

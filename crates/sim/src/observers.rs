@@ -1,4 +1,5 @@
-//! The part of the world that observes a run. It changes nothing in the run.
+//! The observers of a run: a part of [`World`](crate::world::World). They change nothing in the
+//! run.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -10,19 +11,17 @@ use crate::observe::{Counters, Observer};
 use crate::time::{Femtoseconds, Moment};
 use crate::watchdog::Pulse;
 
-/// The interval at which the use of rings, modules and links is written to a trace: a microsecond.
+/// A microsecond: the interval at which the use of rings, modules and links is written to a trace.
 const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
-/// The observers of a run.
 pub(crate) struct Observers {
-    /// Counters, hash and trace.
     pub observer: RefCell<Observer>,
     /// The watch for transfers that race.
     pub hazards: RefCell<Hazards>,
     /// The numbers that the watchdog of the process reads.
     pub pulse: Arc<Pulse>,
-    /// When the use of rings, modules and links is next written to the trace. Without a trace it is
-    /// `Moment::NEVER`.
+    /// The time at which the use of rings, modules and links is next written to the trace, or
+    /// `Moment::NEVER` without a trace.
     next_sample: Cell<Moment>,
 }
 
@@ -40,7 +39,7 @@ impl Observers {
         }
     }
 
-    /// Writes the use of all resources to the trace, if it is time to do so.
+    /// Writes the use of all resources to the trace, if `next_sample` has come.
     #[inline(always)]
     pub fn sample_if_due(&self, now: Moment, bus: &Bus) {
         if now >= self.next_sample.get() {
@@ -56,11 +55,7 @@ impl Observers {
         self.next_sample.set(now.saturating_add(SAMPLE));
     }
 
-    /// Ends the observation of a run, and returns its counters.
-    ///
-    /// # Errors
-    ///
-    /// The error of writing the trace.
+    /// Ends the observation of a run. Returns the counters of the run, or the trace writer's error.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

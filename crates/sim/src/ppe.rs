@@ -1,8 +1,8 @@
 //! The PPE of a simulated machine: the main program.
 //!
 //! The PPE reaches the registers of SPEs as C programs of the Cell do: by loads and stores, or by
-//! library calls that enter the kernel. After a store it waits until the store has arrived, because
-//! a later load must not overtake the store.
+//! library calls that enter the kernel. After a store the PPE waits until the store has arrived,
+//! because a later load must not overtake the store.
 //!
 //! | operation | loads and stores |
 //! |---|---|
@@ -13,13 +13,14 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! libspe2 does the same (`mbox.c`, `dma.c`). The outbound interrupt mailbox is not in the area
-//! that a program can map. With library calls, a command and a tag status each take as long as a
-//! call to a mailbox. The time of a call for a command has not been published.
+//! The library libspe2 makes the same accesses (`mbox.c`, `dma.c`). It reads the outbound interrupt
+//! mailbox by a call, because that mailbox is not in the area that a program can map. With library
+//! calls, a command and a tag status each take the time of a call to a mailbox, because the time of
+//! a call for a command has not been published.
 //!
-//! A program that waits for a mailbox or a command loads the status of the mailbox or command again
-//! and again. These loads are not simulated one by one. The last load, which sees the expected word
-//! or status, begins when the word or status is there.
+//! A program that waits for a mailbox or a command loads its status again and again. Only the last
+//! of these loads is simulated. The last load begins when the word or the end of the command is
+//! there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -48,24 +49,25 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The number of stores that write a command to the proxy queue of an MFC: the address in the local
-/// store, both halves of the effective address, size and tag, opcode.
+/// The number of stores that write a command to the proxy queue of an MFC: one for the address in
+/// the local store, two for the halves of the effective address, one for size and tag, and one for
+/// the opcode.
 const COMMAND_STORES: usize = 5;
 
-/// The PPE of a simulated machine, as the main program uses it.
+/// The PPE of a simulated machine, with the methods that the main program calls.
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// Accesses that the condition of a wait has made. Their time has not passed yet.
+    /// The accesses that the condition of a wait has made, and for which no time has passed yet.
     owed: RefCell<Vec<Owed>>,
 }
 
-/// An access that a condition has made.
+/// An access in the condition of a wait.
 #[derive(Clone, Copy)]
 enum Owed {
     ReadOutbound(SpeId, Outbound),
     IssueProxy(SpeId),
-    /// A read of a tag status.
+    /// A read of the tag status of an SPE's proxy queue.
     ProxyTags(SpeId),
     Write {
         to: SpeId,
@@ -96,7 +98,7 @@ impl SimPpe {
         self.programs.ppe_access == PpeAccess::SystemCalls
     }
 
-    /// Loads from a register.
+    /// Spends the time of a load from a register of an SPE.
     fn load(&self, from: SpeId) {
         let transaction = |token| Transaction {
             requester: Node::of(PPE),
@@ -111,7 +113,7 @@ impl SimPpe {
             .transact(self.processor(), Cause::Other, start, transaction);
     }
 
-    /// Spends the time of a store to a register.
+    /// Spends the time of a store to a register of an SPE.
     fn pay_for_store(&self, to: SpeId) {
         let start = self.world().costs.mmio_write;
         let to = Node::Spe(to.index() as u16);
@@ -121,7 +123,7 @@ impl SimPpe {
             });
     }
 
-    /// Stores a word to a register that has a place for the word.
+    /// Stores a word to a register of an SPE that has a free place for the word.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
@@ -133,8 +135,8 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
-    /// Stores a word to a register. A condition must not wait for the store, so in a condition the
-    /// store is kept for later.
+    /// Stores a word to a register of an SPE. In a condition, adds the store to `owed` instead,
+    /// because a condition must not wait.
     fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
             return self.store(to, register, word, call);
@@ -147,7 +149,7 @@ impl SimPpe {
         });
     }
 
-    /// Spends the time of reading an outbound mailbox, if the mailbox holds a word.
+    /// Spends the time of reading an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
         if !self.by_calls() {
             self.load(from);
@@ -155,8 +157,8 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Spends the time of reading the word of an outbound mailbox, after the program has seen that
-    /// the mailbox holds a word.
+    /// Spends the time of reading the word of an outbound mailbox, after the program has read the
+    /// status of the mailbox.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -166,8 +168,8 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of reading the status of a proxy queue, which shows a free entry or the tag
-    /// status. With library calls, this is also the whole time of issuing a command.
+    /// Spends the time of reading a proxy queue's status. With library calls, this is the whole
+    /// time of a command or a tag status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -177,15 +179,15 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of writing a command to a proxy queue with a free entry.
+    /// Spends the time of writing a command to a proxy queue that has a free entry.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
         }
     }
 
-    /// Spends the time of reading a command's status, which tells whether the proxy queue has the
-    /// command.
+    /// Spends the time of reading a command's status, which tells whether the proxy queue has
+    /// accepted the command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
@@ -216,19 +218,19 @@ impl SimPpe {
         came_true
     }
 
-    /// Checks the condition of a wait.
+    /// Checks the condition `ready` of a wait.
     fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let is_ready = ready();
         if !is_ready {
             self.send_owed();
-            // A check that fails takes no time of the PPE.
+            // A failed check takes no time of the PPE.
             let mut owed = self.owed.borrow_mut();
             owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
         }
         is_ready
     }
 
-    /// Spends the time of the condition's accesses, after the wait has ended.
+    /// Spends the time of the accesses in `owed`, after the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
@@ -249,8 +251,8 @@ impl SimPpe {
         }
     }
 
-    /// If the wait of a condition goes on, sends the words that the condition has written. The wait
-    /// may be for an answer to these words.
+    /// If the condition of a wait is still false, sends the words that the condition has written,
+    /// because the program may wait for an answer to these words.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -278,7 +280,8 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // A loop of waits with conditions that are true already must reach the limit of the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -286,8 +289,8 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // This cycle lets a loop that only reads the clock, or only checks whether programs have
-        // ended, reach the limit of the run. Other programs run in the meantime.
+        // Reading the clock takes a cycle, so that an endless loop that only reads the clock, or
+        // only checks whether programs have ended, ends at the time limit of the run.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -346,7 +349,8 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop that computes for no time must reach the limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -367,8 +371,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A loop that tries until the mailbox has room must reach the limit of the run. So a
-            // call that fails takes time even if it needs no load.
+            // A failed call takes time even without a load, so that an endless loop of failed calls
+            // ends at the time limit of the run.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

@@ -1,4 +1,4 @@
-//! A part of the world for each processor: its registers, its threads, and its lag.
+//! The state of one processor: its registers, its threads, and its lag.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,29 +11,29 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor. Each SPE keeps a reference to its own, so that no message has to search for it.
+/// A processor of the machine. Each SPE keeps a reference to its processor, so that a message needs
+/// no search.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
-    /// The name of the processor for programs.
     pub id: Processor,
     /// The mailboxes and signals of the processor, if it is an SPE.
     pub words: Words,
-    /// For each receiving SPE, how long a word takes to it. `None` if the word needs a transaction.
+    /// The time of a word to each receiving SPE. `None` if a word to that SPE needs a transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
-    /// The thread that has the processor.
+    /// The thread that runs on the processor.
     pub running: Cell<Option<ProcessorThread>>,
-    /// The thread that has its registers in the processor. A switch to this thread takes no time.
+    /// The thread whose registers are in the processor. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
-    /// The threads that do not have the processor.
+    /// The other threads of the processor.
     pub threads: RefCell<ProcessorThreads>,
-    /// The time that the processor has used and not yet let pass: see `engine`.
+    /// The lag: the time that the processor has used and not yet let pass. See `engine`.
     pub lag: Cell<Femtoseconds>,
-    /// While all threads of the processor wait, the thread that began to wait last computes until
-    /// this time. Before this time no condition is checked.
+    /// The time until which the thread that began to wait last still computes. While all threads of
+    /// the processor wait, conditions are checked only after this time.
     pub busy_until: Cell<Moment>,
 }
 
-/// The threads of a processor that do not have it.
+/// The threads of a processor that do not run.
 #[derive(Default)]
 pub(crate) struct ProcessorThreads {
     pub ready: VecDeque<ThreadIndex>,
@@ -42,8 +42,8 @@ pub(crate) struct ProcessorThreads {
 }
 
 impl ProcessorThreads {
-    /// Makes the waiting thread at `place` ready, and returns it.
-    // This is not inlined, so that the code on the path of a word stays small.
+    /// Makes the waiting thread at the index `place` ready, and returns the thread.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -52,16 +52,15 @@ impl ProcessorThreads {
     }
 }
 
-/// A thread of a processor.
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessorThread {
     pub thread: ThreadIndex,
-    /// The number of the thread on its processor. The program itself has number 0.
+    /// The number of the thread on its processor. The program's own thread has number 0.
     pub number: u32,
 }
 
-/// A waiting thread, with all data that `check` needs, so that a check of its condition reads no
-/// other memory. The pointers are valid while the thread waits.
+/// A waiting thread, with all data that `check` needs, so that a check reads no other memory. The
+/// pointers are valid while the thread waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,
@@ -69,12 +68,12 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// Whether the processor waits for a program. Such a wait is no part of a deadlock.
+    /// Whether the processor waits for its next program. Such a wait is no part of a deadlock.
     pub is_idle: bool,
 }
 
 impl SimProcessor {
-    /// A processor on which nothing runs.
+    /// Makes a processor without threads.
     pub fn new(index: ProcessorIndex, word_latency: Vec<Option<Femtoseconds>>) -> Self {
         Self {
             index,
@@ -92,23 +91,18 @@ impl SimProcessor {
         }
     }
 
-    /// The time that the processor has used and not yet let pass.
     #[inline]
     pub fn lag(&self) -> Femtoseconds {
         self.lag.get()
     }
 
-    /// Whether another thread would get the processor if the running thread waited.
+    /// Whether another thread would run if the running thread waited.
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.threads.borrow().ready.is_empty()
     }
 
-    /// The thread that has the processor.
-    ///
-    /// # Panics
-    ///
-    /// If no thread has the processor. Only a running program may call this.
+    /// The running thread. Panics if no thread runs on the processor.
     #[inline]
     pub fn running(&self) -> ProcessorThread {
         self.running

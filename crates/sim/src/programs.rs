@@ -18,13 +18,13 @@ use crate::spe::SimSpe;
 use crate::time::Femtoseconds;
 use crate::world::World;
 
-/// The state that the programs of a run share with the machine.
+/// The programs of a run, and the state that they share with the machine.
 pub(crate) struct Programs {
     pub world: Rc<World>,
     pub ppe_access: PpeAccess,
     /// The number of programs that were spawned and have not ended.
     count: Cell<usize>,
-    /// Whether all programs of the run have been spawned.
+    /// Whether no more programs will be spawned.
     ended: Cell<bool>,
     queues: Vec<RefCell<VecDeque<Program<SimSpe>>>>,
     failures: RefCell<Vec<ProgramFailure>>,
@@ -51,12 +51,10 @@ impl Programs {
         }
     }
 
-    /// Whether every spawned program has ended.
     pub fn have_ended(&self) -> bool {
         self.count.get() == 0
     }
 
-    /// Adds a program to the queue of an SPE.
     pub fn enqueue(&self, at: SpeId, program: Program<SimSpe>) {
         self.count.set(self.count.get() + 1);
         self.queues[at.index()].borrow_mut().push_back(program);
@@ -103,8 +101,8 @@ impl Programs {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Resets the MFC of an SPE after a program that left commands in the MFC. The requests that
-    /// are on the bus complete. The other requests are dropped.
+    /// Resets the MFC of an SPE after a program that left commands in the MFC. Requests on the bus
+    /// complete, and the other requests are dropped.
     fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs.of(id);
         self.world.close_mfc(id);
@@ -133,8 +131,8 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // The run may be cancelled while time passes here. The panic of this program must not get
-        // lost.
+        // If the run is cancelled, `pass` unwinds. The cancellation is caught, so that the panic in
+        // `result` does not get lost.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);
@@ -161,8 +159,8 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A payload counts as a cancellation only if the run was cancelled, because a program may
-        // panic with any payload.
+        // A program may panic with any payload, so a payload counts as a cancellation only if the
+        // run was cancelled.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
@@ -178,7 +176,7 @@ impl Programs {
         self.world.notify(self.world.processor(PPE));
     }
 
-    /// Drops the queued programs that have not begun.
+    /// Drops the queued programs, which have not begun.
     pub fn drop_queued(&self) {
         for at in self.world.topology.spes() {
             while let Some(program) = self.next_program(at) {
@@ -189,7 +187,7 @@ impl Programs {
         }
     }
 
-    /// The first panic of a program that no other program joined.
+    /// Takes the panic of the first failed program that no other program joined.
     pub fn first_panic(&self) -> Option<RunError> {
         self.failures.borrow().iter().find_map(|failure| {
             Some(RunError::Panic {
@@ -208,7 +206,7 @@ impl Programs {
     }
 }
 
-/// Whether a panic payload is the one that unwinds a cancelled program.
+/// Whether a panic payload is the payload that unwinds a cancelled program.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
 }

@@ -1,7 +1,7 @@
 //! The pending events of a simulation, in order of time.
 //!
 //! An event is one 128-bit number, so that a comparison is one instruction and the queue holds no
-//! pointers. An event of this form takes half the time of an event with a payload (measured):
+//! pointers. Such an event takes half the time of an event with a payload (measured):
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0
@@ -10,8 +10,8 @@
 //!   └────────────────┴───────────────────┴────────┴─────────────────────┘
 //! ```
 //!
-//! The order of arrival decides between events of the same instant. A seed permutes the numbers of
-//! arrival and changes nothing else. Seed 0 leaves the order as it is.
+//! The order of arrival decides between events of the same instant. A seed other than 0 permutes
+//! the numbers of arrival.
 
 use crate::index::ThreadIndex;
 use crate::time::Moment;
@@ -23,26 +23,27 @@ const INDEX_BITS: u32 = 19;
 const ORDER_BITS: u32 = 40;
 const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 
-/// The kind of an event. The index of an event is a place in the table of its kind.
+/// The kind of an event. The index of an event refers to a table that depends on its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A thread goes on. The index is that of the thread in the run.
+    /// A thread continues. The index is that of the thread in the run.
     Resume,
     /// The conditions of a processor's threads are checked. The index is that of the processor.
     Check,
     /// An MFC sends its next request. The index is that of the SPE.
     MfcRequest,
-    /// A step of the fabric: see `fabric`.
+    /// The fabric takes a step. The index is the step and its transaction: see `fabric`.
     Fabric,
-    /// A word leaves for a register. The index is that of its flight.
+    /// A word leaves for a register. The index is that of the word in
+    /// [`Flights`](crate::words::Flights).
     SendWord,
-    /// A word arrives that needed no transaction. The index is that of its flight.
+    /// A word arrives without a transaction. The index is that of the word in
+    /// [`Flights`](crate::words::Flights).
     Word,
 }
 
 impl Kind {
-    /// The kind with this number.
     #[inline]
     fn of(number: u64) -> Self {
         let kinds = [
@@ -63,12 +64,12 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub kind: Kind,
-    /// The place in the table of the kind: less than 2^19.
+    /// The index in the table of the kind, less than 2^19.
     pub index: u32,
 }
 
 impl Event {
-    /// A thread goes on.
+    /// Makes the event that continues a thread.
     #[inline]
     pub const fn resume(thread: ThreadIndex) -> Self {
         Self {
@@ -78,22 +79,21 @@ impl Event {
     }
 }
 
-/// The pending events.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue: each new event that is due after all events in `run` is appended here. Most
-    /// new events are due last, because there are few different delays. They need no search.
+    /// A sorted queue of events. An event that is due after all events in `run` is appended to
+    /// `run` without a search. Most new events are of this kind, because there are few different
+    /// delays.
     run: VecDeque<u128>,
-    /// The event that was added last to `run`.
+    /// The last event that was appended to `run`.
     run_last: u128,
-    /// All other events.
+    /// The events that are not in `run`.
     heap: BinaryHeap<Reverse<u128>>,
     arrivals: u64,
     seed: u64,
 }
 
 impl Queue {
-    /// Makes an empty queue.
     pub fn new(seed: u64) -> Self {
         Self {
             run: VecDeque::with_capacity(1024),
@@ -104,7 +104,6 @@ impl Queue {
         }
     }
 
-    /// Adds an event that is due at `time`.
     #[inline(always)]
     pub fn push(&mut self, time: Moment, event: Event) {
         debug_assert!(event.index < 1 << INDEX_BITS);
@@ -127,13 +126,12 @@ impl Queue {
         }
     }
 
-    // This is a separate function, so that the common case can be inlined.
+    // `inline(never)` keeps `push` so small that it can be inlined.
     #[inline(never)]
     fn push_to_heap(&mut self, key: u128) {
         self.heap.push(Reverse(key));
     }
 
-    /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Moment, Event)> {
         let key = if self.is_run_first() {
@@ -149,7 +147,6 @@ impl Queue {
         Some((time_of(key), event))
     }
 
-    /// The time of the next event.
     #[inline]
     pub fn next_time(&self) -> Option<Moment> {
         let next = if self.is_run_first() {
@@ -160,7 +157,6 @@ impl Queue {
         next.map(|key| time_of(*key))
     }
 
-    /// Forgets all events.
     pub fn clear(&mut self) {
         self.run.clear();
         self.run_last = 0;
@@ -172,7 +168,7 @@ impl Queue {
         self.heap.pop().map(|Reverse(key)| key)
     }
 
-    /// Whether the next event, if there is one, is in `run`.
+    /// Whether the next event is in `run`, or no event is left.
     #[inline]
     fn is_run_first(&self) -> bool {
         match self.heap.peek() {
@@ -187,8 +183,8 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// A permutation of the numbers of 40 bits, a different one for each seed. Its steps can be undone:
-/// they are multiplications by odd numbers, additions, and xors of a number with its upper bits.
+/// Permutes the numbers of 40 bits, differently for each seed. Each step can be undone, because it
+/// is a multiplication by an odd number, an addition, or an xor of a number with its upper bits.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

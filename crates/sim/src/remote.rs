@@ -1,7 +1,7 @@
-//! Wakes a thread of a run from any OS thread.
+//! Remote wakers, which wake a thread of a run from any OS thread.
 //!
-//! A run has one OS thread, and its world stays there. A waker may be moved to another OS thread,
-//! so it holds only the address of the world. Only the OS thread of the run can find the world by
+//! A run and its world stay on one OS thread. A remote waker may move to another OS thread, so the
+//! waker holds only the address of the world. Only the OS thread of the run can find the world by
 //! this address.
 
 use std::cell::RefCell;
@@ -13,8 +13,8 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The worlds of this OS thread that have remote wakers, by address. While a world is in this
-    /// table, no other world has its address.
+    /// The worlds of this OS thread that have remote wakers, by address. A reference in this table
+    /// keeps the memory of a world, so no other world gets its address.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }
 

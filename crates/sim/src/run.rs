@@ -33,9 +33,9 @@ type Trace = Box<dyn io::Write + Send>;
 /// The main program of a run.
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
 
-/// Runs `main` on a machine; see [`Machine::run`]. Returns how the run ended, and its counters or
-/// the error of writing its trace. `main` is a trait object, so this function is compiled once and
-/// not for each main program.
+/// Runs `main` on a machine, as [`Machine::run`] says. Returns how the run ended, and the counters
+/// of the run or the trace writer's error. `main` is a trait object, so this function is compiled
+/// only once.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
@@ -55,7 +55,6 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     let mut result = None;
     let mut was_cancelled = false;
     let mut panic_before = None;
-    // The result of `OWNER.run` is not needed, because the run itself records each cancellation.
     let watching = watchdog::watch(&world.observers.pulse);
     let _ = OWNER.run(&config, &*world, || {
         OWNER.scope_at(caller, |scope| {
@@ -66,13 +65,13 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
             }
             let me = world.adopt(world.processor(PPE), 0);
             world.take_processor(me);
-            // Each SPE runs up to its first wait.
+            // This call lets each SPE run up to its first wait.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // If the PPE has panicked, the programs are cancelled below, and may panic then. A
+            // A PPE that panicked makes `run` cancel the programs, which may then panic too. A
             // program that panicked before the PPE is found here.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();

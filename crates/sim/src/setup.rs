@@ -1,4 +1,4 @@
-//! A machine's parts and the settings of its simulation, which stay the same in all of its runs.
+//! The parts of a machine and the settings of its simulation, which are the same in all runs.
 
 use std::sync::Arc;
 
@@ -9,24 +9,21 @@ use crate::description::Description;
 use crate::hazard::HazardWatch;
 use crate::time::Moment;
 
-/// A machine between two runs.
 pub(crate) struct Setup {
     pub description: Description,
     pub topology: Topology,
     pub options: Options,
     pub space: Arc<AddressSpace>,
-    /// The local store of each SPE.
     pub local_stores: Vec<Region>,
 }
 
 impl Setup {
-    /// The time at which a run is ended if it has not ended before.
+    /// The time at which a run is ended, if the run has not ended before.
     pub fn limit(&self) -> Moment {
         Moment::from(Time::default() + self.options.limit)
     }
 }
 
-/// The settings of a simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub seed: u64,
@@ -39,7 +36,7 @@ pub(crate) struct Options {
 /// How the PPE reaches the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
-    /// The PPE uses loads and stores: the problem-state areas (the registers of SPEs that other
+    /// The PPE uses loads and stores. The problem-state areas (the registers of SPEs that other
     /// processors may use) are mapped into the address space of the main program.
     #[default]
     Direct,

@@ -1,4 +1,4 @@
-//! The simulated machine: its memory, and the settings of its simulation.
+//! The simulated machine, and the settings of its simulation.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,22 +25,22 @@ use crate::spe::SimSpe;
 /// The effective address at which regions begin.
 const REGIONS_AT: u64 = 1 << 32;
 
-/// The size of the windows that an MFC list command can address. A region smaller than a window
-/// crosses no border between windows.
+/// The size in bytes of the windows of main memory, whose borders a list command of an MFC cannot
+/// cross. A region that is smaller than a window lies within one window.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The longest run: five hours. 64 bits can count femtoseconds for seven minutes longer, so the sum
-/// of a time and a short span does not overflow.
+/// The longest run, five hours. 64 bits count femtoseconds for seven minutes longer, so the sum of
+/// a time and a short span does not overflow.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
-/// A machine that is simulated.
+/// A simulated machine.
 ///
 /// Allocated memory and the bytes of local stores stay between runs. Each run begins at time 0 with
-/// empty mailboxes. A machine runs one program at a time. To simulate on several OS threads at
-/// once, make a `Sim` for each thread.
+/// empty mailboxes. A machine has one run at a time. To simulate on several OS threads at once,
+/// make a `Sim` for each thread.
 pub struct Sim {
     setup: Setup,
-    /// The bytes in use of each memory module.
+    /// The number of used bytes of each memory module.
     used: Vec<Used>,
     next_region: Mutex<u64>,
     trace: Mutex<Option<Box<dyn io::Write + Send>>>,
@@ -49,7 +49,7 @@ pub struct Sim {
     is_running: AtomicBool,
 }
 
-/// Marks the machine as running until it is dropped.
+/// Marks the machine as running until dropped.
 struct Running<'a>(&'a AtomicBool);
 
 impl Drop for Running<'_> {
@@ -58,7 +58,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Settings of a [`Sim`] before it is built. See [`Sim::builder`].
+/// The settings of a [`Sim`] that is not built yet. See [`Sim::builder`].
 #[must_use = "a machine is made by `build`"]
 pub struct SimBuilder {
     description: Description,
@@ -71,15 +71,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimBuilder {
-    /// Permutes events of the same instant, so that a program runs with another schedule. The
-    /// default seed, 0, leaves such events in the order in which they were planned.
+    /// Permutes events of the same instant, so that a program runs with another schedule. With the
+    /// default seed, 0, such events happen in the order in which they were planned.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Ends runs after this simulated time with [`RunError::TimeLimit`]. The default, and the
-    /// maximum, is five hours: 64 bits cannot count femtoseconds for much longer.
+    /// Ends a run at this simulated time with [`RunError::TimeLimit`]. The default and the maximum
+    /// are five hours, because 64 bits cannot count femtoseconds for much longer.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -91,7 +91,7 @@ impl SimBuilder {
         self
     }
 
-    /// Sets what the machine does when a transfer and a program race at the raw level (a hazard).
+    /// Sets the reaction of the machine to hazards: races between a transfer and a program.
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
@@ -103,8 +103,8 @@ impl SimBuilder {
         self
     }
 
-    /// Sets the size in bytes of the stack, on this computer, of each SPE program and cooperative
-    /// thread. The default is 256 KiB.
+    /// Sets the size in bytes of the stack of each SPE program and cooperative thread on this
+    /// computer. The default is 256 KiB.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.options.stack_bytes = bytes;
         self
@@ -114,7 +114,7 @@ impl SimBuilder {
     ///
     /// # Panics
     ///
-    /// If this computer has no memory for the local stores.
+    /// Panics if this computer has no memory for the local stores.
     pub fn build(self) -> Sim {
         let description = self.description;
         let topology = topology_of(&description);
@@ -171,8 +171,9 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// The capabilities of every simulated machine. Its SPEs reach main memory only by DMA and wait
-    /// in hardware. Its time is counted, so the same program takes the same time in every run.
+    /// The capabilities of every simulated machine. SPEs reach main memory only by DMA and wait in
+    /// hardware. Simulated time does not depend on this computer, so the same program takes the
+    /// same time in every run.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -184,12 +185,12 @@ impl Sim {
     ///
     /// # Panics
     ///
-    /// Like [`SimBuilder::build`].
+    /// Panics if this computer has no memory for the local stores.
     pub fn new(description: Description) -> Self {
         Self::builder(description).build()
     }
 
-    /// Returns the settings of a machine with this description, which can then be changed.
+    /// Returns the default settings of a machine with this description.
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,
@@ -209,20 +210,20 @@ impl Sim {
         &self.setup.description
     }
 
-    /// The counters of the last run. `None` before the first run, or if the trace of the last run
-    /// could not be written.
+    /// Returns the counters of the last run. Returns `None` before the first run, or if the trace
+    /// of the last run could not be written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
 
-    /// Takes the error of writing the trace of the last run. Later calls return `None`.
+    /// Takes the trace writer's error of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
-    /// Begins a run. A machine has one run at a time, because two runs would share the local
-    /// stores. An OS thread has one run at a time, because its cooperative threads belong to one
-    /// machine.
+    /// Begins a run. Panics if this machine has a run already, because two runs would share the
+    /// local stores. Panics if this OS thread has a run already, because all cooperative threads of
+    /// an OS thread belong to one machine.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -240,7 +241,7 @@ impl Sim {
         running
     }
 
-    /// Runs `main` as the only program of the machine, and keeps the counters of the run.
+    /// Runs `main` as the main program of a run, and keeps the counters of the run.
     #[track_caller]
     fn run_alone<'env>(&'env self, main: Main<'_, 'env, Self>) -> Result<(), RunError> {
         let _running = self.begin_run();
@@ -268,8 +269,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// If this machine runs a program already. If this is called in a program of another simulated
-    /// machine or of a host's core.
+    /// Panics if this machine has a run already, or if a program of another simulated machine or of
+    /// a core of the crate `host` calls this.
     #[track_caller]
     fn run<'env, R>(
         &'env self,
@@ -314,7 +315,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // The banks of lines must not depend on earlier simulations of this machine.
+            // The banks of lines must not depend on earlier allocations of this machine.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -1,7 +1,7 @@
-//! An SPE of a simulated machine, as its programs see it.
+//! An SPE of a simulated machine, with the methods that its programs call.
 
-// Rejected: a destructor of a view that waits for a put. Instead, the MFC gets the room of the view
-// and frees it when the put has left the local store.
+// Rejected: a view that waits for its put when the view is dropped. Instead, a dropped view gives
+// its buffer to the MFC, which frees the buffer when the put is complete.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -28,8 +28,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// `stage_out` fills a local store with this byte. Bytes that a program reads before it has written
-/// them are noticed: as floats they are NaN.
+/// The byte with which `stage_out` fills a local store. Four such bytes are a NaN, so a program
+/// that reads a float before writing it notices the error.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment that DMA needs.
@@ -44,26 +44,26 @@ pub struct SimSpe {
     local_store: LocalStore,
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views. A view reserves addresses in the local store, but its bytes lie
-    /// here, so that raw DMA commands cannot reach them. The first view allocates this memory.
+    /// The memory that holds the bytes of typed views, allocated for the first view. A view also
+    /// reserves addresses in the local store, but raw DMA commands to these addresses do not reach
+    /// the view's bytes.
     views: OnceCell<Zeroed>,
 }
 
-/// Keeps the room of a view in the local store until the transfers of the view are complete.
+/// The buffer of a view in the local store. A dropped view keeps its buffer until its transfers are
+/// complete.
 pub struct SimHold {
     world: Rc<World>,
     spe: SpeId,
-    /// The room of the view. It is taken out when the hold is dropped.
+    /// The buffer of the view, until the hold is dropped.
     buffer: Option<LocalBuffer>,
     address: LsAddr,
-    /// The last transfer of the view's bytes.
+    /// The id of the last transfer of the view's bytes.
     transfer: Cell<Option<u64>>,
 }
 
 impl Drop for SimHold {
     fn drop(&mut self) {
-        // A view may be dropped while its bytes are still being transferred. Its room stays
-        // reserved until the transfer is complete.
         if let (Some(buffer), Some(transfer)) = (self.buffer.take(), self.transfer.get()) {
             self.world.hold_buffer(self.spe, transfer, buffer);
         }
@@ -92,8 +92,7 @@ impl SimSpe {
         }
     }
 
-    /// Whether the SPE is in its initial state for the next program: no reserved local store, no
-    /// command and no reservation of a line.
+    /// Whether the SPE has no reserved local store, no command and no reservation of a line.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -116,7 +115,8 @@ impl SimSpe {
         })
     }
 
-    /// Takes a word, which costs the time of a channel access. Waits first if `is_there` is false.
+    /// Takes a word, in the time of a channel access. If `is_there` is false, first waits for an
+    /// event of the SPE.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -140,7 +140,7 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Takes the value that `attempt` finds. Waits as long as `attempt` finds nothing.
+    /// Waits until `attempt` returns a value, and returns the value.
     #[track_caller]
     fn wait_for<R: Default>(
         &self,
@@ -158,8 +158,9 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Accesses a channel. In the condition of a wait, the access takes time only if it
-    /// `came_true`. The hardware stalls at a channel that it waits for, and reads the channel once.
+    /// Accesses a channel by the closure `act`. In the condition of a wait, the access takes time
+    /// only if its result satisfies `came_true`, because the hardware stalls at the channel and
+    /// reads the channel once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -168,7 +169,7 @@ impl SimSpe {
         self.by_channel_in_condition(act, came_true)
     }
 
-    /// Does the same as [`by_channel`](Self::by_channel), if the caller is the condition of a wait.
+    /// Does the same as [`by_channel`](Self::by_channel) within the condition of a wait.
     #[inline]
     fn by_channel_in_condition<R>(
         &self,
@@ -183,10 +184,9 @@ impl SimSpe {
         result
     }
 
-    /// Pays the lag before a word is sent, if the lag is longer than a channel access. With a
-    /// shorter lag, the word may get its place in a mailbox too early, by the times of a channel
-    /// access and of issuing a command. So if several senders come within this time, the wrong one
-    /// may get the last place.
+    /// Before a word is sent, pays the SPE's lag (time that the SPE has used but not let pass) if
+    /// the lag is longer than a channel access. A shorter lag stays, although two senders may then
+    /// get their places in a mailbox in the wrong order.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -195,7 +195,8 @@ impl SimSpe {
         }
     }
 
-    /// Writes to an inbound mailbox if it has room. Returns whether it had room.
+    /// Writes to the inbound mailbox of `to` if the mailbox has room. Returns whether the mailbox
+    /// had room.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -206,8 +207,8 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until an inbound mailbox has room, and writes to it. This is a separate function, so
-    /// that the code of the usual case stays small.
+    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. `inline(never)`
+    /// keeps the code of the usual case small.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -224,14 +225,15 @@ impl SimSpe {
             });
     }
 
-    /// Lets a refused call take a cycle, so that a loop of such calls reaches the limit of the run.
+    /// Lets a cycle pass for a refused call, so that an endless loop of such calls ends at the time
+    /// limit of the run.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
     }
 
-    /// Sends a word to a register of an SPE. If an SPE writes to its own register, the word arrives
-    /// at once, because it does not need the bus.
+    /// Sends a word to a register of the SPE `to`. A word to the sender's own register arrives at
+    /// once, because it needs no bus.
     #[inline(always)]
     fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
@@ -251,8 +253,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. In a destructor that runs because of a
-    /// panic, this does not wait, because a wait would delay the report of the panic.
+    /// Waits until the MFC can take another typed transfer. While a panic unwinds the thread,
+    /// returns at once, because a wait would delay the report of the panic.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -280,7 +282,8 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits with conditions that are true already must reach the limit of the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -289,7 +292,8 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // This cycle lets a loop that only reads the clock reach the limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -352,7 +356,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. Its destructors cannot start threads.
+            // Only an unwinding thread gets here, and its destructors cannot start threads.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -374,14 +378,14 @@ impl StartThread for Starter<'_, '_> {
             };
             body();
         }));
-        // The new thread runs up to its first wait. The event loop continues it from there.
+        // The new thread runs up to its first wait, from which the event loop continues the thread.
         OWNER.yield_now();
         let adopted = adopted.get().expect("a thread that was started has run");
         world.make_ready(adopted);
     }
 }
 
-/// Ends a thread of an SPE when it is dropped.
+/// Ends a cooperative thread of an SPE when dropped.
 struct EndOfThread<'a> {
     world: &'a World,
     processor: &'a SimProcessor,
@@ -399,8 +403,8 @@ impl Drop for EndOfThread<'_> {
 }
 
 // SAFETY: `hold` returns a part of `views` that the local store has reserved only for this hold.
-// The bytes live as long as the SPE, which views borrow, and they are initialised, as `Zeroed` is.
-// They are copied during the calls.
+// The bytes live as long as the SPE, which views borrow. `Zeroed` has initialised the bytes. The
+// methods copy the bytes before they return.
 unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 
@@ -424,7 +428,8 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // If this check panicked after a thread was started, no call would wait for that thread.
+        // The check comes first: if it panicked after the start of threads, no call would wait for
+        // the threads.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -434,8 +439,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The wait at the end of the scope does not give up the SPE. Without the SPE, the
-            // threads of the scope cannot end. So this call first waits for their end.
+            // The threads need the SPE to end, but the wait at the end of the scope does not give
+            // the SPE up. Therefore `wait_until` waits for the threads before the scope ends.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -455,7 +460,7 @@ unsafe impl SpeCore for SimSpe {
                 .reserve_at(bytes, align, request.what, request.at)
         };
         let mut reserved = reserve();
-        // A view that was put back keeps its room until the transfer of its bytes is complete.
+        // The buffer of a dropped view is free only when the transfer of its bytes is complete.
         while reserved.is_err() && self.world.holds_buffers(self.id) {
             let before = self.local_store.free_bytes();
             let why = "room in its local store, of which views that were put back hold the rest";
@@ -470,11 +475,12 @@ unsafe impl SpeCore for SimSpe {
             reserved = reserve();
         }
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
-        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
-        // large as the local store.
+        // SAFETY: the local store has reserved `bytes` bytes at the address of `buffer`, and
+        // `views` is as large as the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises; `local` is
-        // valid for writes, see above; a buffer of this SPE overlaps no other memory.
+        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises. `local` is
+        // valid for writes of `bytes` bytes, because the buffer is reserved. A buffer of this SPE
+        // overlaps no other memory.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -516,8 +522,8 @@ unsafe impl SpeCore for SimSpe {
         memory: NonNull<u8>,
         bytes: usize,
     ) {
-        // SAFETY: the caller promises that the memory may be written and that `local` is the buffer
-        // of this hold, which overlaps no other memory.
+        // SAFETY: the caller promises that `memory` may be written and that `local` is the buffer
+        // of this hold. The buffer overlaps no other memory.
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());
@@ -547,7 +553,8 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // A loop that computes for no time must reach the limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
+        // limit of the run.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 
@@ -704,7 +711,7 @@ impl CellSpe for SimSpe {
     }
 }
 
-/// The reason for which the parent of threads waits: the threads that have not ended.
+/// The reason for which a parent thread waits: the number of its threads that have not ended.
 struct ThreadsToEnd<'a>(&'a Cell<usize>);
 
 impl fmt::Display for ThreadsToEnd<'_> {

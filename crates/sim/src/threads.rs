@@ -1,4 +1,5 @@
-//! The part of the world that holds the threads of a run, and decides which thread runs.
+//! The threads of a run: a part of [`World`](crate::world::World). One thread at a time has its
+//! turn, which means that it runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -8,36 +9,36 @@ use cellworks_threads::{Owner, Thread};
 
 use crate::index::{ProcessorIndex, ThreadIndex};
 
-/// The right to the cooperative threads of simulated machines.
-// SAFETY: the owner is used on cores that `run` begins with it, and programs cannot reach it.
+/// The capability to control the cooperative threads of simulated machines.
+// SAFETY: `OWNER` is used only on cores whose `run` was begun with `OWNER`, and programs cannot
+// reach `OWNER`.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The threads of a run.
 pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
-    /// Free places in the table. The threads that had these places have ended.
+    /// The indices of ended threads in `table`, which new threads may use again.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The thread that has its turn, because the event loop has handled its event. If another
-    /// thread is woken, that thread goes back to sleep.
+    /// The running thread, whose event the event loop has handled. Any other thread that is woken
+    /// sleeps again.
     turn: Cell<ThreadIndex>,
-    /// Whether the condition of a thread has panicked and that thread has not gone on yet.
+    /// Whether the condition of some thread has panicked and the thread has not continued yet.
     some_panicked: Cell<bool>,
-    /// Whether a condition is being checked. The code of a condition takes time, but must not wait.
+    /// Whether a condition (the closure `ready` of a wait) is being checked. A condition must not
+    /// wait.
     in_condition: Cell<bool>,
 }
 
-/// A cooperative thread.
 struct SimThread {
     handle: Thread,
     processor: ProcessorIndex,
-    /// The number of the thread on its processor. The program itself has number 0.
+    /// The number of the thread on its processor. The program's own thread has number 0.
     number: u32,
-    /// The panic of the thread's condition, with which the thread will go on.
+    /// The panic of the thread's condition. The thread continues with this panic.
     panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Threads {
-    /// Makes an empty table of threads.
     pub fn new() -> Self {
         Self {
             table: RefCell::default(),
@@ -48,8 +49,7 @@ impl Threads {
         }
     }
 
-    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
-    /// 0.
+    /// Adds the calling cooperative thread to a processor. The program's own thread has `number` 0.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -58,8 +58,8 @@ impl Threads {
             number,
             panic: None,
         };
-        // A thread goes on when the event that names it is handled. So no event names a thread that
-        // has ended, and its place can be used again.
+        // A thread has handled its last event when it ends. Therefore no event names an ended
+        // thread, and its index can be used again.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -68,24 +68,23 @@ impl Threads {
         ThreadIndex::try_from(table.len() - 1).expect("threads that live can be counted")
     }
 
-    /// Frees the place of a thread that ends.
+    /// Frees the index of a thread that ends.
     pub fn forget(&self, thread: ThreadIndex) {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor. The program itself has number 0.
+    /// The number of a thread on its processor. The program's own thread has number 0.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number
     }
 
-    /// The processor of a thread.
     pub fn processor_of(&self, thread: ThreadIndex) -> ProcessorIndex {
         self.table.borrow()[thread as usize].processor
     }
 
     /// Gives a thread its turn. Returns the handle that wakes the thread, its processor, and its
-    /// number there.
+    /// number on the processor.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);
@@ -99,13 +98,14 @@ impl Threads {
         self.turn.get() == thread
     }
 
-    /// Keeps the panic of a condition, with which the thread that waits for it will go on.
+    /// Keeps the panic of a thread's condition until the thread continues.
     pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
         self.table.borrow_mut()[thread as usize].panic = Some(panic);
         self.some_panicked.set(true);
     }
 
-    /// Goes on with the panic of the condition of the calling thread `me`, if there is one.
+    /// Panics with the panic of the condition of the calling thread `me`, if the condition has
+    /// panicked.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {
         if self.some_panicked.get() {
@@ -126,13 +126,13 @@ impl Threads {
         }
     }
 
-    /// Whether a condition is being checked. The code of a condition must not wait.
+    /// Whether a condition is being checked.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.in_condition.get()
     }
 
-    /// Checks a condition.
+    /// Checks a condition, and records that a condition is being checked.
     #[inline]
     pub fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let _in_condition = self.begin_condition();
@@ -146,7 +146,7 @@ impl Threads {
     }
 }
 
-/// A guard: a condition is being checked until this is dropped.
+/// A guard that records until its drop that a condition is being checked.
 pub(crate) struct InCondition<'a>(&'a Cell<bool>);
 
 impl Drop for InCondition<'_> {

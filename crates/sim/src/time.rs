@@ -1,11 +1,11 @@
 //! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
 //!
 //! [`Time`] and [`Span`] have 128 bits, because a host may run for longer than 64 bits can count. A
-//! simulated run ends after five hours at the latest, for which 64 bits are enough. An event with
-//! its time fits into 128 bits, and a sum of times is one instruction.
+//! simulated run ends after five hours at the latest, which 64 bits can count. With 64 bits, an
+//! event and its time fit into 128 bits, and a sum of times is one instruction.
 
-// Rejected: simulated time in `Time` and `Span`. With times of 128 bits, an event would need more
-// than 128 bits, and a comparison of events more than one instruction.
+// Rejected: simulated time in `Time` and `Span`. An event would need more than 128 bits, and a
+// comparison of events more than one instruction.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -18,8 +18,8 @@ const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A point in simulated time, counted from the start of the run.
 ///
-/// It is printed in microseconds to the nanosecond, such as `1.234 us`, so that it is easy to find
-/// in a trace.
+/// A `Moment` is printed in microseconds with three decimals, such as `1.234 us`, so that the user
+/// finds the time in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -28,9 +28,9 @@ pub(crate) struct Moment(u64);
 pub(crate) struct Femtoseconds(pub u64);
 
 impl Moment {
-    /// The start of the run.
+    /// The start of the run, time 0.
     pub const START: Self = Self(0);
-    /// A point in time after all events.
+    /// A point in time after every event.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The point `femtoseconds` after the start of the run.
@@ -50,25 +50,25 @@ impl Moment {
         self.0 / FEMTOSECONDS_PER_NANOSECOND
     }
 
-    /// The sum, or [`NEVER`](Self::NEVER) if the sum is too large.
+    /// Adds a span. Returns [`NEVER`](Self::NEVER) if the sum is too large.
     #[inline]
     pub const fn saturating_add(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The point `span` before this one, but not before the start of the run.
+    /// Subtracts a span. Returns the start of the run if the result would be before the start.
     #[inline]
     pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 
-    /// The time to this point from the last multiple of `interval` since the start of the run.
+    /// Returns the time from the last multiple of `interval` up to this point.
     #[inline]
     pub const fn after_last_multiple_of(self, interval: Femtoseconds) -> Femtoseconds {
         Femtoseconds(self.0 % interval.0)
     }
 
-    /// The time from `earlier` to this point, or zero if `earlier` is after this point.
+    /// Returns the time from `earlier` to this point, or zero if `earlier` is after this point.
     #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Femtoseconds {
         Femtoseconds(self.0.saturating_sub(earlier.0))
@@ -78,46 +78,47 @@ impl Moment {
 impl Femtoseconds {
     pub const ZERO: Self = Self(0);
 
-    /// The span of a number of picoseconds.
+    /// Converts a number of picoseconds.
     ///
     /// # Panics
     ///
-    /// If the span does not fit into 64 bits. Every span of a checked description fits.
+    /// Panics if the span does not fit into 64 bits. Every span of a checked description fits.
     pub fn from_picoseconds(picoseconds: u64) -> Self {
         let span = picoseconds.checked_mul(FEMTOSECONDS_PER_PICOSECOND);
         Self(span.expect(BELOW_FIVE_HOURS))
     }
 
-    /// The span of a number of cycles of a clock, rounded down to a femtosecond.
+    /// Converts a number of cycles of a clock, rounded down to a femtosecond.
     ///
     /// # Panics
     ///
-    /// Like [`from_picoseconds`](Self::from_picoseconds).
+    /// Panics if the span does not fit into 64 bits.
     pub fn from_cycles(cycles: u64, hertz: u64) -> Self {
         let span = u128::from(cycles) * FEMTOSECONDS_PER_SECOND / u128::from(hertz);
         Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
     }
 
-    /// How long a transfer takes, rounded up to a femtosecond so that no transfer exceeds the rate.
+    /// Returns how long a transfer takes, rounded up to a femtosecond so that no transfer is faster
+    /// than `bytes_per_s`.
     pub fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
         let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
         let span = span.div_ceil(u128::from(bytes_per_s));
         Self(u64::try_from(span).expect("a rate of some bytes a second"))
     }
 
-    /// The sum, or the longest span if 64 bits are not enough.
+    /// Adds a span. Returns the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The product, or the longest span if 64 bits are not enough.
+    /// Multiplies. Returns the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
 
-    /// The difference, or zero if it would be negative.
+    /// Subtracts a span. Returns zero if the difference would be negative.
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -134,7 +135,6 @@ impl Add<Femtoseconds> for Moment {
     }
 }
 
-/// The time from one point to a later one.
 impl Sub for Moment {
     type Output = Femtoseconds;
     #[inline]
@@ -187,7 +187,7 @@ impl From<Moment> for Time {
     }
 }
 
-/// A time after the longest run becomes [`Moment::NEVER`].
+/// Converts a time. A time after the longest run becomes [`Moment::NEVER`].
 impl From<Time> for Moment {
     fn from(time: Time) -> Self {
         Self(u64::try_from(time.as_femtoseconds()).unwrap_or(u64::MAX))

@@ -1,14 +1,16 @@
-//! Warns of a program that stops the simulation because it runs for long without a call.
+//! The watchdog, which warns of a program that runs for long without a call and thereby stops the
+//! simulation.
 //!
 //! All programs of a simulated machine take turns on one OS thread. The running program ends its
-//! turn only by a call. If a program waits for another one in a loop without a call, the loop never
-//! ends. Neither the event loop nor a limit of simulated time can notice this. Therefore an OS
-//! thread of the process, the watchdog, checks once a second whether time has moved in each run. It
-//! sleeps while no machine is simulated. It only warns, because a program may compute for long.
+//! turn only by a call. If a program waits for another program in a loop without a call, the loop
+//! never ends. Neither the event loop nor a limit of simulated time can notice such a loop.
+//! Therefore an OS thread of the process, the watchdog, checks once a second whether simulated time
+//! has moved in each run. The watchdog sleeps while no machine is simulated. It only warns, because
+//! a program may compute for long.
 //!
-//! The watchdog reads two numbers. A run stores them, with relaxed ordering, when a program goes
-//! on. The numbers have no part in any result. If the condition of a wait never returns, the
-//! warning names the program that ran before the condition was checked.
+//! The watchdog reads two numbers, which a run stores with relaxed ordering when a thread
+//! continues: see [`Pulse`]. No result depends on the numbers. If the condition of a wait never
+//! returns, the warning names the program that ran before the check of the condition.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +24,8 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of checks in a row that must find the same numbers before a warning. The watchdog
-/// counts checks instead of time, because a process may have been stopped and continued.
+/// The number of successive checks that must find the same numbers before a warning. The watchdog
+/// counts checks instead of time, because the process may have been stopped and continued.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
@@ -33,11 +35,11 @@ static STARTED: Once = Once::new();
 /// The numbers of a run that the watchdog reads.
 pub(crate) struct Pulse {
     machine: String,
-    /// The simulated time at which a program went on last.
+    /// The simulated time at which a thread last continued.
     now: AtomicU64,
-    /// The thread that went on last: its processor (upper half) and its number (lower half).
+    /// The thread that last continued: its processor (upper half) and its number (lower half).
     turn: AtomicU64,
-    /// The program that runs on each SPE.
+    /// The running program of each SPE.
     programs: Mutex<Vec<Option<Program>>>,
 }
 
@@ -46,17 +48,16 @@ struct Program {
     spawned_at: &'static Location<'static>,
 }
 
-/// A run, and the numbers that the watchdog read in it last.
+/// A run that the watchdog checks, and the numbers that the watchdog last read there.
 struct Watched {
     pulse: Arc<Pulse>,
     before: (Moment, u64),
-    /// The number of checks in a row that read these numbers.
+    /// The number of successive checks that found these numbers.
     looks: u32,
     has_warned: bool,
 }
 
 impl Pulse {
-    /// Makes the pulse of a run that has not begun.
     pub fn new(machine: &str, spes: usize) -> Arc<Self> {
         Arc::new(Self {
             machine: machine.to_owned(),
@@ -66,13 +67,13 @@ impl Pulse {
         })
     }
 
-    /// Records that the program that has its turn goes on.
+    /// Records that the thread that has its turn continues.
     #[inline]
     pub fn beat(&self, now: Moment) {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
-    /// Records that a thread of a processor goes on in place of another. The program has number 0.
+    /// Records that another thread continues. The program's own thread has `number` 0.
     #[inline]
     pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
         let turn = (processor as u64) << 32 | u64::from(number);
@@ -93,7 +94,7 @@ impl Pulse {
         lock(&self.programs)[at.index()] = None;
     }
 
-    /// Describes the programs that run now, in one line each.
+    /// Describes the running programs, in one line each.
     pub fn programs(&self) -> Vec<String> {
         let of = |(spe, program): (u16, &Option<Program>)| {
             let Program { name, spawned_at } = program.as_ref()?;
@@ -141,7 +142,7 @@ impl Pulse {
     }
 }
 
-/// The run is watched until this is dropped.
+/// Ends the checks of a run when dropped.
 pub(crate) struct Watching(Arc<Pulse>);
 
 impl Drop for Watching {
@@ -150,7 +151,7 @@ impl Drop for Watching {
     }
 }
 
-/// Watches a run.
+/// Lets the watchdog check a run until the returned value is dropped.
 #[must_use = "a run is watched as long as this lives"]
 pub(crate) fn watch(pulse: &Arc<Pulse>) -> Watching {
     lock(&RUNS).push(Watched {
@@ -161,7 +162,7 @@ pub(crate) fn watch(pulse: &Arc<Pulse>) -> Watching {
     });
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("sim watchdog".to_owned());
-        // If the OS thread cannot be started, only the warnings are missing.
+        // If the OS thread cannot be started, there are no warnings.
         drop(thread.spawn(look_for_ever));
     });
     SOME_RUN.notify_one();
@@ -181,7 +182,7 @@ fn look_for_ever() {
 }
 
 impl Watched {
-    /// Checks a run. Returns a warning if it is time for one.
+    /// Checks a run. Returns the warning that is due, if any.
     fn look(&mut self) -> Option<String> {
         let now = self.pulse.look();
         if now != self.before {

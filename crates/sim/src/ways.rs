@@ -1,4 +1,4 @@
-//! The links between SPEs, and how long data takes from SPE to SPE if nothing else is under way.
+//! The links between SPEs, and how long data takes from SPE to SPE on an idle machine.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
-/// The size of a line, the largest block that one request moves.
+/// The size of a line in bytes, the largest block that one request moves.
 const LINE_BYTES: u32 = 128;
 
-/// The links of a machine, and for each pair of SPEs the links that data takes, in order.
+/// The links of a machine, and for each pair of SPEs the sequence of links that data takes.
 ///
-/// A link carries packets in one direction. There are three kinds of links: a segment of the rings
-/// between two elements, a link between two tiles of a mesh, and the link between two Cells. Rings
-/// of one direction share the name of a segment. A crossbar and a measured matrix have no links. If
-/// both ways around the rings are equally short, `Ways` has the way that the arbiter tries first.
+/// A link carries packets in one direction. It is a segment of the rings between two elements, a
+/// link between two tiles of a mesh, or the link between two Cells. Rings of one direction share
+/// the name of a segment. A crossbar and a measured matrix have no links. If both ways around the
+/// rings are equally short, `Ways` has the way that the arbiter tries first.
 ///
 /// ```
 /// use cellworks_machine::SpeId;
@@ -39,10 +39,10 @@ const LINE_BYTES: u32 = 128;
 #[derive(Clone, Debug)]
 pub struct Ways {
     links: Vec<String>,
-    /// For each link, how long a line occupies the link.
+    /// The time for which a line of 128 bytes occupies each link.
     kept: Vec<Span>,
     spes: usize,
-    /// The ways by sending SPE, and then by receiving SPE.
+    /// The way from each sending SPE to each receiving SPE, by sender and then by receiver.
     ways: Vec<Way>,
     around: Vec<SpeId>,
 }
@@ -55,11 +55,11 @@ struct Way {
 }
 
 impl Ways {
-    /// Finds the ways of a machine.
+    /// Computes the ways of a machine.
     ///
     /// # Panics
     ///
-    /// If the description does not pass the checks of [`Description::load`].
+    /// Panics if the description does not pass the checks of [`Description::load`].
     pub fn of(description: &Description) -> Self {
         let mut fabric = Fabric::new(description);
         let spes = description.spes().count();
@@ -71,7 +71,7 @@ impl Ways {
                 links.len() - 1
             })
         };
-        // Each line leaves long after the line before has arrived.
+        // Each line leaves long after the previous line has arrived, so lines do not meet.
         let mut now = Moment::START;
         let mut ways = Vec::with_capacity(spes * spes);
         for from in 0..spes as u16 {
@@ -94,44 +94,43 @@ impl Ways {
         }
     }
 
-    /// The names of the links that data takes between SPEs, such as `link from SPE 1 to SPE 3`.
+    /// Returns the names of the links between SPEs, such as `link from SPE 1 to SPE 3`.
     pub fn links(&self) -> &[String] {
         &self.links
     }
 
-    /// The links that data takes from one SPE to another, as indices into
-    /// [`links`](Self::links), from the first to the last.
+    /// Returns the links that data takes from one SPE to another, in order, as indices into
+    /// [`links`](Self::links).
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine does not have one of the SPEs.
     pub fn links_between(&self, from: SpeId, to: SpeId) -> &[usize] {
         &self.way(from, to).links
     }
 
-    /// How long a line of 128 bytes occupies a link: the least time between two lines on the link.
-    /// If several rings share a segment in one direction, each line occupies the segment for its
-    /// share of the time of a packet.
+    /// Returns the time for which a line of 128 bytes occupies a link. If several rings share a
+    /// segment in one direction, this is the time of a packet divided by the number of rings.
     ///
     /// # Panics
     ///
-    /// If the machine has no link with this index.
+    /// Panics if the machine has no link with this index.
     pub fn kept_by_a_line(&self, link: usize) -> Span {
         self.kept[link]
     }
 
-    /// How long an SPE takes to write a line of 128 bytes into the local store of another SPE. The
-    /// time runs from the bus request until the last byte is stored, with nothing else under way.
+    /// Returns how long an SPE takes to write a line of 128 bytes into the local store of another
+    /// SPE on an idle machine. The time runs from the bus request until the last byte is stored.
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine does not have one of the SPEs.
     pub fn line(&self, from: SpeId, to: SpeId) -> Span {
         self.way(from, to).line
     }
 
-    /// All SPEs, in an order in which neighbours are near each other: around the rings of one Cell
-    /// after the other. If the machine has no rings, the SPEs are in the order of their numbers.
+    /// Returns all SPEs in an order in which neighbours are near each other: around the rings of
+    /// each Cell. Without rings, the SPEs are in the order of their numbers.
     pub fn around(&self) -> &[SpeId] {
         &self.around
     }
@@ -142,7 +141,8 @@ impl Ways {
     }
 }
 
-/// How long a line that leaves at `now` takes, and the time at which the fabric is idle again.
+/// Returns how long a line that leaves at `now` takes, and the time at which the fabric is idle
+/// again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn on_rings_data_takes_the_shorter_way_around() {
-        // The elements in ring order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+        // The ring order is: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
         let ways = ways("qs20");
         assert_eq!(
             names(&ways, 1, 5),
@@ -222,8 +222,9 @@ mod tests {
             let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
             links.iter().map(ns).collect()
         };
-        // In each direction two rings carry a packet every 8 cycles of 1.6 GHz each. The link
-        // between the Cells carries 128 bytes and a header of 16 bytes at 20 GB/s.
+        // In each direction there are two rings, and each ring carries a packet every 8 cycles of
+        // 1.6 GHz. The link between the Cells carries 128 bytes and a header of 16 bytes at 20
+        // GB/s.
         let ways = ways("qs20");
         assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
         assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);

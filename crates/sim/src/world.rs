@@ -1,23 +1,23 @@
-//! The state of a run, which is made of parts.
+//! The state of a run, and the parts of the state.
 //!
 //! ```text
-//!   World ─┬─ topology, costs   what the machine is; never changes
+//!   World ─┬─ topology, costs   the machine and its times, which never change
 //!          ├─ mfcs              commands, and the caches of atomic units
 //!          ├─ processors        for each processor its registers, waiting threads and lag
-//!          ├─ threads           the cooperative threads, and which one runs
+//!          ├─ threads           the cooperative threads, and the running thread
 //!          ├─ observers         hazards, counters, trace, watchdog
 //!          ├─ bus               transactions and words that are under way
 //!          ├─ clock             the time, and the pending events
-//!          └─ failure           why the programs were cancelled
+//!          └─ failure           the reason why the programs were cancelled
 //! ```
 //!
 //! Each part is a struct in its own file and uses no part above it in this list. A function that
-//! needs several parts is a method of [`World`]. The methods about time and threads are in
-//! `engine`, the others in `words` and `mfc`.
+//! needs several parts is a method of [`World`], in `engine`, `words` or `mfc`.
 //!
 //! # Order of borrowing
 //!
-//! A function that holds a `RefCell` of one part may borrow only from parts further down here:
+//! A function that holds a borrow of one part may borrow only the parts that come later in this
+//! list:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,
@@ -27,11 +27,11 @@
 //! 6. the fabric,
 //! 7. the planned events.
 //!
-//! No part may be borrowed while a condition is checked or while the run switches to another
-//! thread, because conditions and threads may call any method.
+//! While a condition is checked, or while the run switches to another thread, no part may be
+//! borrowed, because conditions and threads may call any method.
 
-// Rejected: a trait for each part, so that no part uses the whole world. Handling an event takes
-// several parts at once: a line that arrives moves bytes, frees an entry, ends a command and leads
+// Rejected: a trait for each part, so that no part uses the whole world. An event needs several
+// parts at once: for example, an arrived line moves bytes, frees an entry, ends a command and leads
 // to a check of conditions. Each method would be generic over all parts.
 
 use std::cell::RefCell;
@@ -55,12 +55,12 @@ use crate::processor::SimProcessor;
 use crate::threads::Threads;
 use crate::time::Moment;
 
-/// The state of a run, shared by all its programs.
+/// The state of a run, which all programs of the run share.
 pub(crate) struct World {
     pub topology: Topology,
     pub costs: Costs,
     pub mfcs: Mfcs,
-    /// The PPE comes first, then the SPEs.
+    /// The PPE, and then the SPEs.
     pub processors: Vec<Rc<SimProcessor>>,
     pub threads: Threads,
     pub observers: Observers,
@@ -69,7 +69,7 @@ pub(crate) struct World {
     pub failure: RefCell<Option<Failure>>,
 }
 
-/// Why the programs were cancelled.
+/// The reason why the programs were cancelled.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Deadlock(Vec<Waiting>),
@@ -77,7 +77,7 @@ pub(crate) enum Failure {
 }
 
 impl World {
-    /// Makes the state of a run that begins.
+    /// Makes the state of a new run.
     pub fn new(
         topology: Topology,
         costs: Costs,
@@ -110,22 +110,19 @@ impl World {
         self.clock.now()
     }
 
-    /// The time on a processor: the clock plus the lag of the processor.
+    /// The time on a processor: the clock plus the processor's lag, the time that the processor has
+    /// used and not yet let pass.
     pub fn now_of(&self, processor: &SimProcessor) -> Time {
         Time::from(self.clock.now() + processor.lag.get())
     }
 
-    /// The processor with this index.
     #[inline]
     pub fn processor(&self, index: ProcessorIndex) -> &SimProcessor {
         &self.processors[index]
     }
 
-    /// The processor with this name.
-    ///
-    /// # Panics
-    ///
-    /// If `processor` is an SPE that does not exist.
+    /// The processor with this name. Panics if `processor` is an SPE that the machine does not
+    /// have.
     #[track_caller]
     pub fn named(&self, processor: Processor) -> &SimProcessor {
         match processor {
@@ -134,11 +131,7 @@ impl World {
         }
     }
 
-    /// The SPE with this name.
-    ///
-    /// # Panics
-    ///
-    /// If the SPE does not exist.
+    /// The SPE with this name. Panics if the machine does not have the SPE.
     #[inline]
     #[track_caller]
     pub fn spe(&self, spe: SpeId) -> &Rc<SimProcessor> {
@@ -158,7 +151,6 @@ impl World {
         )
     }
 
-    /// The number of SPEs.
     pub fn spe_count(&self) -> usize {
         self.mfcs.all().len()
     }
@@ -169,24 +161,25 @@ impl World {
         self.threads.is_in_condition()
     }
 
-    /// The memory module of ordinary memory, which programs stage: the module nearest to the PPE.
+    /// The number of the memory module nearest to the PPE. Ordinary memory that programs stage is
+    /// in this module.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16
     }
 
-    /// Panics in the program that caused `hazard`, if there is a hazard and hazards are errors.
+    /// Panics with `hazard`, if there is one, in the calling program.
     pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            // A panic would print the location of this line, which did not make the error.
+            // `panic!` would print the location of this line, which is not that of the hazard.
             resume_unwind(Box::new(hazard.to_string()));
         }
     }
 
-    /// The watch over the local store of an SPE. It is called when a program uses bytes that a
-    /// transfer may be reading or writing.
+    /// Makes the watch over the local store of an SPE, which is called when a program uses bytes of
+    /// the local store that a transfer may be reading or writing.
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {

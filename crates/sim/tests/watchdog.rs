@@ -1,7 +1,7 @@
-//! The watchdog names a program that runs for long without a call, and lets it go on.
+//! The watchdog names a program that runs for long without a call, and does not stop the program.
 //!
-//! Each case runs in a child process. The test reads its standard error. The cases run at the same
-//! time, because each takes as long as the watchdog waits.
+//! Each case runs in a child process, and the test reads the standard error of the child. The cases
+//! run at the same time, because each takes as long as the watchdog waits.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;

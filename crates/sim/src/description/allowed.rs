@@ -1,11 +1,8 @@
-//! The allowed values of each key. For most numbers they depend on the unit that ends the key's
-//! name.
-//!
-//! [`check`](super::check) finds values that are allowed one by one but do not fit together.
+//! The allowed values of each key. The allowed values of most numbers depend on the unit at the end
+//! of the key's name.
 
 use std::fmt::{self, Display};
 
-/// The allowed values of a whole number.
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
     least: u64,
@@ -61,12 +58,10 @@ impl Display for Digits {
     }
 }
 
-/// The kinds of interconnects.
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
-/// The table and the key at the end of a path: `memory` and `banks` for `memory[1].banks`. The path
-/// of a list's element ends with the key of the list. The path of a quantity's value ends with the
-/// key of the quantity.
+/// The table and the key at the end of a path, such as `memory` and `banks` for `memory[1].banks`.
+/// For a list's element or a quantity's value, the key is that of the list or the quantity.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -76,9 +71,9 @@ fn table_and_key(path: &str) -> (&str, &str) {
 
 /// The allowed values of the number at a path.
 ///
-/// The ranges allow every machine that is reasonable to describe, and 64 bits of femtoseconds do
-/// not overflow. The slowest cycle is 10^9 fs, the longest time is 10^15 fs, and a line of 128
-/// bytes takes at most 1.28 * 10^11 fs. 64 bits hold 1.8 * 10^19 fs.
+/// The allowed ranges keep 64 bits of femtoseconds from overflowing: the slowest cycle is 10^9 fs,
+/// the longest time is 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs. 64 bits
+/// hold 1.8 * 10^19 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -92,7 +87,8 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // An action that a program can repeat must take time, or a loop that waits would never end.
+        // An action that a program can repeat must take time, because otherwise a waiting loop
+        // would never end.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
@@ -100,7 +96,7 @@ pub(super) fn number(path: &str) -> Whole {
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
         // The number of an SPE, a Cell or a module, or the column or row of a tile. `check` finds
-        // out whether the machine has such an element.
+        // out whether the machine has such a part.
         _ => whole(0, 65_535),
     }
 }
@@ -133,13 +129,11 @@ pub(super) fn list(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The text that says that one of `words` is allowed.
 pub(super) fn one_of(words: &[&str]) -> String {
     let quoted = words.iter().map(|word| format!("{word:?}"));
     quoted.collect::<Vec<_>>().join(", ")
 }
 
-/// The text that says that a table is allowed.
 pub(super) const TABLE: &str = "a table of keys";
 
 /// The allowed content at a path for which the file has no value.

@@ -1,14 +1,14 @@
-//! Finds values that are allowed one by one but do not fit together in one machine.
+//! The check for values that are each allowed but do not fit together in one machine.
 
 use std::collections::BTreeSet;
 
 use super::file::File;
 use super::*;
 
-/// The maximum number of SPEs. Ids, and the tables that ids index, have room for this number.
+/// The maximum number of SPEs, for which the ids of SPEs and their tables have room.
 pub(super) const SPES_MAX: usize = 1_024;
 
-/// Records all values that do not fit together. `file` gives the place of each value.
+/// Records all values that do not fit together. `file` has the place of each value.
 pub(super) fn check(machine: &Description, file: &File<'_>) {
     cells(machine, file);
     modules(machine, file);
@@ -65,7 +65,6 @@ fn cells(machine: &Description, file: &File<'_>) {
     }
 }
 
-/// The allowed numbers if a machine has `count` parts of the kind `of`.
 fn numbers(count: usize, of: &str) -> String {
     match count {
         1 => format!("0, because there is one {of}"),
@@ -123,7 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // The missing element may be the misspelt one.
+        // An unknown element may be a misspelling of the missing element.
         return;
     }
     let missing = |element: &str, why: String| {
@@ -176,7 +175,8 @@ fn is_element(name: &str) -> bool {
 fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
-    // If packets go only one way around, the element directly behind the sender is the farthest.
+    // If packets go only one way around, the farthest element is the one directly behind the
+    // sender.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";

@@ -1,5 +1,3 @@
-//! The problems of a description.
-
 /// The problems of a description, and their places. The message has a line for each problem.
 ///
 /// ```

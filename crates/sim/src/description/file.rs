@@ -10,19 +10,18 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DescriptionError;
 
-/// A file that contains TOML.
 pub(super) struct File<'t> {
     name: &'t str,
     text: &'t str,
-    /// The whole content of the file, which is a table.
+    /// The content of the file, which is a table.
     pub root: Spanned<DeValue<'t>>,
-    /// The value that replaces a missing value: a table without keys.
+    /// An empty table, which replaces a missing value.
     pub nothing: Spanned<DeValue<'t>>,
-    /// The problems that were found.
     problems: RefCell<Vec<DescriptionError>>,
-    /// The missing keys, by their paths. A key that is missing inside a made-up value has no error.
+    /// The missing keys, by their paths. A missing key inside a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// The paths at which a made-up value replaces a wrong value. Nothing inside them is reported.
+    /// The paths at which a made-up value replaces a wrong value. Problems inside a made-up value
+    /// are not reported.
     made_up: RefCell<Vec<String>>,
 }
 
@@ -31,7 +30,7 @@ impl<'t> File<'t> {
     ///
     /// # Errors
     ///
-    /// The first syntax error.
+    /// Returns the first syntax error.
     pub fn parse(text: &'t str, name: &'t str) -> Result<Self, DescriptionError> {
         let empty = || Spanned::new(0..0, DeValue::Table(DeTable::new()));
         let mut file = Self {
@@ -51,7 +50,7 @@ impl<'t> File<'t> {
         Ok(file)
     }
 
-    /// Records that the value at `path` is wrong. Reading goes on.
+    /// Records that the value at `path` is wrong. The caller goes on reading.
     pub fn wrong(&self, path: &str, error: DescriptionError) {
         if !self.is_made_up(path) {
             self.problems.borrow_mut().push(error);
@@ -67,23 +66,21 @@ impl<'t> File<'t> {
         self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
     }
 
-    /// Forgets which values are made up, because all values were read.
+    /// Forgets which values are made up, after all values were read.
     pub fn is_read(&self) {
         self.made_up.take();
     }
 
-    /// Records a problem of the value at `path`.
     pub fn problem(&self, path: &str, problem: impl Display) {
         self.wrong(path, self.error(path, problem));
     }
 
-    /// Records that the value at `path` is made up.
     pub fn make_up(&self, path: &str) {
         self.made_up.borrow_mut().push(path.to_owned());
     }
 
     /// Records that the key `path` is missing, and forgets all other problems. The caller then
-    /// reads the file again with a made-up value for that key.
+    /// reads the file again with a made-up value for the key.
     pub fn misses(&self, path: String, error: DescriptionError) {
         let error = (!self.is_made_up(&path)).then_some(error);
         self.problems.take();
@@ -105,7 +102,7 @@ impl<'t> File<'t> {
 
     /// # Errors
     ///
-    /// All recorded problems, if there are any.
+    /// Returns all recorded problems, if there are any.
     pub fn finish(&self) -> Result<(), DescriptionError> {
         let missing = self.missing.borrow();
         let problems = self.problems.borrow();
@@ -122,7 +119,7 @@ impl<'t> File<'t> {
     }
 
     /// Makes an error about the value at `path`, such as `memory[1].cell`. If the file has no such
-    /// value, the error is about the longest part of the path that the file has.
+    /// value, the error names the place of the longest part of `path` that the file has.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {

@@ -1,4 +1,5 @@
-//! The page of all keys, docs/machines.md, is made from the types and their comments. To renew it:
+//! The test that docs/machines.md, the page of all keys, agrees with the types and their comments.
+//! This command renews the page:
 //!
 //! ```text
 //! RENEW_KEYS=1 cargo test -p cellworks-sim the_page_of_keys
@@ -71,7 +72,6 @@ fn keys_of<T: JsonSchema>() -> Value {
     schema.to_value()["properties"].clone()
 }
 
-/// The unit at the end of a key's name.
 fn unit(key: &str) -> &'static str {
     let units = [
         "bytes_per_s",

@@ -1,4 +1,5 @@
-//! Loads machines: built-in machines by name, descriptions from files, and measured matrices.
+//! The loading of machines: built-in machines by name, descriptions from files, and measured
+//! matrices.
 
 use std::path::Path;
 use std::{fs, io};
@@ -7,7 +8,7 @@ use super::error::DescriptionError;
 use super::nearest::nearest;
 use super::*;
 
-/// The names and texts of the built-in machines.
+/// The name and the text of each built-in machine.
 const BUILT_IN: [(&str, &str); 4] = [
     ("ps3", include_str!("../../machines/ps3.toml")),
     ("qs20", include_str!("../../machines/qs20.toml")),
@@ -15,13 +16,13 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// The description of a machine with a measured matrix: all values except the matrix.
+/// The description of a machine with a measured matrix, without the matrix.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
 /// The reason why a machine could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The name is neither that of a built-in machine nor that of a file.
+    /// The name is neither the name of a built-in machine nor a path that ends in .toml or .csv.
     #[error(
         "no machine is called `{}`; {}built in: {}; or name a file that ends in .toml or .csv",
         name.escape_debug(),
@@ -60,7 +61,7 @@ impl Description {
         Some(text)
     }
 
-    /// The built-in machine with this name.
+    /// Returns the built-in machine with this name.
     pub fn built_in(name: &str) -> Option<Self> {
         let text = Self::built_in_text(name)?;
         Some(committed(text, name))
@@ -72,8 +73,8 @@ impl Description {
     /// A matrix has a line for each core, with one-way times in nanoseconds that are separated by
     /// commas, as the program core-to-core-latency prints them. If only one of the two times
     /// between a pair of cores is given, both directions take this time. An empty element on the
-    /// diagonal is 0. Every core becomes an SPE. All other parameters are uncertain and belong to
-    /// no real machine.
+    /// diagonal is 0. Every core becomes an SPE. The other parameters belong to no real machine and
+    /// are marked as uncertain.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -85,8 +86,8 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`LoadError`]: no machine has this name, the file cannot be read, or its description is
-    /// invalid.
+    /// Returns a [`LoadError`] if no machine has this name, the file cannot be read, or its
+    /// description is invalid.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
         if let Some(built_in) = Self::built_in(name_or_path) {
             return Ok(built_in);
@@ -111,12 +112,12 @@ impl Description {
         })
     }
 
-    /// Makes a machine from the text of a CSV file, which has only the measured one-way times
-    /// between cores. Errors name the file as `file`. See [`load`](Self::load).
+    /// Makes a machine from the text of a CSV file with measured one-way times between cores.
+    /// Errors name the file as `file`. See [`load`](Self::load).
     ///
     /// # Errors
     ///
-    /// The first line that is not a row of a valid matrix.
+    /// Returns an error for the first line that is not a row of a valid matrix.
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
@@ -136,7 +137,8 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program. It is valid, because the tests read each one.
+/// Reads a description that is part of this program. The tests read each such description, so it is
+/// valid.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,9 +1,9 @@
-//! Reads measured latency matrices from CSV files.
+//! The reader of measured latency matrices in CSV files.
 
 use super::check::SPES_MAX;
 use super::error::DescriptionError;
 
-/// The longest time that is allowed, as in a description.
+/// The longest allowed time, which is also the longest time in a description.
 const LONGEST_NS: f64 = 1e9;
 
 /// Reads a matrix of one-way times in nanoseconds. The result is in picoseconds and has no gaps.
@@ -59,7 +59,7 @@ fn time_ps(field: &str) -> Result<Option<u64>, &str> {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        // Both bounds are exact, and nothing is added up, so the result is the same on every
+        // Both bounds are exact and nothing is added up, so the result is the same on every
         // computer.
         Ok(ns) if (0.0..=LONGEST_NS).contains(&ns) => Ok(Some((ns * 1_000.0).round() as u64)),
         _ => Err(field),

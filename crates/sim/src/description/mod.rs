@@ -1,8 +1,9 @@
 //! The parameters of a simulated machine: its parts, and how long each operation takes. A
 //! description is a TOML file with a source for every number.
 //!
-//! Every parameter is a [`Quantity`]: a whole number with its source and how sure the number is.
-//! The name of the parameter's key ends with its unit. The numbers of machines are nowhere else.
+//! Every parameter is a [`Quantity`]: a whole number with its source and a [`Certainty`]. The name
+//! of the parameter's key ends with the unit of the number. Only descriptions have numbers of
+//! machines.
 //!
 //! ```text
 //!   name of a machine ──┐

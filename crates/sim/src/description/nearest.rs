@@ -1,15 +1,13 @@
-//! The known name that a misspelt name most likely stands for.
-
-/// Returns the most similar known name, if it is so similar that `name` may be a misspelling of it.
+/// Returns the known name that is most similar to `name`, or `None` if no known name is similar
+/// enough for `name` to be a misspelling of it.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // A name with one wrong letter in three is more similar than this. So is a longer name in which
-    // one or two letters are swapped, dropped or doubled. Names that only have the same ending,
-    // such as `hit_cycles` and `read_cycles`, are less similar.
+    // The least similarity of two names. It accepts names with one wrong letter in every three
+    // letters, and longer names in which one or two letters are swapped, dropped or doubled. It
+    // refuses names that only end alike, such as `hit_cycles` and `read_cycles`.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));
     let similar = all.filter(|(similarity, _)| *similarity >= SIMILAR);
-    // If several names are equally similar, the first one is taken.
     let best = similar.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, known)| known)
 }

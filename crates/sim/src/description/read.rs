@@ -1,4 +1,4 @@
-//! Reads the values of a description from its text.
+//! The reader of descriptions in TOML.
 //!
 //! ```text
 //!   text ─► File: toml's tree, with the place of every value ─► serde: Deserialize ─► Description
@@ -6,7 +6,7 @@
 //!             └────────── place of a key ──► check: whether the values fit together ◄────────────┘
 //! ```
 //!
-//! The derives of [`Description`] define the keys. [`allowed`] defines the values of each key.
+//! The types of [`Description`] define the keys. [`allowed`] defines the values of each key.
 
 use std::{fmt, iter};
 
@@ -28,10 +28,10 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// All syntax errors of TOML, unknown or missing keys, values of a wrong type and values out of
-    /// range. If there are none of these, all values that do not fit together in one machine. For
-    /// each problem the message names the file, the line, the key, the value and the allowed
-    /// values.
+    /// Returns all syntax errors of TOML, unknown or missing keys, values of a wrong type and
+    /// values out of range. If there are no such problems, returns all values that do not fit
+    /// together in one machine. For each problem the message names the file, the line, the key, the
+    /// value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -40,8 +40,8 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        // Each problem is recorded, and a made-up value replaces the wrong one. At a missing key,
-        // serde stops. Then the text is read again, with a made-up value for that key.
+        // Each problem is recorded, and a made-up value replaces the wrong value. Serde stops at a
+        // missing key. The text is then read again, with a made-up value for the key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,
@@ -61,7 +61,7 @@ impl Description {
     }
 }
 
-/// The reason why a value was refused. `locate` adds the place to a message of serde about a table.
+/// The reason why a value was refused. `locate` adds the place to an error of serde about a table.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("{0}")]
@@ -90,13 +90,12 @@ impl serde::de::Error for Refused {
     }
 }
 
-/// A value of the file.
 struct Entry<'f> {
     file: &'f File<'f>,
     /// The path of the value, such as `memory[1]`. The path of the whole file is empty.
     path: String,
     value: &'f Spanned<DeValue<'f>>,
-    /// The key that decides by its value which other keys the table has, if there is such a key.
+    /// The key whose value decides which other keys the table has, if there is such a key.
     tag: Option<&'static str>,
 }
 
@@ -108,7 +107,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// The entry of a value inside this one, which belongs to a key or an element.
+    /// The entry of a key or an element of this value.
     fn inner(&self, path: String, value: &'f Spanned<DeValue<'f>>) -> Self {
         let (file, tag) = (self.file, None);
         Self {
@@ -129,8 +128,8 @@ impl<'f> Entry<'f> {
                     Some(near) => {
                         let table = self.value.get_ref().as_table();
                         if !table.is_some_and(|table| table.contains_key(near)) {
-                            // The misspelt key explains why the key `near` is missing, so the
-                            // missing key is not reported too.
+                            // The misspelt key explains why the key `near` is missing, so `near` is
+                            // not reported too.
                             self.file.make_up(&self.path_of(near));
                         }
                         format!("did you mean {near}? ")
@@ -157,7 +156,6 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Records that the value is not allowed.
     fn refuse(&self, allowed: impl fmt::Display) {
         let span = self.value.span();
         let value = self.file.excerpt(span.clone());
@@ -189,7 +187,6 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Reads a value that must be one of `words`.
     fn word(&self, words: &'static [&'static str]) -> &'f str {
         let text = self.value.get_ref().as_str();
         let text = text.filter(|text| words.contains(text));
@@ -241,7 +238,7 @@ impl<'f> Entry<'f> {
         Spanned::new(span, DeValue::Table(table.into_iter().collect()))
     }
 
-    /// Checks that a quantity has `fitted_to` if it is fitted, and has no `fitted_to` otherwise.
+    /// Checks that a quantity has `fitted_to` exactly if the quantity is fitted.
     fn check_fitted(&self, quantity: &DeTable<'_>) {
         let sure = quantity
             .get("sure")
@@ -376,14 +373,14 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let kind = self.inner(path, kind);
         let word = kind.word(&allowed::KINDS);
         if kind.value.get_ref().as_str() != Some(word) {
-            // If the kind is wrong, it is unknown which keys the table may have.
+            // If the kind is wrong, the keys that the table may have are unknown.
             self.file.make_up(&self.path);
         }
         let entry = Entry {
             tag: Some(TAG),
             ..self.inner(self.path.clone(), self.value)
         };
-        // To serde, an enum is a map with one entry: the variant and its content.
+        // Serde reads an enum as a map with one entry: the variant and its content.
         let variant = iter::once((word, entry));
         visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
     }

@@ -1,5 +1,5 @@
-//! Tests of descriptions: wrong ones are refused with a message, all built-in machines are valid,
-//! and no text makes the reader panic.
+//! Tests of descriptions: wrong descriptions are refused with a message, all built-in machines are
+//! valid, and no text makes the reader panic.
 
 use std::fs;
 
@@ -106,13 +106,13 @@ end_program_ps = 5_000_000
 atomic_cycles = 200
 "#;
 
-/// The lines of the blade from `first` to `last`, each with a line feed.
+/// The lines of `BLADE` from `first` to `last`, each with a line feed.
 fn lines(first: usize, last: usize) -> String {
     let lines = BLADE.split_inclusive('\n');
     lines.skip(first - 1).take(last + 1 - first).collect()
 }
 
-/// The blade, with the text `from` replaced by `to`.
+/// `BLADE`, with the text `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> String {
     assert!(BLADE.contains(from), "{from}");
     BLADE.replacen(from, to, 1)
@@ -646,7 +646,7 @@ fn all_problems_are_reported_at_once() {
     ];
     assert_eq!(lines, expected, "{error}");
 
-    // These values are allowed one by one but do not fit together.
+    // These values are each allowed but do not fit together.
     let text = changed("nearest_module = 0", "nearest_module = 7");
     let text = text.replacen("spes = [1, 0]", "spes = [1, 1]", 1);
     let text = text.replacen("hops_max = 2", "hops_max = 1", 1);

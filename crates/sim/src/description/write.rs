@@ -1,5 +1,3 @@
-//! Writes the text of a description.
-
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
@@ -7,12 +5,12 @@ use toml::{Table, Value};
 use super::*;
 
 impl Description {
-    /// The description as TOML with a line for each quantity. [`from_toml`](Self::from_toml) can
-    /// read it.
+    /// Returns the description as TOML with a line for each quantity.
+    /// [`from_toml`](Self::from_toml) can read this text.
     ///
     /// # Panics
     ///
-    /// If a number is above 2^63 - 1. A description that was read has no such number.
+    /// Panics if a number is above 2^63 - 1. A description that was read has no such number.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -37,7 +35,7 @@ impl Description {
         text
     }
 
-    /// The differences between this machine and `other`. Each difference is a key, such as
+    /// Returns the differences between this machine and `other`. Each difference is a key, such as
     /// `memory[0].banks`, with the value in this machine and the value in `other`. A value is
     /// `None` if the machine has no such key.
     ///
@@ -54,7 +52,7 @@ impl Description {
     ///
     /// # Panics
     ///
-    /// If a number is above 2^63 - 1. A description that was read has no such number.
+    /// Panics if a number is above 2^63 - 1. A description that was read has no such number.
     pub fn differences(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
         let leaves = |machine: &Self| {
             let root = Table::try_from(machine).expect("TOML can hold every description");

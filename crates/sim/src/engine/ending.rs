@@ -9,14 +9,14 @@ use crate::time::Moment;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Takes the reason why the engine cancelled the programs, if it cancelled them.
+    /// Takes the failure for which the engine cancelled the programs, if any.
     pub fn take_failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }
 
-    /// Lets a thread panic on each processor that has a late error: an error of an MFC that no
-    /// program has seen yet. Such an error may be the cause of a deadlock, so this is called before
-    /// a deadlock is reported. Returns whether there was a late error.
+    /// Lets a thread panic on each processor with a late error (an error of an MFC that no program
+    /// has seen yet). This is called before a deadlock is reported, because a late error may be the
+    /// cause of the deadlock. Returns whether there was a late error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -44,13 +44,13 @@ impl World {
         has_told
     }
 
-    /// Unwinds all threads, because no thread can go on or the run has reached its limit.
+    /// Unwinds all threads, after a deadlock or at the time limit of the run.
     pub(super) fn cancel(&self) {
         self.record_deadlock();
         self.cancel_all();
     }
 
-    /// Records a deadlock, because no event is left. An earlier failure of the run is kept instead.
+    /// Records a deadlock as the failure of the run, unless the run has a failure already.
     pub(super) fn record_deadlock(&self) {
         if self.failure.borrow().is_none() {
             let waits = self.waits();
@@ -58,20 +58,15 @@ impl World {
         }
     }
 
-    /// Unwinds all threads.
     pub fn cancel_all(&self) {
         self.clock.forget_events();
         OWNER.cancel_all();
     }
 
-    /// Ends the observation of the run, and returns its counters.
-    ///
-    /// # Errors
-    ///
-    /// The error of writing the trace.
+    /// Ends the observation of the run. Returns the counters of the run, or the trace writer's
+    /// error.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, the last event may be earlier than the end of a program's last
-        // computation.
+        // After a deadlock, a program's last computation may end after the last event.
         let busy_until = self
             .processors
             .iter()

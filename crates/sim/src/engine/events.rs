@@ -1,4 +1,4 @@
-//! The event loop, which each waiting thread runs.
+//! The event loop, which waiting threads run.
 
 use std::fmt;
 
@@ -12,13 +12,14 @@ use crate::threads::OWNER;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Runs the event loop until this thread may go on. Other threads may run in the meantime.
+    /// Runs the event loop until the calling thread `me` continues. Other threads may run
+    /// meanwhile.
     #[inline(always)]
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // Another thread may run the event loop when it is this thread's turn. Then that thread
-            // switches to this one.
+            // The turn of `me` may come while another thread runs the event loop, and that thread
+            // then switches to `me`.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -30,13 +31,13 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread, because all threads were cancelled. In a thread that already
-    /// unwinds, this returns.
+    /// Unwinds the calling thread after the cancellation of all threads. Returns if the thread is
+    /// already unwinding.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
 
-    /// Records that another thread runs next, and returns the handle that wakes it.
+    /// Gives another thread its turn, and returns the handle that wakes the thread.
     #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
         let (handle, processor, number) = self.threads.give_turn(next);
@@ -45,13 +46,13 @@ impl World {
         handle
     }
 
-    /// Waits, in a thread that was just started, until the event loop lets the thread go on.
+    /// Waits, in a newly started thread, for the first turn of the thread.
     pub fn first_turn(&self, me: ThreadIndex) {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until the calling thread `me` has its turn, even if `me` is woken before. If the run
-    /// was cancelled and `me` unwinds, this returns at once.
+    /// Waits until the calling thread `me` has its turn, even if `me` is woken before. Returns at
+    /// once if the run was cancelled and `me` unwinds.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {
@@ -59,11 +60,11 @@ impl World {
         }
     }
 
-    /// Handles events until a thread may go on, and returns that thread, or `None` if no thread
-    /// ever may.
+    /// Handles events until a thread can continue, and returns the thread. Returns `None` if no
+    /// event is left or the time limit of the run is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // If a condition handled events, the condition would be checked within itself.
+        // A condition that handled events would be checked within itself.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"
@@ -91,8 +92,8 @@ impl World {
         }
     }
 
-    /// Handles an event. Returns the thread that goes on at once, if there is one.
-    // This is not inlined, so that the code on the path of a word stays small.
+    /// Handles an event. Returns the thread that continues at once, if any.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -108,7 +109,7 @@ impl World {
         }
     }
 
-    // This is not inlined, so that the code on the path of a word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);

@@ -1,8 +1,6 @@
 //! How time passes on a processor.
 //!
-//! The time of a processor runs ahead of the clock: the costs of a program's calls add up to a
-//! *lag*. Before its next interaction with another processor, the processor pays the lag: it lets
-//! that time pass.
+//! The times of a program's calls are added to the processor's *lag*, which `engine` explains.
 
 use cellworks_threads as threads;
 
@@ -14,13 +12,13 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// A lag of this number of cycles is paid at once, so that a loop that only computes reaches the
-/// limit.
+/// The maximum lag in cycles. A longer lag passes at once, so that an endless loop that only
+/// computes ends at the time limit of the run.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds to the lag of a processor. The lag does not grow beyond the limit of the run, so that
-    /// times do not overflow.
+    /// Adds `span` to the lag of a processor. The lag does not grow beyond the time limit of the
+    /// run, so that times do not overflow.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
@@ -28,7 +26,8 @@ impl World {
         processor.lag.set(lag.min(beyond_limit));
     }
 
-    /// Lets a program compute. If the lag becomes long, the processor pays the lag at once.
+    /// Adds cycles of computation to the lag of a processor. A long lag passes at once: see
+    /// [`LAG_CYCLES_MAX`].
     pub fn compute(&self, processor: &SimProcessor, cycles: u64) {
         self.add_lag(processor, self.costs.cycle.saturating_mul(cycles));
         let lag = processor.lag.get();
@@ -38,8 +37,8 @@ impl World {
         }
     }
 
-    /// Lets the lag of a processor and then `span` pass. The running thread keeps the processor. In
-    /// a condition, `span` is only added to the lag.
+    /// Lets the lag of a processor and then `span` pass, without a switch to another thread of the
+    /// processor. In a condition, this only adds `span` to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {
@@ -64,8 +63,8 @@ impl World {
         }
     }
 
-    /// Begins a transaction after `start`, and waits until the transaction is complete. The running
-    /// thread keeps the processor.
+    /// Begins a transaction after `start`, and waits for its end without a switch to another thread
+    /// of the processor.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -1,8 +1,8 @@
 //! Switches between the threads of a processor. One thread runs, and the others are ready, or wait.
 
-// Rejected: a queue of ready threads for the whole machine, beside the events. A seed must permute
-// the order of threads that may go on at the same instant, like the order of events. So every
-// wake-up is an event, or part of the event that causes it.
+// Rejected: one queue of ready threads for the whole machine, beside the queue of events. A seed
+// must permute all actions of the same instant, including wake-ups. Therefore every wake-up of a
+// thread is an event, or part of the event that causes the wake-up.
 
 use cellworks_threads as threads;
 
@@ -14,13 +14,12 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Makes the calling cooperative thread a thread of a processor. The program itself has number
-    /// 0.
+    /// Adds the calling cooperative thread to a processor. The program's own thread has `number` 0.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
 
-    /// Gives a processor to a thread that was adopted while no thread had the processor.
+    /// Gives a processor that runs no thread to an adopted thread.
     pub fn take_processor(&self, thread: ThreadIndex) {
         let number = self.threads.number_of(thread);
         let processor = self.processor(self.threads.processor_of(thread));
@@ -30,14 +29,14 @@ impl World {
         processor.loaded.set(Some(thread));
     }
 
-    /// Makes a thread ready that was just adopted and sleeps.
+    /// Makes a newly adopted, sleeping thread ready.
     pub fn make_ready(&self, thread: ThreadIndex) {
         let processor = self.processor(self.threads.processor_of(thread));
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets every other ready thread of an SPE run once. A condition must not wait, so in a
-    /// condition this lets no thread run.
+    /// Lets every other ready thread of an SPE run once. In a condition, this does nothing, because
+    /// a condition must not wait.
     pub fn yield_now(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         if self.threads.is_in_condition() || threads::is_cancelled() {
@@ -46,7 +45,8 @@ impl World {
         let me = processor.running().thread;
         if !processor.has_ready() {
             // The thread library saves and restores the registers even if a thread switches to
-            // itself. A program that started no threads is not linked with that library.
+            // itself. A program that started no threads is not linked with that library, so its
+            // yield takes no switch time.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -65,8 +65,8 @@ impl World {
         }
     }
 
-    /// Gives an SPE to its next ready thread, which must exist. The running thread goes on after
-    /// all threads that are ready now.
+    /// Switches an SPE to its next ready thread, which must exist. The calling thread `me`
+    /// continues after all threads that are ready now.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -76,7 +76,8 @@ impl World {
         self.suspend(me);
     }
 
-    /// Records that the running thread of a processor begins an activity with this name.
+    /// Records that the running thread of a processor begins an activity that the program has
+    /// named.
     pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -85,7 +86,7 @@ impl World {
         }
     }
 
-    /// Records that the running thread's last activity ends.
+    /// Records that the last activity of the running thread ends.
     pub fn activity_ends(&self, processor: &SimProcessor) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -94,7 +95,7 @@ impl World {
         }
     }
 
-    /// Ends the running thread of a processor. The next thread gets the processor.
+    /// Ends the running thread of a processor, and gives the processor to the next thread.
     pub fn end_thread(&self, processor: &SimProcessor) {
         let ProcessorThread { thread: me, number } = processor.running();
         let now = self.clock.now();
@@ -113,8 +114,7 @@ impl World {
     /// Frees a processor after its last program has ended.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
-        // After a deadlock, the last event may be earlier than the end of the program's last
-        // computation.
+        // After a deadlock, the program's last computation may end after the last event.
         let now = self.clock.now().max(processor.busy_until.get());
         self.observers
             .observer
@@ -122,8 +122,8 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if the switch to it
-    /// takes no time.
+    /// Gives a free processor to its next ready thread. Returns the thread if the switch takes no
+    /// time.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -134,7 +134,7 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if the switch to it takes no time.
+    /// Gives a free processor to a thread. Returns the thread if the switch takes no time.
     /// Otherwise plans an event for the end of the switch.
     #[inline(always)]
     pub(super) fn give(
@@ -155,14 +155,14 @@ impl World {
         None
     }
 
-    // This is not inlined, so that the code on the path of a word stays small.
+    // `inline(never)` keeps the code that handles an arriving word small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {
         self.clock.plan(time, Event::resume(thread));
     }
 
-    /// Plans an event at the present time that lets a thread go on.
+    /// Plans an event at the present time that continues a thread.
     pub fn resume_now(&self, thread: Option<ThreadIndex>) {
         if let Some(thread) = thread {
             self.clock.plan_now(Event::resume(thread));

@@ -1,5 +1,5 @@
-//! How threads wait. The conditions of waiting threads are checked when an event is handled, on the
-//! stack of the thread that runs the event loop.
+//! The waits of threads. The event loop checks the conditions of waiting threads when it handles an
+//! event, on the stack of the thread that runs the loop.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::queue::{Event, Kind};
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The entry of a waiting thread in the list of its processor. Dropping this removes the entry.
+/// The entry of a waiting thread in its processor's list. Dropping a `Waits` removes the entry.
 struct Waits<'a> {
     threads: &'a RefCell<ProcessorThreads>,
     thread: ThreadIndex,
@@ -23,7 +23,8 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        // Only the entry of a cancelled thread is still in the list: `check` removes all others.
+        // Only the entry of a cancelled thread is still in the list, because `check` removes all
+        // others.
         self.threads
             .borrow_mut()
             .waiting
@@ -79,12 +80,12 @@ impl World {
         came_true
     }
 
-    /// Waits for a word or for the end of a command, which has not come yet. Only an event of this
-    /// processor can bring it. Unlike in [`wait_until`](Self::wait_until), the lag passes while the
-    /// thread waits.
-    // This is inlined down to the switch of stacks, because each message takes this path. A call
-    // costs some twenty instructions. Its return is also mispredicted, because the return-address
-    // stack of the CPU holds the returns of another thread.
+    /// Waits for a word or for the end of a command, if neither has come yet. Only an event of this
+    /// processor can end the wait. Unlike in [`wait_until`](Self::wait_until), the lag passes while
+    /// the thread waits.
+    // The code down to the switch of stacks is inlined, because each message takes this path. A
+    // call would cost some twenty instructions and a mispredicted return, because after the switch
+    // the return-address stack of the CPU holds the returns of another thread.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -95,7 +96,7 @@ impl World {
         ready: &mut dyn FnMut() -> bool,
     ) {
         if self.threads.is_in_condition() || processor.has_ready() {
-            // Another thread would get the processor now, so the lag must have passed before.
+            // Another ready thread would run now, so the lag must pass before the wait.
             self.wait_until(processor, cause, why, location, ready);
             return;
         }
@@ -144,7 +145,7 @@ impl World {
         // SAFETY: only the lifetimes change. Only `check` and `waits` use the pointers, and they
         // use them only before this call returns or unwinds: `check` and `raise_late_errors` remove
         // the waiter before they make the thread ready, and nothing else continues the thread. If
-        // the call unwinds, `Waits`, which lives in its frame, removes the waiter.
+        // this call unwinds, the `Waits` in its frame removes the waiter.
         let (why, condition) = unsafe {
             (
                 std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
@@ -153,8 +154,8 @@ impl World {
                 ),
             )
         };
-        // From here on `Waits` removes the entry if this call unwinds, as when a trace's writer
-        // panics.
+        // If this call unwinds, for example because the writer of a trace panics, `Waits` removes
+        // the entry.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -183,13 +184,13 @@ impl World {
         }
         self.suspend(me);
         if threads::is_cancelled() {
-            // Only a thread that unwinds gets here. If one of its destructors waits, that wait must
-            // return at once.
+            // Only an unwinding thread gets here. A wait in one of its destructors must return at
+            // once.
             drop(waits);
             return self.threads.check(ready);
         }
-        // A thread gets the processor only after its entry was removed. The borrows that the entry
-        // holds may end only after the removal.
+        // `check` removes the entry of a thread before the thread gets the processor. The values
+        // that the entry borrows must live until the removal.
         assert!(
             processor.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",
@@ -200,12 +201,8 @@ impl World {
         true
     }
 
-    /// Asserts that the calling code may wait. A condition may not, because it may be checked on
-    /// the stack of any thread, which would then wait.
-    ///
-    /// # Panics
-    ///
-    /// If a condition is being checked.
+    /// Asserts that the caller may wait. A condition must not wait, because it may be checked on
+    /// the stack of any thread. Panics if a condition is being checked.
     pub fn assert_may_wait(&self, processor: &SimProcessor) {
         assert!(
             !self.threads.is_in_condition(),
@@ -214,9 +211,9 @@ impl World {
         );
     }
 
-    /// The calling thread, as a handle with which other threads wake it.
+    /// Returns the handle with which other threads wake the calling thread.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // A thread that unwinds after the run was cancelled has no processor, and is never woken.
+        // A cancelled thread that unwinds has no processor, and is never woken.
         let thread = processor
             .running
             .get()
@@ -225,13 +222,13 @@ impl World {
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
     }
 
-    /// The waiting threads of all processors, with a description of what each thread waits for.
+    /// The waiting threads of all processors, with the description `why` of each wait.
     #[cold]
     pub(super) fn waits(&self) -> Vec<Waiting> {
-        // The code that prints such a description must not wait, and must not let time pass.
+        // Printing a description runs code of the program, which must not wait or let time pass.
         let _in_condition = self.threads.begin_condition();
         let mut waits = Vec::new();
-        // The PPE comes last, because it usually waits for the SPEs.
+        // The PPE comes last, because the PPE usually waits for the SPEs.
         for processor in self.processors[PPE + 1..]
             .iter()
             .chain([&self.processors[PPE]])
@@ -275,8 +272,8 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Checks the conditions of a processor's threads. Returns the thread that goes on at once, if
-    /// there is one.
+    /// Checks the conditions of a processor's threads. Returns the thread that continues at once,
+    /// if any.
     #[inline(never)]
     pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         self.check_waiters(processor)
@@ -303,8 +300,8 @@ impl World {
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // The thread waits anyway, so a check that fails takes no time of the
-                    // processor.
+                    // A failed check takes no time of the processor, because the thread waits
+                    // anyway.
                     processor.lag.set(lag);
                     place += 1;
                     continue;
@@ -316,7 +313,8 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // Most SPEs have only one thread, which needs no place in the queue of ready threads.
+            // A processor's only thread needs no place in the queue of ready threads, and most SPEs
+            // have only one.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

@@ -1,11 +1,11 @@
-//! A crossbar. All elements are the same time apart, and packets meet only at the ports.
+//! A crossbar: an interconnect on which all elements are the same time apart, and packets meet only
+//! at the ports.
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// A crossbar.
 #[derive(Debug)]
 pub(super) struct Crossbar {
     latency: Femtoseconds,
@@ -13,7 +13,6 @@ pub(super) struct Crossbar {
 }
 
 impl Crossbar {
-    /// Makes an idle crossbar between elements with these names.
     pub fn new(parameters: &Parameters, elements: Vec<String>) -> Self {
         Self {
             latency: parameters.latency_ps.picoseconds(),
@@ -21,7 +20,7 @@ impl Crossbar {
         }
     }
 
-    /// How long the head of a packet takes from any element to any other.
+    /// The time of the head of a packet from any element to any other.
     pub fn latency(&self) -> Femtoseconds {
         self.latency
     }
@@ -29,7 +28,7 @@ impl Crossbar {
     /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
     /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of their ready times.
+    /// The ready times of successive calls must not decrease.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)
@@ -61,7 +60,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. Both times are counted from the start of the run.
+    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,
@@ -98,7 +97,7 @@ mod tests {
         let mut crossbar = crossbar();
         assert_eq!(arrival(&mut crossbar, NOW, 0, 2, 128), 18 * NS);
         assert_eq!(arrival(&mut crossbar, NOW, 1, 2, 128), 26 * NS);
-        // The second packet waited at its target. Its source was free after 8 ns.
+        // The second packet waited at its target. The port of its source was free after 8 ns.
         assert_eq!(arrival(&mut crossbar, 8 * NS, 1, 3, 128), 26 * NS);
     }
 

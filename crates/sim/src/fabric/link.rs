@@ -1,6 +1,7 @@
-//! The link between two Cells. It has two directions, each of which carries one message at a time.
+//! The link between two Cells. It has two directions, and each direction carries one message at a
+//! time.
 //!
-//! Commands, responses and packets of data use a direction in the order in which they come. The
+//! Commands, responses and packets of data use a direction in the order of their arrival. The
 //! latency is counted from the start of a message. A command or a response takes effect when its
 //! first beat has arrived, and a packet of data when its last byte has arrived.
 
@@ -27,7 +28,8 @@ struct Direction {
 }
 
 impl Direction {
-    /// Occupies the direction for `span` as soon as it is free. Returns the start of that time.
+    /// Occupies the direction for `span` as soon as the direction is free. Returns the start of
+    /// this span.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;
@@ -37,11 +39,8 @@ impl Direction {
 }
 
 impl Link {
-    /// Makes the idle link of a machine of two Cells. Returns `None` for a machine of one Cell.
-    ///
-    /// # Panics
-    ///
-    /// If the machine has more than two Cells, or two Cells without a link.
+    /// Makes the link of a machine of two Cells. Returns `None` for a machine of one Cell. Panics
+    /// if the machine has more than two Cells, or has two Cells and no link.
     pub fn new(description: &Description) -> Option<Self> {
         if description.cells.len() == 1 {
             return None;
@@ -73,8 +72,8 @@ impl Link {
         direction.take(now, span) + span + self.latency
     }
 
-    /// The counters of each direction: packets and bytes of data, and the busy time. Commands and
-    /// responses count only in the busy time.
+    /// The counters of each direction: the packets and bytes of data, and the busy time. Commands
+    /// and responses count only in the busy time.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         (0..2).map(|from| {
             let name = format!("link from Cell {from} to Cell {}", 1 - from);

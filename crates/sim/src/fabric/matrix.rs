@@ -1,16 +1,14 @@
-//! An interconnect from measured one-way times. The head of a packet between two SPEs takes the
-//! measured time, and packets meet only at the ports.
+//! An interconnect with measured one-way times between SPEs. Packets meet only at the ports.
 //!
-//! The measured time is the time of an exchange of a line between two caches, with all parts of the
-//! exchange. A line between caches therefore takes the measured time less the machine's time for
-//! the other parts. So the same exchange on the simulated machine takes the measured time.
+//! A measured time is that of one direction of an exchange of a line between two caches, with all
+//! parts of the exchange. A line between two caches therefore takes the measured time less the
+//! simulated time of the other parts, so that the simulated exchange takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An interconnect from measured one-way times.
 #[derive(Debug)]
 pub(super) struct Matrix {
     /// The one-way times by sending SPE, and then by receiving SPE.
@@ -22,7 +20,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Makes an idle interconnect between elements with these names: first the SPEs, by their ids.
+    /// Makes an interconnect between elements with these names. The SPEs come first, by their ids.
     pub fn new(parameters: &Parameters, beside: Femtoseconds, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
@@ -36,7 +34,7 @@ impl Matrix {
         }
     }
 
-    /// How long the head of a packet takes. `from` and `to` are indices of elements.
+    /// The time of the head of a packet. `from` and `to` are indices of elements.
     pub fn latency(&self, from: usize, to: usize) -> Femtoseconds {
         let measured = self.one_way.get(from).and_then(|row| row.get(to));
         measured.copied().unwrap_or(self.to_memory)
@@ -45,7 +43,7 @@ impl Matrix {
     /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
     /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of their ready times.
+    /// The ready times of successive calls must not decrease.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -73,7 +71,7 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// An interconnect of two SPEs and a module. Their ports take 1 ns for 16 bytes.
+    /// An interconnect of two SPEs and a memory module. Ports take 1 ns for 16 bytes.
     fn matrix() -> Matrix {
         let parameters = Parameters {
             one_way_ps: vec![vec![1_000, 40_000], vec![60_000, 0]],
@@ -90,7 +88,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. Both times are counted from the start of the run.
+    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,

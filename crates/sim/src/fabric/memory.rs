@@ -1,4 +1,4 @@
-//! A memory controller and its banks.
+//! A memory module: a memory controller and its banks.
 //!
 //! ```text
 //!   reads  ──────────────► bank 0: reads, writes ─┐
@@ -8,39 +8,40 @@
 //! ```
 //!
 //! The number of a line decides its bank: see `bank_of`. Among the requests to free banks, the
-//! oldest goes first, so that a busy bank does not hold up other banks. The pins lose time when
-//! their direction changes. Therefore writes are collected and go in batches. After a batch, the
-//! same number of reads goes before the next batch, so that neither reads nor writes starve. A
-//! request shorter than a line takes the time of a whole line on the pins. A short write first
-//! reads its line.
+//! oldest request goes first, so that a busy bank does not hold up other banks. The data pins lose
+//! time when their direction changes. Therefore writes are collected and go in batches. After a
+//! batch, the same number of reads goes before the next batch, so that neither reads nor writes
+//! starve. A request shorter than a line takes the time of a whole line on the pins. A short write
+//! first reads its line.
 //!
-//! If a write begins where a waiting write to the same line ends, the two are gathered into one, as
-//! in write buffers. So the parts that a list puts to a line use the bank of the line once. Writes
-//! of the same bytes are not gathered, because CellStats finds that the time of puts of many SPEs
-//! to one line grows with the number of SPEs (section 4.4).
+//! If a write begins where a waiting write to the same line ends, the module gathers the two writes
+//! into one, as write buffers do. Therefore the parts of a line that a list puts use the bank only
+//! once. Writes of the same bytes are not gathered, because the paper CellStats finds that the time
+//! of puts of many SPEs to one line grows with the number of SPEs (section 4.4).
 //!
-//! A write is complete for its sender when the write queue has room for it. A read of a line to
-//! which a write waits takes as long as a read from the bank.
+//! A write is complete for its sender when the write queue has room for the write. A read of a line
+//! to which a write waits takes as long as a read from the bank.
 //!
-//! At every multiple of an interval the memory is refreshed, and starts nothing during the refresh.
-//! The times of refreshes are computed and need no events, so an idle memory leaves the queue of
-//! events empty.
+//! At every multiple of an interval the memory is refreshed, and starts no request during the
+//! refresh. The times of refreshes are computed without events, so an idle memory leaves the queue
+//! of events empty.
 
-// Rejected: open rows. With them the time of a shared line would not grow with the number of SPEs.
-// CellStats finds that it grows, for GETs and for PUTs.
+// Rejected: open rows, with which the time of accesses to one shared line would not grow with the
+// number of SPEs. CellStats finds that this time grows, for GETs and for PUTs.
 //
 // Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128 bytes
-// equally fast, alone and under stress. In a description `whole_write_bytes` decides this.
+// equally fast, alone and under stress. The key `whole_write_bytes` of a description decides this.
 //
 // Rejected: two channels of half the rate with 8 banks each. Lists of 1,024 elements of 16 bytes
 // take 16 SPEs as long as with one channel (82.5 us; published: 140), because SPEs spread over the
 // channels.
 //
-// Rejected: 8 banks. The same lists of GETs take 125 us, but 8 SPEs get 16.5 GB/s (published:
-// 24.6). With a row cycle of 40 ns instead of 60 they get 24.8, and the lists take 83 us.
+// Rejected: 8 banks. GETs of such lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6). If
+// the row cycle is also 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83 us.
 //
-// Rejected: a queue of 64 reads, with further reads waiting outside. The same lists take 84.5 us,
-// and with a queue of 32 reads 89 to 94 us. No source supports a shorter queue.
+// Rejected: a queue of 64 reads, with further reads waiting outside of the queue. The lists take
+// 84.5 us, and with a queue of 32 reads 89 to 94 us. No source supports a queue of 32 or fewer
+// reads.
 
 use std::collections::VecDeque;
 
@@ -49,13 +50,13 @@ use crate::description::MemoryModule;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// The size of a line of the bus. Each line is stored in one bank.
+/// The size of a line of the bus in bytes. Each line is stored in one bank.
 const LINE_BYTES: u64 = 128;
 
-/// The progress of a request.
+/// An outcome of a request, which [`proceed`](Memory::proceed) reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The data of a read will be at the bus at this time.
+    /// The data of a read will be at the bus at `time`.
     Data { transaction: u32, time: Moment },
     /// A write is in the write queue.
     Accepted { transaction: u32 },
@@ -77,14 +78,14 @@ pub(super) struct Memory {
     write_room: usize,
 
     banks: Vec<Bank>,
-    /// The numbers of reads and of writes in the queues of the banks.
+    /// The number of reads in the queues of the banks. `writes` counts the writes there.
     reads: usize,
     writes: usize,
-    /// The number of writes that were accepted and have not started.
+    /// The number of accepted writes that have not started.
     accepted: usize,
-    /// Writes for which the write queue has no room yet.
+    /// The writes for which the write queue has no room yet.
     outside: VecDeque<Write>,
-    /// The last direction of the pins, and the number of lines since it last changed.
+    /// The last direction of the pins. `lines_on_end` counts the lines since its last change.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -118,10 +119,10 @@ impl Bank {
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// The age of the request: an older request has a smaller number.
+    /// The age of the request. An older request has a smaller number.
     order: u64,
-    /// The earliest time at which the request can start. A short write must wait for the data of
-    /// its read.
+    /// The earliest time at which the request can start. A short write waits for the data of its
+    /// read.
     not_before: Moment,
     /// The address of the first byte.
     address: u64,
@@ -144,7 +145,6 @@ enum Direction {
 }
 
 impl Memory {
-    /// Makes an idle module.
     pub fn new(module: &MemoryModule) -> Self {
         let banks = module.banks.value as usize;
         let write_room = module.write_queue_lines.value as usize;
@@ -175,12 +175,12 @@ impl Memory {
         }
     }
 
-    /// Adds a read when its command arrives. [`proceed`](Self::proceed) must be called next.
+    /// Adds a read whose command arrives now. The caller must call [`proceed`](Self::proceed) next.
     pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
         self.enqueue(Direction::Read, address, now, bytes, Some(transaction));
     }
 
-    /// Adds a write when its data arrives. [`proceed`](Self::proceed) must be called next.
+    /// Adds a write whose data arrives now. The caller must call [`proceed`](Self::proceed) next.
     pub fn write(
         &mut self,
         now: Moment,
@@ -201,8 +201,8 @@ impl Memory {
         self.accept(now, outcomes);
     }
 
-    /// Starts the requests that can start now. Returns the time at which to call
-    /// [`wake`](Self::wake), unless an earlier call has returned that time.
+    /// Starts the requests that can start now. Returns the time at which the caller must call
+    /// [`wake`](Self::wake), unless an earlier call has returned the same time.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             let (start, bank) = self.next_start(now, direction);
@@ -217,8 +217,8 @@ impl Memory {
         None
     }
 
-    /// Does the same as [`proceed`](Self::proceed), at a time that an earlier call has returned. If
-    /// a later call has replaced that time, this does nothing.
+    /// Does the same as [`proceed`](Self::proceed), at a time that an earlier call has returned.
+    /// Does nothing if a later call has replaced this time.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -255,8 +255,8 @@ impl Memory {
         }
     }
 
-    /// If a write continues a waiting write within its line, joins the two. Returns whether it
-    /// does.
+    /// Appends a write to a waiting write that ends at `address` in the same line. Returns whether
+    /// there was such a waiting write.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -266,12 +266,12 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// The bank of a line: the sum of the digits of the line's number, in base `banks`. If
-    /// consecutive lines are divided into groups of `banks` lines, each group uses each bank once.
-    /// Each group begins with another bank than the group before.
+    /// The bank of a line: the sum of the digits of the line's number in base `banks`. Each group
+    /// of `banks` consecutive lines uses each bank once, and begins with another bank than the
+    /// previous group.
     ///
-    /// Only the low 32 bits of the address count: when a machine is used again, the low bits of its
-    /// regions are the same, but not the high bits.
+    /// Only the low 32 bits of the address are used, because regions have other high bits when a
+    /// machine is used again.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -317,8 +317,8 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // A batch goes on. Writes that started only because no reads waited are not a
-                    // batch.
+                    // The batch of writes goes on. Writes that started only because no read waited
+                    // are not a batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write
@@ -334,7 +334,7 @@ impl Memory {
         }
     }
 
-    /// When the next line of a direction can start, and in which bank.
+    /// The time at which the next line of a direction can start, and the bank of the line.
     fn next_start(&self, now: Moment, direction: Direction) -> (Moment, usize) {
         let turnaround = if direction == self.direction {
             Femtoseconds::ZERO
@@ -420,8 +420,7 @@ mod tests {
         module
     }
 
-    /// A module with a test that makes its requests. Times are in nanoseconds. Line n has address
-    /// 128 n.
+    /// A module and its requests in a test. Times are in nanoseconds. Line n has address 128 n.
     struct Driver {
         memory: Memory,
         wakes: Vec<Moment>,
@@ -474,7 +473,7 @@ mod tests {
             }
         }
 
-        /// Handles all wake-ups, and returns the starts.
+        /// Handles all wake-ups, and returns the times at which requests started.
         fn starts(mut self) -> Vec<u64> {
             self.run_until(u64::MAX);
             self.starts
@@ -558,8 +557,8 @@ mod tests {
                 memory.proceed(ns(at), outcomes)
             });
         };
-        // The first write starts at once. The next three writes become one of 48 bytes. A second
-        // write of the same bytes stays separate, and so does a write that begins a line.
+        // The first write starts at once. The next three writes become one write of 48 bytes. A
+        // second write of the same bytes stays separate, and so does a write that begins a line.
         for (at, address) in [
             (100, 0),
             (101, 16),
@@ -641,7 +640,7 @@ mod tests {
         module.write_queue_lines.value = 2;
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
-        // All these lines are in one bank, which is busy for 70 ns with each of them.
+        // All these lines are in one bank, and each line keeps the bank busy for 70 ns.
         for line in [0, 31, 46, 61] {
             driver.write(100, line, 128);
         }

@@ -1,15 +1,16 @@
-//! A mesh of tiles. A packet first goes along the row and then along the column (XY routing), which
+//! A mesh of tiles. A packet goes first along the row and then along the column (XY routing), which
 //! cannot deadlock.
 //!
 //! Routers cannot store a packet (wormhole routing). The head of a packet goes from link to link,
-//! and the body follows. If the head waits, the whole packet waits, and the body keeps its links.
+//! and the body follows. While the head waits, the whole packet waits, and the body keeps its
+//! links.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
 //!   link 1        │▓▓▓▓▓▓▓▓▓▓▓▓▓│           to the last byte, one hop after the link before
 //!   link 2          │▓▓▓▓▓▓▓▓▓▓▓▓▓│
-//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits 4 for the packet before it, and
-//!   port in                 │▓▓▓▓▓▓▓▓▓│     the bytes behind the head keep their places
+//!   link 3            ....│▓▓▓▓▓▓▓▓▓│       the head waits for an earlier packet, and the
+//!   port in                 │▓▓▓▓▓▓▓▓▓│     bytes behind the head keep their links
 //! ```
 
 use super::ports::Lane;
@@ -17,12 +18,9 @@ use crate::description::Mesh as Parameters;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An element, and the tile that it is attached to.
 #[derive(Clone, Debug)]
 pub(super) struct Attached {
-    /// The name of the element, such as `SPE 3`.
     pub name: String,
-    /// The column and row of the tile.
     pub tile: [u16; 2],
 }
 
@@ -33,17 +31,16 @@ pub(super) struct Mesh {
     hop: Femtoseconds,
     link_bytes_per_s: u64,
     elements: Vec<Attached>,
-    /// The port out of each element, and then the port in.
+    /// The port out of each element. `into` has the ports in.
     out: Vec<Lane>,
     into: Vec<Lane>,
     /// The links of each tile, by [`Direction`]. Tiles are numbered along the rows.
     links: Vec<[Lane; 4]>,
-    /// The links of the present packet, from its source to its target. The vector is kept so that
-    /// no packet needs an allocation.
+    /// The links of the packet that `arrival` handles, from its source to its target. The vector is
+    /// kept so that no packet needs an allocation.
     way: Vec<(usize, Direction)>,
 }
 
-/// The direction of a link from a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     /// To the next column.
@@ -57,8 +54,8 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// The next tile in this direction. Tiles are given as column and row. Returns `None` before
-    /// the first column or row.
+    /// The next tile in this direction, as column and row. Returns `None` if this direction leads
+    /// out of column 0 or row 0.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],
@@ -69,18 +66,14 @@ impl Direction {
     }
 }
 
-/// The name of the link from a tile to the next one. Tiles are given as column and row.
+/// The name of the link from a tile to the next tile. Tiles are given as column and row.
 fn link_name(from: [usize; 2], to: [usize; 2]) -> String {
     let [[column, row], [to_column, to_row]] = [from, to];
     format!("link from tile {column},{row} to {to_column},{to_row}")
 }
 
 impl Mesh {
-    /// Makes an idle mesh with these elements.
-    ///
-    /// # Panics
-    ///
-    /// If an element is attached to no tile of the mesh.
+    /// Makes a mesh with these elements. Panics if an element is attached to no tile of the mesh.
     pub fn new(parameters: &Parameters, elements: Vec<Attached>) -> Self {
         let (columns, rows) = (parameters.columns.value, parameters.rows.value);
         for Attached { name, tile } in &elements {
@@ -103,13 +96,13 @@ impl Mesh {
     /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
     /// arrives. `from` and `to` are indices of elements.
     ///
-    /// Packets are served in the order of the calls, which must be the order of their ready times.
-    /// The ports of an element have the data rate of a link.
+    /// The ready times of successive calls must not decrease. The ports of an element have the data
+    /// rate of a link.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
         let start = ready_at.max(self.out[from].free_at);
-        // The time at which the head is at the next link.
+        // The time at which the head reaches the next link.
         let mut next = start;
         for &(tile, direction) in &self.way {
             let link = &self.links[tile][direction as usize];
@@ -118,8 +111,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // If the head waits, the whole packet waits. So the last byte never waits separately: it
-        // leaves each link one hop before it leaves the next link.
+        // The last byte waits only when the head waits, so the last byte leaves each link one hop
+        // before it leaves the next link.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -134,7 +127,7 @@ impl Mesh {
         arrival_of_head + body
     }
 
-    /// Finds the links from tile to tile: along the row, then along the column.
+    /// Finds the links of a packet: along the row, then along the column.
     fn find_way(&mut self, from: [u16; 2], to: [u16; 2]) {
         self.way.clear();
         let [mut column, mut row] = from.map(usize::from);
@@ -158,7 +151,6 @@ impl Mesh {
         }
     }
 
-    /// The names of the links that a packet takes. `from` and `to` are indices of elements.
     pub fn links_passed(&mut self, from: usize, to: usize) -> Vec<String> {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let columns = self.columns;
@@ -170,7 +162,7 @@ impl Mesh {
         self.way.iter().map(name).collect()
     }
 
-    /// The counters of each link between tiles. A packet that waits keeps its links busy.
+    /// The counters of each link between tiles. A waiting packet keeps its links busy.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -197,8 +189,8 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// A mesh with an element on each of 4 x 3 tiles, and a second element on the first tile. A hop
-    /// takes 2 ns, and a line takes 8 ns.
+    /// A mesh of 4 x 3 tiles with an element on each tile, and a second element on the first tile.
+    /// A hop takes 2 ns, and a line takes 8 ns.
     fn mesh() -> Mesh {
         let parameters = Parameters {
             columns: Quantity::plain(4),
@@ -215,7 +207,6 @@ mod tests {
         Mesh::new(&parameters, elements.collect())
     }
 
-    /// The tiles that a packet passes.
     fn tiles(from: usize, to: usize) -> Vec<usize> {
         let mut mesh = mesh();
         let (from, to) = (mesh.elements[from].tile, mesh.elements[to].tile);
@@ -225,7 +216,7 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. Both times are counted from the start of the run.
+    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -262,8 +253,8 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // This packet reaches the link from tile 1 to 2 at once. The first packet is on that link
-        // from 2 to 10 ns.
+        // This packet reaches the link from tile 1 to 2 at once, and waits there for the first
+        // packet, which is on that link from 2 to 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
@@ -284,10 +275,10 @@ mod tests {
         let mut mesh = mesh();
         // This packet is on the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // The head of this packet waits for that link, so its body holds the link from tile 1 to 2
-        // until the end.
+        // The head of this packet waits for the link from tile 2 to 3, and the body holds the link
+        // from tile 1 to 2 meanwhile.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
-        // The link from tile 1 to 2 is free one hop before the link that follows it.
+        // The link from tile 1 to 2 is free one hop before the link from tile 2 to 3.
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS

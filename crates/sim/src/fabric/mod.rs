@@ -1,5 +1,5 @@
 //! The fabric carries commands and data between the elements of a machine, and contains the memory.
-//! The fabric has no programs and moves no bytes: it computes when each transaction is complete.
+//! The fabric runs no programs and moves no bytes: it computes the end of each transaction.
 //!
 //! ```text
 //!   begin(transaction) ─► command bus ─► snoop, link ─► source ─► interconnect ─► sink ─► Token
@@ -11,14 +11,14 @@
 //!
 //! # Commands
 //!
-//! A transaction begins with a command, which waits for a slot of its Cell's command bus. One
-//! *phase* later every unit of the Cell has seen the command (has *snooped* it), and the combined
-//! response of the units is known. When the target has seen the command, the target starts without
-//! waiting for the response.
+//! A transaction begins with a command, which waits for a slot of the requester's command bus. One
+//! *phase* later every unit of the Cell has *snooped* (seen) the command, and the combined response
+//! of the units is known. The target starts when it has seen the command, without waiting for the
+//! response.
 //!
-//! Commands to main memory are coherent. If there are two Cells, the units of both Cells snoop
-//! every coherent command. Data for the requester then waits for the responses of both Cells, even
-//! if the data comes from the requester's own Cell:
+//! Commands to main memory are coherent: the units of both Cells, if there are two, snoop every
+//! coherent command. Data for the requester then waits for the responses of both Cells, even if the
+//! data comes from the requester's own Cell:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:
@@ -27,16 +27,17 @@
 //!                                             └──phase──► response ──link───┘
 //! ```
 //!
-//! When the requester's Cell has seen the command of a write to the other Cell's memory, the data
-//! leaves. The command goes over the link too, and carries the response of the requester's Cell. So
-//! the other Cell knows both responses earlier than the requester's Cell does. The answer of the
-//! memory controller comes back over the link.
+//! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
+//! command. The command crosses the link too, and carries the response of the requester's Cell.
+//! Therefore both responses are known in the other Cell earlier than in the requester's Cell. The
+//! answer of the memory controller comes back over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
-//! Requests to a local store or a register in the other Cell go through two interfaces, one at each
-//! end of the link. The far interface issues the requests again as its own commands. A read takes a
-//! command one way and data the other way. A write takes a request, a response, and then the data:
+//! A request to a local store or a register in the other Cell goes through two interfaces, one at
+//! each end of the link. The far interface issues the request again as a command of its own Cell. A
+//! read takes a command one way and data the other way. A write takes a request, a response, and
+//! then the data:
 //!
 //! ```text
 //!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
@@ -45,26 +46,25 @@
 //!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
-//! The near interface takes the data off its own interconnect at once, so that nothing on this
-//! interconnect waits for the other Cell. It keeps a copy of the data until the far interface has
-//! placed the command on its bus, and has answered that the command was not refused. This answer is
-//! the response. Then the near interface acknowledges the response, and only then may the far
-//! interface pass the data on. The two interfaces exchange the response and the acknowledgement
-//! without the interconnects behind them. Together these two take as long over the link as any
-//! other message takes in one direction.
+//! The near interface takes the data off its own interconnect at once, so that the interconnect
+//! does not wait for the other Cell. The near interface keeps a copy of the data until it has the
+//! response: the far interface's answer that its command is on the bus and was not refused. Then
+//! the near interface acknowledges the response, and only then may the far interface pass the data
+//! on. The response and the acknowledgement do not use the interconnects of the two Cells. Together
+//! the response and the acknowledgement take as long over the link as any other message in one
+//! direction.
 //!
-//! So between two Cells a read and a write take longer than within a Cell by the same time. This
-//! time is 217 ns on the QS20, and has three parts: the link is crossed twice, a second Cell takes
-//! a phase to see the command, and the data goes over a second interconnect. No source describes
-//! this protocol. It is the simplest protocol that agrees with the measurements: 216 ns (mailbox)
-//! and 230 ns (signal) for a message, and 220 ns for each access of the PPE (CellStats, tables 1
-//! and 2).
+//! Therefore a read and a write between two Cells both take 217 ns longer than within a Cell on the
+//! QS20. This time has three parts: two messages over the link, the phase of a second command, and
+//! the second interconnect. No source describes this protocol. It is the simplest protocol that
+//! agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) for a message, and 220 ns for
+//! each access of the PPE (the paper CellStats, tables 1 and 2).
 //!
 //! # Data
 //!
-//! The time of data that a requester reads from memory comes from [`memory`]. A write to memory is
-//! complete when the controller has accepted the write and has answered. Every other transaction
-//! takes the time of the local store or register at each end. A PPE adds no time here.
+//! The time of a read from memory comes from [`memory`]. A write to memory is complete when the
+//! controller has accepted the write and has answered. Every other transaction takes the time of
+//! the local store or register at each end. A PPE adds no time here.
 
 mod command;
 mod crossbar;
@@ -95,28 +95,28 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction or of a unit. Its number is the upper part of an event's index.
+/// A step of a transaction, or of the rings or a memory module. The upper part of an event's index
+/// is the number of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
     /// The arbiter of a Cell's rings may have a packet to grant. The index is that of the Cell.
-    /// This step and [`Step::Schedule`] wake a unit. The other steps belong to a transaction.
     Arbitrate,
     /// A memory module may have a request to start. The index is that of the module.
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
-    /// The command arrives in the other Cell.
+    /// The command arrives in the Cell that is not the requester's.
     Crossed,
-    /// The response of the units of the other Cell is known in that Cell.
+    /// The response of the units of the other Cell is known in the other Cell.
     Snooped,
     /// The combined response arrives in the requester's Cell.
     Responded,
     /// Data is ready to enter an interconnect that has no arbiter.
     Ready,
-    /// Data arrives at the link's interface in its source's Cell.
+    /// Data arrives at the link's interface in the Cell of the data's source.
     AtLink,
-    /// Data arrives from the link in its sink's Cell.
+    /// Data arrives from the link in the Cell of the data's sink.
     OffLink,
     /// Data to write arrives at the memory controller.
     AtMemory,
@@ -138,8 +138,8 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The number of bits of an event's index that hold the number of the transaction. The index
-    /// has 19 bits, and the step takes the others. The MFCs of a thousand SPEs have fewer
+    /// The number of bits of an event's index that hold the number of the transaction. The other
+    /// bits of the index (19 in all) hold the step. The MFCs of a thousand SPEs have fewer
     /// transactions under way than these bits can number.
     const INDEX_BITS: u32 = 15;
 
@@ -156,20 +156,19 @@ impl Step {
     }
 }
 
-/// The place of an element: its Cell, and its number in this Cell.
+/// The place of an element: its Cell, and its number on the interconnect of the Cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Port {
     cell: u16,
     element: u16,
 }
 
-/// A transaction under way.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction, whether the combined response is known at the data's place.
+    /// For a coherent transaction, whether the combined response is known where the data is.
     responded: bool,
     /// For a coherent transaction, the time at which the data began to wait for the response.
     data_at: Option<Moment>,
@@ -191,7 +190,7 @@ impl UnderWay {
     }
 }
 
-/// How long the source and the sink of a transaction take.
+/// The times of the local stores and registers at the ends of a transaction.
 #[derive(Debug)]
 struct Ends {
     local_store_read: Femtoseconds,
@@ -211,8 +210,8 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus. For memory,
-    /// the controller computes this time.
+    /// Returns the time from the request for data until its first byte is at the bus. The time of
+    /// memory is not included, because its controller computes that time.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -233,35 +232,29 @@ impl Ends {
     }
 }
 
-/// The fabric of a machine.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     command: CommandBus,
     link: Option<Link>,
-    /// The networks, one for each Cell.
+    /// The interconnect of each Cell.
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The ports of all elements. PPEs and the interfaces of the link are in the order of the
-    /// Cells. SPEs are in the order of their ids, and modules in the order of their numbers.
+    /// The ports of the PPEs, by Cell. The other three vectors are indexed by SPE, module and Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
     link_ports: Vec<Port>,
     under_way: Vec<UnderWay>,
-    /// Unused entries of `under_way`.
+    /// The indices of the unused entries of `under_way`.
     unused: Vec<u32>,
-    /// An empty buffer, kept so that it need not be allocated again.
+    /// The empty buffer of outcomes, kept so that it need not be allocated again.
     outcomes: Vec<Outcome>,
 }
 
 impl Fabric {
-    /// Makes an idle fabric.
-    ///
-    /// # Panics
-    ///
-    /// If the description does not pass the checks of loading: an element of the rings is missing,
-    /// there are more than two Cells, or there are two Cells without a link.
+    /// Makes the fabric of a machine. Panics if the description does not pass the checks of
+    /// loading.
     pub fn new(description: &Description) -> Self {
         let cells = 0..description.cells.len();
         let port = |cell: usize, element| Port {
@@ -277,8 +270,8 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
-        // There is room for all transactions that the MFCs may have under way, so that a long run
-        // seldom has to allocate.
+        // The capacity suffices for all transactions that the MFCs may have under way, so that a
+        // long run seldom allocates.
         let spe_count = description.spes().count();
         let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
         let link = Link::new(description);
@@ -304,8 +297,8 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. When it is complete, [`handle`](Self::handle) returns its token: data
-    /// that is read has arrived, or data that is written is in its place.
+    /// Begins a transaction. [`handle`](Self::handle) returns the token of the transaction when all
+    /// its data has arrived.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -320,7 +313,7 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // From here on the data needs no more commands, so its way is computed ahead.
+            // This data needs no more commands, so its way is computed ahead.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -328,8 +321,8 @@ impl Fabric {
         }
     }
 
-    /// Handles an event that the fabric has put into the queue as [`Kind::Fabric`], and pushes the
-    /// tokens of the complete transactions to `done`.
+    /// Handles an event that the fabric has put into `queue` as [`Kind::Fabric`], and appends the
+    /// tokens of complete transactions to `done`.
     pub fn handle(&mut self, now: Moment, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
         let (step, id) = Step::from_index(index);
         match step {
@@ -386,9 +379,9 @@ impl Fabric {
         }
     }
 
-    /// Returns how long a word takes from its command at one node to a register of another node. On
-    /// a crossbar and a measured matrix this time is known, because words meet no other packets. On
-    /// other interconnects a word needs a transaction, and this returns `None`.
+    /// Returns the time of a word from its command at the node `from` to a register of the node
+    /// `to`. This time is fixed on a crossbar and a measured matrix, where words meet no other
+    /// packets. On other interconnects this returns `None`, because a word needs a transaction.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -397,7 +390,6 @@ impl Fabric {
         Some(self.command.phase + network + ends)
     }
 
-    /// Returns the counters of the rings, memory modules and links.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         let networks = self.networks.iter().enumerate();
         let modules = self.modules.iter().enumerate();
@@ -442,7 +434,7 @@ impl Fabric {
         self.link.as_mut().expect("two Cells have a link")
     }
 
-    /// Returns the Cell that is not the requester's Cell.
+    /// Returns the Cell that is not the requester's.
     fn other_cell(&self, id: usize) -> usize {
         1 - usize::from(self.under_way[id].requester.cell)
     }
@@ -451,8 +443,8 @@ impl Fabric {
         push(time, step.index(id), queue);
     }
 
-    /// Called when the units of the requester's Cell have seen a command. The command is coherent,
-    /// or belongs to a read from the other Cell.
+    /// Continues a transaction when the units of the requester's Cell have seen its command. The
+    /// command is coherent, or belongs to a read from the other Cell.
     fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
@@ -477,7 +469,7 @@ impl Fabric {
         }
     }
 
-    /// Called when the command of a read arrives in the target's Cell, if that is the other Cell.
+    /// Continues a read from the other Cell when its command arrives in that Cell.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
@@ -490,7 +482,7 @@ impl Fabric {
         self.leave_source(ready, id, queue);
     }
 
-    /// Called when the target of a coherent read has seen the command.
+    /// Continues a coherent read when its target has seen the command.
     fn start_source(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let transaction = self.under_way[id].transaction;
         match (transaction.place, transaction.target) {
@@ -540,9 +532,9 @@ impl Fabric {
         }
     }
 
-    /// Called when it is known that the source of a coherent read will have the data at `ready_at`.
-    /// If the source is in the requester's Cell, the data leaves only after the combined response.
-    /// If the source is in the other Cell, the data leaves at once.
+    /// Continues a coherent read whose source will have the data at `ready_at`. If the source is in
+    /// the requester's Cell, the data leaves only after the combined response. If the source is in
+    /// the other Cell, the data leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -552,8 +544,9 @@ impl Fabric {
         }
     }
 
-    /// Called when the combined response is known in the requester's Cell. For a write to the
-    /// memory of the other Cell, called when the response is known in the other Cell.
+    /// Continues a coherent transaction when the combined response is known in the requester's
+    /// Cell. A write to the memory of the other Cell continues when the response is known in the
+    /// other Cell.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -583,7 +576,7 @@ impl Fabric {
             }
             Access::Write => {
                 // This command is the acknowledgement. Its time is part of the time of the
-                // response, as the module's documentation says.
+                // response, as the head of this module says.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);
@@ -591,7 +584,7 @@ impl Fabric {
         }
     }
 
-    /// Called when data has arrived from the link in the Cell of its sink.
+    /// Continues a transaction whose data has arrived from the link in the Cell of its sink.
     fn off_link(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         let coherent = entry.transaction.place.is_coherent();

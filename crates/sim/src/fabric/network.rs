@@ -1,4 +1,4 @@
-//! The interconnect of one Cell. The machine's description chooses its kind.
+//! The interconnect of one Cell. The machine's description decides its kind.
 
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
@@ -15,7 +15,7 @@ use crate::time::{Femtoseconds, Moment};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Element {
     Ppe,
-    /// The SPE with this physical number. `index` is its index in the list of the Cell's SPEs.
+    /// The SPE with this physical number and with this index in the list of the Cell's SPEs.
     Spe {
         number: u16,
         index: usize,
@@ -24,24 +24,22 @@ pub(super) enum Element {
     Memory {
         module: usize,
     },
-    /// The end of the link to the other Cell.
+    /// The Cell's interface of the link to the other Cell.
     Link,
 }
 
-/// The interconnect of one Cell.
 #[derive(Debug)]
 pub(super) enum Network {
-    /// Rings, on which an arbiter decides by events when a packet starts.
+    /// Rings, whose arbiter decides by events when a packet starts.
     Rings(Rings),
-    /// A mesh, a crossbar or a matrix needs no events: the times of a packet are computed from
-    /// those of the earlier packets.
+    /// A mesh. A mesh, a crossbar and a matrix compute the times of a packet from those of earlier
+    /// packets, without events.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
 }
 
 impl Network {
-    /// Makes the idle interconnect of a Cell.
     pub fn new(description: &Description, cell: usize) -> Self {
         let names = || -> Vec<String> {
             let numbers = 0..description.cells[cell].spes.len();
@@ -61,7 +59,7 @@ impl Network {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
                 let tiles = spes.map(|number| [number % columns, number / columns]);
-                // A mesh has no link to another Cell, so any tile will do for the link.
+                // A mesh has no link to another Cell, so the link gets any tile.
                 let tiles = tiles.chain([mesh.ppe_tile; 2]);
                 let modules = description.modules.iter();
                 let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
@@ -72,11 +70,7 @@ impl Network {
         }
     }
 
-    /// The number by which an element is addressed in a [`Packet`].
-    ///
-    /// # Panics
-    ///
-    /// If the interconnect has no such element.
+    /// The number of an element in a [`Packet`]. Panics if the interconnect has no such element.
     pub fn port(description: &Description, cell: usize, element: Element) -> u16 {
         let spes = description.cells[cell].spes.len();
         let port = match (&description.interconnect, element) {
@@ -98,7 +92,7 @@ impl Network {
     }
 
     /// Sends a packet that is ready now, and returns the time at which its last byte arrives.
-    /// Returns `None` on rings, where the arbiter decides when the packet starts.
+    /// Returns `None` on rings, whose arbiter decides when the packet starts.
     pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
@@ -111,7 +105,7 @@ impl Network {
         }
     }
 
-    /// How long a word takes from SPE to SPE. `None` if words may meet other packets.
+    /// The time of a word from SPE to SPE. `None` if words may meet other packets.
     pub fn word(&self, from: u16, to: u16) -> Option<Femtoseconds> {
         match self {
             Self::Rings(_) | Self::Mesh(_) => None,
@@ -120,7 +114,6 @@ impl Network {
         }
     }
 
-    /// The counters of the interconnect's parts: rings, links between tiles, or ports.
     pub fn resources(&self, cell: usize) -> Vec<ResourceCounters> {
         match self {
             Self::Rings(rings) => rings.resources(cell).collect(),
@@ -131,10 +124,9 @@ impl Network {
     }
 }
 
-/// How long each direction of an exchange by compare-and-swap takes, without the way of the line.
-/// Its parts are the request for the line, the cache that supplies the line, the body of the
-/// packet, the cache that receives the line, and the claim of the line. Measurements by such
-/// exchanges contain all of these.
+/// The time of each direction of a measured exchange by compare-and-swap, without the way of the
+/// line. Its parts are the request for the line, the cache that supplies the line, the body of the
+/// packet, the cache that receives the line, and the claim of the line.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -156,7 +148,7 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         _ => Femtoseconds::ZERO,
     };
     // A waiting processor checks the line in its own cache again and again. On average the line
-    // changes when such a check is half done.
+    // changes when a check is half done.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

@@ -1,13 +1,11 @@
-//! A packet on an interconnect.
-
 use crate::time::{Femtoseconds, Moment};
 
-/// A packet of data on its way over the interconnect of one Cell.
+/// A packet of data on the interconnect of one Cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
     /// The time at which the packet's source has the data.
     pub ready_at: Moment,
-    /// How long the packet's sink takes after the last byte has arrived.
+    /// The time that the packet's sink takes after the last byte has arrived.
     pub sink: Femtoseconds,
     /// The index of the fabric's event that follows after the time of the sink.
     pub then: u32,

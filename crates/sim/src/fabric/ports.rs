@@ -1,4 +1,4 @@
-//! The ports of elements, at which packets meet in an interconnect that has no other bottleneck.
+//! The ports of elements, for interconnects in which packets meet only at the ports.
 //!
 //! ```text
 //!                 ready   start             start + latency
@@ -11,7 +11,7 @@ use super::usage::Usage;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// A port or a link, which carries one packet at a time.
+/// A port or a link. It carries one packet at a time.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// The time at which the last byte of the last packet leaves the lane.
@@ -20,8 +20,8 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Occupies the lane for a packet, from the time at which the head enters it to the time at
-    /// which the last byte leaves it.
+    /// Occupies the lane for a packet from `head`, when its head enters the lane, to `gone`, when
+    /// its last byte leaves the lane.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;
@@ -34,7 +34,7 @@ impl Lane {
     }
 }
 
-/// The two ports of each element: a port out and a port in.
+/// The port out and the port in of each element.
 #[derive(Debug)]
 pub(super) struct Ports {
     bytes_per_s: u64,
@@ -44,7 +44,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// Makes idle ports of elements with these names, such as `SPE 3`.
+    /// Makes the ports of elements with these names, such as `SPE 3`.
     pub fn new(names: Vec<String>, bytes_per_s: u64) -> Self {
         let lanes = || names.iter().map(|_| Lane::default()).collect();
         Self {

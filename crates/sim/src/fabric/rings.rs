@@ -8,51 +8,51 @@
 //!                                                       in-port        ████████
 //! ```
 //!
-//! A packet holds all segments of its way from its start until its last beat has arrived, so a
-//! transfer in progress keeps other packets from its way. A packet holds a port only while it
-//! passes that port. So the next packet of the same source finds the way still held, and goes over
-//! the other ring of the direction. Each segment of each ring has one number, the time from which
-//! it is free. So no event has to release a segment.
+//! A packet holds all segments of its way (the pieces of a ring between neighbouring elements) from
+//! its start until its last beat has arrived. Therefore a transfer in progress keeps other packets
+//! from its way. A packet holds a port only while it passes the port. Therefore the next packet of
+//! the same source can start on the other ring of the direction, while the first ring is still
+//! held. The time from which each segment is free is stored as a number, so no event has to release
+//! a segment.
 //!
-//! The arbiter grants a packet if three conditions hold: the way of the packet is free, the
-//! out-port of its source and the in-port of its sink will be free when the packet passes them, and
-//! the ring of the packet has not just started another packet. The memory controller goes first. Of
-//! all other elements, the element that sent least recently goes first. A packet goes the shorter
-//! way round. Of two ways of equal length, and of the rings of a direction, the packet takes the
-//! first on which it can start. Elements send their packets in the order in which the packets are
-//! ready.
+//! The arbiter grants a packet (lets it start) if three conditions hold: the way of the packet is
+//! free, the out-port of its source and the in-port of its sink will be free when the packet passes
+//! them, and no other packet has just started on the same ring. The memory controller goes first.
+//! Of all other elements, the element that sent least recently goes first. A packet goes the
+//! shorter way round. Of two ways of equal length, and of the rings of a direction, the packet
+//! takes the first on which it can start. Elements send their packets in the order in which the
+//! packets are ready.
 //!
-//! With these rules alone, two kinds of packets would starve. A packet needs the in-port of its
-//! sink only when its head arrives there. So after each packet, a packet from far away can start
-//! before a packet from a neighbour, and the packets of neighbours would starve. On the other hand,
-//! a packet that goes far needs more free segments at once, and would starve behind packets that go
-//! short ways. Therefore two packets may hold others up: the first packet of the memory controller,
-//! and the first packet of the other element that has its turn. If such a packet is ready and only
-//! waits for its way, no sender may start a packet that would delay it.
+//! With these rules only, two kinds of packets would starve. First, packets from a neighbour of
+//! their sink: packets from far away need the in-port later, and would always start before them.
+//! Second, packets that go far: they need more free segments at once than packets on short ways.
+//! Therefore two packets may hold others up: the first packet of the memory controller, and the
+//! first packet of the element that has its turn. If one of these two packets is ready and only
+//! waits for its way, no element may start a packet that would delay the waiting packet.
 //!
-//! At most one wake-up of the arbiter is planned: for the earliest time at which a packet can
+//! At most one wake-up of the arbiter is planned, for the earliest time at which a packet can
 //! start.
 //!
 //! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
 //! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
 //! Micro, 2006; recalled) for the conditions of a grant, the priority of the memory controller and
-//! the turns of the other elements. Two facts are not published: how the arbiter keeps these
-//! elements from starving, and which of the rings of a direction the arbiter takes.
+//! the turns of the other elements. Two facts are not published: how the arbiter keeps elements
+//! from starving, and which ring of a direction the arbiter takes.
 
-// Rejected: a segment that is free when a packet has left it. With this rule every pairing of eight
-// SPEs reaches the limit of its ports, so the best pairing is 1.0 to 1.1 times as fast as the
-// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, one
-// reader then uses one ring, where the console's counters show two.
+// Rejected: a segment that is free when a packet has left it. Then all pairings of eight SPEs that
+// exchange data use their ports fully, so the best pairing is only 1.0 to 1.1 times as fast as the
+// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, a
+// single reader then uses one ring, while the counters of a console show two rings.
 //
-// Rejected: the rings of a direction in turn, with each segment free when a packet has left it. All
-// packets start 8 cycles apart, so taking turns changes nothing.
+// Rejected: taking the rings of a direction in turn, with each segment free when a packet has left
+// it. All packets start 8 cycles apart, so taking turns changes nothing.
 //
 // Rejected: a packet claims its whole way from the start, and each segment is free again when the
-// packet has left it. The best and the worst pairing stay at 205 and 117 GB/s, the other pairings
-// get 126 to 164 (published: 186 to 197 for five pairings, 95 and 78 for two).
+// packet has left it. The best and the worst pairing stay at 205 and 117 GB/s, and the other
+// pairings get 126 to 164 GB/s (published: 186 to 197 for five pairings, 95 and 78 for two).
 //
-// Rejected: only round robin among the elements. With skewed occupancy, it starves the elements
-// that are far from a contended port: two of eight streams got half of what the others had.
+// Rejected: only round robin among the elements. Elements far from a contended port starve: two of
+// eight streams got half of the rate of the others.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -63,7 +63,6 @@ use crate::description::{Quantity, Rings as Parameters};
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// The rings of one Cell.
 #[derive(Debug)]
 pub(super) struct Rings {
     packet: Femtoseconds,
@@ -72,16 +71,15 @@ pub(super) struct Rings {
     /// The rings. The clockwise rings come first.
     rings: Vec<Ring>,
     clockwise: usize,
-    /// For each source and sink, at the index `source * elements + sink`, the ways that are
-    /// allowed. The shorter way comes first.
+    /// The allowed ways from each source to each sink, at the index `source * elements + sink`. The
+    /// shorter way comes first.
     ways: Vec<[Option<Way>; 2]>,
-    /// The elements in ring order.
     elements: Vec<Element>,
-    /// For each element, a time at or before the first possible grant of its first packet. If the
-    /// element has no packet, this is [`Moment::NEVER`].
+    /// For each element, a time at or before the earliest possible start of its first packet. If
+    /// the element has no packet, this is [`Moment::NEVER`].
     next: Vec<Moment>,
-    /// For each element, the number of its last grant, counted over all elements. For the memory
-    /// controller this is always 0.
+    /// For each element, the number of its last grant among the grants of all elements. For the
+    /// memory controller this is always 0.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
@@ -101,7 +99,6 @@ struct Ring {
 struct Element {
     out_free_at: Moment,
     in_free_at: Moment,
-    /// The packets of the element, sorted by the time at which they are ready.
     packets: VecDeque<Packet>,
 }
 
@@ -111,7 +108,7 @@ struct Way {
     hops: usize,
 }
 
-/// The start of a packet: the time, the ring and the way.
+/// A possible start of a packet: the time, the ring and the way.
 #[derive(Clone, Copy)]
 struct Start {
     time: Moment,
@@ -120,11 +117,8 @@ struct Start {
 }
 
 impl Rings {
-    /// Makes the idle rings of a Cell.
-    ///
-    /// # Panics
-    ///
-    /// If an element is missing, if there is no ring, or if an element cannot reach another one.
+    /// Makes the rings of a Cell. Panics if an element is missing, if there is no ring, or if an
+    /// element cannot reach another element.
     pub fn new(description: &Parameters, bus_hz: &Quantity) -> Self {
         let bus = |cycles: &Quantity| cycles.cycles_of(bus_hz);
         let count = description.elements.len();
@@ -178,9 +172,8 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that is ready now or will be ready later. Returns the time at which the
-    /// arbiter must be woken, or `None` if an earlier call has returned a time that is early
-    /// enough.
+    /// Takes a packet that is ready now or later. Returns the time at which the caller must wake
+    /// the arbiter, or `None` if an earlier call has returned a time that is early enough.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -200,9 +193,9 @@ impl Rings {
         })
     }
 
-    /// Grants all packets that can start now, and calls `arrive` with each packet and its time of
-    /// arrival. Returns the time at which the arbiter must be woken again, if packets are left. If
-    /// an earlier wake-up has replaced this one, the call does nothing.
+    /// Starts all packets that can start now, and calls `arrive` with the time of arrival and each
+    /// packet. If packets are left, returns the time at which the caller must call `arbitrate`
+    /// again. Does nothing if `now` is not the time that `arbitrate` or `send` returned last.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -224,7 +217,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// Returns the elements on the way that a packet tries first, including both ends.
+    /// Returns the elements on the first way that a packet tries, including both ends.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
@@ -235,7 +228,6 @@ impl Rings {
         })
     }
 
-    /// Returns the counters of each ring.
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
@@ -254,8 +246,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can be granted. Other grants may have made times
-    /// in `next` too early. Such times are corrected here if they matter for the result.
+    /// Returns the earliest time at which a packet can start. Earlier grants may have made times in
+    /// `next` too early, which this function corrects as far as the result needs.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -303,15 +295,15 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The element that is waited for may itself have to let a third element go first.
+                // `element` may itself have to wait for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Returns the elements that come before this element, and have packets that are ready and wait
-    /// for their way: the memory controller, and the first of the other elements.
+    /// Returns the elements that come before `source`, and have a ready packet that waits for its
+    /// way: the memory controller, and the first of the other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -332,12 +324,13 @@ impl Rings {
         first
     }
 
-    /// Returns whether a start makes another start impossible. The other start must not be earlier.
+    /// Returns whether `start` makes the start `other` impossible. `other` must not be earlier than
+    /// `start`.
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
         // Returns how much later than this packet the head of the other packet passes a place.
-        // `hops` and `other_hops` are the numbers of hops that the packets make to that place.
+        // `hops` and `other_hops` are the numbers of hops of the two packets to the place.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -358,9 +351,9 @@ impl Rings {
                 })
     }
 
-    /// Returns the first start of an element's first packet, from a time on. If several starts are
-    /// at the same time, this is the start on the first ring. The search does not use `starts`,
-    /// because an arbiter spends most of its time here.
+    /// Returns the first start of an element's first packet, from a time on. Of equally early
+    /// starts, returns the start on the first ring. Does not use `starts`, because this function
+    /// takes most of the arbiter's time.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -404,8 +397,8 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element out of its queue, and occupies all segments and ports
-    /// on the packet's way while it passes them. Returns the time at which its last byte arrives.
+    /// Takes the first packet of an element out of its queue, and occupies the segments and ports
+    /// on its way. Returns the time at which the packet's last byte arrives, and the packet.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -453,11 +446,7 @@ impl Rings {
     }
 }
 
-/// Returns the number of an element of the rings.
-///
-/// # Panics
-///
-/// If the rings have no such element.
+/// Returns the number of an element of the rings. Panics if the rings have no such element.
 pub(super) fn element(description: &Parameters, name: &str) -> usize {
     let found = description
         .elements
@@ -489,7 +478,7 @@ mod tests {
 
     const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
-    // The places of these elements in ring order.
+    // The indices of these elements in ring order.
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
@@ -508,8 +497,8 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets and returns the arrival of each packet. A packet is given by the time at which
-    /// it is ready, its source and its target. Times are in bus cycles.
+    /// Sends packets and returns the arrival of each packet. A packet is given by its ready time,
+    /// its source and its target. Times are in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -565,8 +554,8 @@ mod tests {
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
         // In both cases the two packets go over segment 2, and the packet that starts first holds
-        // this segment until it has arrived. In the first case, segment 2 is the last segment of
-        // this packet. In the second case, segment 2 is its first segment.
+        // this segment until it has arrived. Segment 2 is the last segment of this packet in the
+        // first case, and its first segment in the second case.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -605,7 +594,7 @@ mod tests {
         // The seventh packet has its turn before the packet of element 2, with which it shares
         // segment 2. The seventh packet waits for segment 1 until cycle 10, and the packet of
         // element 2 waits for the seventh packet. The other packets do not delay the seventh
-        // packet, so they need not wait for it.
+        // packet, so these packets need not wait for it.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -624,7 +613,7 @@ mod tests {
 
     #[test]
     fn one_port_takes_one_packet_at_a_time() {
-        // Two packets go into element 3, one from each side. The in-port is taken in cycles 1 to 9.
+        // Two packets go into element 3, one from each side. The in-port is busy in cycles 1 to 9.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
             [9, 8 + 9]
@@ -638,8 +627,8 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The clockwise ways of five hops share segments. The other ways, of seven hops, are too
-        // long.
+        // The clockwise ways of five hops share segments. The counterclockwise ways of seven hops
+        // are too long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
@@ -657,7 +646,8 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // The memory controller goes first each time, and then the packet that has waited longer.
+        // The memory controller goes first each time. Of the other packets, the packet that has
+        // waited longer goes first.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -667,8 +657,8 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // Element 3 gets five packets each from an element two hops away, from an element one hop
-        // away, and from an element on the other side.
+        // Element 3 gets five packets each from an element two hops away, from a neighbour, and
+        // from an element on the other side.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);
@@ -688,7 +678,7 @@ mod tests {
     #[test]
     fn short_ways_do_not_starve_long_ones() {
         // Each element sends counterclockwise to its neighbour, which is one hop or three hops
-        // away. The rings cannot start all packets as often as the ports could send them.
+        // away. The rings start these packets less often than the ports could send them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();

@@ -1,4 +1,4 @@
-//! Transactions on a QS20, and on one Cell of a QS20, with their times written out.
+//! Tests of single transactions on a QS20, and on one Cell of a QS20, with exact times.
 
 use super::*;
 
@@ -66,8 +66,8 @@ fn get(requester: u16, from: u16) -> Transaction {
     transaction(requester, Access::Read, Place::LocalStore, from)
 }
 
-/// Begins transactions at their times, and numbers them in the given order. Returns the number and
-/// the end of each transaction, in the order of the ends.
+/// Begins transactions at their times. Returns the index and the end of each transaction, in the
+/// order of the ends.
 fn run_with(
     fabric: &mut Fabric,
     seed: u64,
@@ -93,7 +93,7 @@ fn run_with(
     complete
 }
 
-/// How long each transaction takes if all transactions begin at once, in the given order.
+/// The time of each transaction if all transactions begin at once, in the given order.
 fn times<const N: usize>(description: &Description, transactions: [Transaction; N]) -> [u64; N] {
     const START: u64 = 5_000 * NS + 100 * NS;
     let mut times = [0; N];
@@ -130,7 +130,7 @@ fn a_line_from_local_store_to_local_store() {
 #[test]
 fn each_command_has_a_slot_of_its_own() {
     let alone = time(&qs20(), get(1, 3));
-    // Three transfers that have no ports and segments in common.
+    // The three transfers have no ports and segments in common.
     let together = times(&qs20(), [get(1, 3), get(5, 7), get(4, 6)]);
     assert_eq!(together, [alone, alone + BUS, alone + 2 * BUS]);
     let in_both_cells = times(&qs20(), [get(1, 3), get(9, 11)]);
@@ -175,7 +175,7 @@ fn remote_memory_is_read_over_the_link() {
     assert_eq!(time(&qs20(), read), expected);
     assert_eq!(expected, 308_137_500);
 
-    // With a slow phase, data has to wait for the response.
+    // With a slow phase, data waits for the response.
     let mut slow_phase = qs20();
     slow_phase.command.phase_bus_cycles.value = 500;
     let response = 2 * (500 * BUS + LINK);
@@ -209,7 +209,7 @@ fn a_write_is_complete_when_the_controller_has_it() {
         time(&qs20(), write(0)),
         RESPONSE_OF_BOTH + LOCAL_STORE_READ + ring(1) + ACCEPT
     );
-    // The data is at the other Cell before that Cell has snooped the command. So the data waits.
+    // The data is at the other Cell before that Cell has snooped the command, so the data waits.
     let to_link = LOCAL_STORE_READ + ring(4) + LINE_ON_LINK;
     assert!(to_link < PHASE);
     let there = PHASE + LINK + PHASE + ring(5) + ACCEPT + LINK;
@@ -257,7 +257,8 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Commands that two Cells snoop have one order over both Cells: one command every two cycles.
+    // Commands that two Cells snoop have one order over both Cells, at one command every two
+    // cycles.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(

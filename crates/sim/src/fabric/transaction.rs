@@ -1,11 +1,11 @@
-//! The transactions that the fabric carries out, and the nodes at their ends.
+//! Transactions, which the fabric carries out, and the nodes at their ends.
 
 use crate::index::{PPE, ProcessorIndex};
 
 /// The size of a word, in bytes.
 pub(crate) const WORD_BYTES: u32 = 4;
 
-/// One of the two ends of a transaction.
+/// An end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     /// The PPE of a Cell. Only the PPE of Cell 0 runs programs.
@@ -21,9 +21,9 @@ pub(crate) enum Node {
 pub(crate) enum Place {
     /// The local store of the target, which no other Cell snoops.
     LocalStore,
-    /// The mailboxes and signals of the target, which no other Cell snoops.
+    /// A mailbox or signal register of the target, which no other Cell snoops.
     Register,
-    /// A line of main memory. It is coherent, so every Cell snoops.
+    /// A line of main memory. The line is coherent, so every Cell snoops.
     Memory {
         /// The address of the first byte in the module.
         address: u64,
@@ -34,7 +34,6 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether every Cell snoops the command.
     pub(super) fn is_coherent(self) -> bool {
         matches!(self, Self::Memory { .. } | Self::AtomicCache)
     }
@@ -47,11 +46,11 @@ pub(crate) enum Access {
     Read,
     /// Data goes from the requester to the target.
     Write,
-    /// No data is moved. The command claims a line for the requester.
+    /// No data moves. The command claims a line for the requester.
     Claim,
 }
 
-/// One request on the bus, of at most a line of 128 bytes.
+/// A request on the bus, of at most a line of 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transaction {
     pub requester: Node,
@@ -60,16 +59,15 @@ pub(crate) struct Transaction {
     pub access: Access,
     /// The number of bytes: 1 to 128, or 0 for a claim.
     pub bytes: u32,
-    /// The token that is returned when the transaction is complete.
     pub token: Token,
 }
 
-/// The name of a transaction, which its sender chooses.
+/// The name of a transaction, chosen by the code that begins the transaction. The fabric returns
+/// the token when the transaction is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 
 impl Node {
-    /// The node of a processor. Only the PPE of Cell 0 runs programs.
     pub fn of(processor: ProcessorIndex) -> Self {
         match processor {
             PPE => Self::Ppe { cell: 0 },

@@ -1,9 +1,8 @@
-//! The usage of a resource: a ring, a port, a link or a memory module.
-
 use crate::observe::ResourceCounters;
 use crate::time::Femtoseconds;
 
-/// The packets and bytes that a resource has carried, and the time in which it was busy.
+/// The packets and bytes that a resource (a ring, a port, a link or a memory module) has carried,
+/// and its busy time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub packets: u64,
@@ -12,7 +11,6 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The counters of the resource with this name.
     pub fn counters(&self, name: String) -> ResourceCounters {
         ResourceCounters {
             name,

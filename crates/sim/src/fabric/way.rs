@@ -1,4 +1,4 @@
-//! The links of a way through the fabric, and how long a line occupies each link.
+//! The links on a way through the fabric, and the time for which a line occupies each link.
 
 use std::iter;
 
@@ -7,17 +7,17 @@ use super::{Fabric, Node, Port};
 use crate::description::{Description, Interconnect};
 use crate::time::Femtoseconds;
 
-/// The size of a line, the largest block that one packet carries.
+/// The size of a line in bytes, the largest block that one packet carries.
 const LINE_BYTES: u64 = 128;
 
-/// A link on a way, and how long each line of a long series occupies it.
+/// A link on a way, and the time for which each line of a long series occupies the link.
 pub(crate) struct LinkOnWay {
     pub name: String,
     pub line: Femtoseconds,
 }
 
 impl Fabric {
-    /// The links from one SPE to another, from the first to the last.
+    /// The links from one SPE to another, in order.
     pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<LinkOnWay> {
         let [from, to] = [from, to].map(|spe| self.port(Node::Spe(spe)));
         if from.cell == to.cell {
@@ -69,8 +69,7 @@ impl Fabric {
         }
     }
 
-    /// The SPEs of each Cell in the order of the elements on its rings. If there are no rings, the
-    /// SPEs are in the order of their ids.
+    /// The SPEs of each Cell in ring order. Without rings, the SPEs are in the order of their ids.
     pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
         let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
         if let Interconnect::Rings(_) = description.interconnect {

@@ -1,4 +1,4 @@
-//! A hazard before it has a text, and after.
+//! Hazards without a text, as the watch finds them, and with a text.
 
 use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{Processor, SpeId};
@@ -6,19 +6,19 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard of a program. Its text has the processor, the time, the addresses, and some advice.
+/// A hazard of a program. Its text names the processor, the time and the addresses, and gives some
+/// advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);
 
 impl Hazard {
-    /// A hazard with this text.
     pub(super) fn new(message: String) -> Self {
         Self(message)
     }
 }
 
-/// A hazard that has no text yet.
+/// A hazard without a text.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Overlap {
@@ -40,7 +40,7 @@ pub(super) enum Found<'a> {
     },
 }
 
-/// An action on local store that comes while a transfer is in flight there.
+/// A use of local store while a transfer to or from the same bytes is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -49,8 +49,8 @@ pub(super) enum Use {
     Release,
 }
 
-/// The kind of a hazard: what happened, and which SPEs and commands took part. Only one hazard of
-/// each kind is reported.
+/// The kind of a hazard: the sort of hazard, the SPEs and the commands. Only one hazard of each
+/// kind is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Overlap([(SpeId, Issuer, &'static str); 2]),
@@ -59,7 +59,6 @@ pub(super) enum Kind {
 }
 
 impl Found<'_> {
-    /// The kind of this hazard.
     pub fn kind(self) -> Kind {
         match self {
             Found::Overlap { new, old, .. } => {

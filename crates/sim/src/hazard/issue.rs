@@ -1,10 +1,11 @@
-//! The order in which commands were issued, and which commands the architecture orders.
+//! The order in which commands were issued, and the order that the architecture defines.
 
 use cellworks_machine::mfc::{Order, Tag};
 
 use crate::issuer::Issuer;
 
-/// When a command was issued, and which earlier commands it comes after.
+/// The place of a command in the order of issue, and the earlier commands that the architecture
+/// puts before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Issue {
     pub issuer: Issuer,
@@ -13,14 +14,14 @@ pub(crate) struct Issue {
     pub number: u64,
     /// Whether the command comes after all earlier commands of its tag group.
     pub comes_after_group: bool,
-    /// The numbers of the last barriers before the command, of its tag group and of the whole
-    /// queue. A number is 0 if there was no such barrier.
+    /// The number of the last barrier before the command in its tag group, or 0. `queue_barrier` is
+    /// the number of the last barrier before the command in the whole queue, or 0.
     group_barrier: u64,
     queue_barrier: u64,
 }
 
 impl Issue {
-    /// Whether the architecture orders two commands of one MFC.
+    /// Whether the architecture orders the two commands of one MFC.
     pub fn is_ordered_with(&self, other: &Self) -> bool {
         let (first, second) = match self.number < other.number {
             true => (self, other),
@@ -28,7 +29,7 @@ impl Issue {
         };
         let same_group = first.tag.is_some() && first.tag == second.tag;
         let after_first = |number: u64| number >= first.number;
-        // The elements of one list have one number, and are not ordered with each other.
+        // The elements of one list have the same number, and are not ordered with each other.
         first.issuer == second.issuer
             && first.number != second.number
             && (after_first(second.queue_barrier)
@@ -36,19 +37,18 @@ impl Issue {
     }
 }
 
-/// The commands that were issued in one queue.
+/// The commands of one queue, up to now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Issued {
-    /// The number of commands.
     commands: u64,
-    /// The number of the last barrier of the whole queue, or 0.
+    /// The number of the last barrier for the whole queue, or 0.
     queue_barrier: u64,
     /// The number of the last barrier of each tag group, or 0.
     group_barriers: [u64; Tag::COUNT as usize],
 }
 
 impl Issued {
-    /// Records that a command with a transfer is issued, with its tag. A typed transfer has no tag.
+    /// Records the issue of a command with a transfer. A typed transfer has no tag.
     #[inline]
     pub fn issue(&mut self, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.commands += 1;
@@ -70,14 +70,14 @@ impl Issued {
         issue
     }
 
-    /// Records that `barrier` is issued: all later commands come after all earlier commands.
+    /// Records the issue of `barrier`: all later commands come after all earlier commands.
     pub fn order_all(&mut self) {
         self.commands += 1;
         self.queue_barrier = self.commands;
     }
 
-    /// Records a command that orders a tag group: all later commands of the group come after all
-    /// earlier commands of the group.
+    /// Records the issue of a command that orders a tag group: all later commands of the group come
+    /// after all earlier commands of the group.
     pub fn order_group(&mut self, tag: Tag) {
         self.commands += 1;
         self.group_barriers[tag.number() as usize] = self.commands;

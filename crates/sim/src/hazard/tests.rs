@@ -1,4 +1,4 @@
-//! Which transfers are a hazard, and the texts of hazards.
+//! Tests of the sets of transfers that are a hazard, and of the texts of hazards.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
@@ -10,10 +10,10 @@ use crate::time::Moment;
 const STORE_BYTES: u64 = 0x4_0000;
 const TAG_3: Option<Tag> = Tag::new(3);
 const TAG_4: Option<Tag> = Tag::new(4);
-/// Main memory, away from all local stores.
+/// An address of main memory, outside of all local stores.
 const MEMORY: u64 = 0x10_0000_0000;
 
-/// A watch over four SPEs. Their local stores follow each other.
+/// Makes a watch over four SPEs with adjacent local stores.
 fn watch(watch: HazardWatch) -> Hazards {
     let store = |spe: u64| spe * STORE_BYTES..(spe + 1) * STORE_BYTES;
     Hazards::new(watch, (1..=4).map(store).collect())
@@ -28,7 +28,7 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// A command with one transfer, as a program issues it.
+/// A command with one transfer, with the arguments of its issue.
 #[derive(Clone, Copy)]
 struct Command {
     name: &'static str,
@@ -74,15 +74,14 @@ impl Command {
 }
 
 impl Hazards {
-    /// Issues a command. Its transfer begins at once.
+    /// Issues a command, whose transfer begins at once.
     fn transfer(&mut self, now: Moment, spe: SpeId, id: u64, command: &Command) -> Option<Hazard> {
         let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
         self.begin(now, spe, id, &command.with(issue))
     }
 }
 
-/// The hazard of these transfers of SPEs, if any. Each is issued a microsecond after the one
-/// before.
+/// The hazard of these transfers of SPEs, if any. One transfer is issued each microsecond.
 fn hazard_of(transfers: &[(u16, Command)]) -> Option<String> {
     let mut hazards = watch(HazardWatch::Error);
     let mut text = None;
@@ -213,8 +212,8 @@ fn fences_and_barriers_order_a_tag_group() {
     assert!(hazard_of(&[(0, old), (0, plain)]).is_some());
     assert_eq!(hazard_of(&[(0, old), (0, fenced)]), None);
     assert_eq!(hazard_of(&[(0, old), (0, barred)]), None);
-    // A barrier also comes before all commands that are issued after it, even if they touch other
-    // bytes. A fence does not.
+    // A barrier also comes before all later commands, even if they touch other bytes. A fence does
+    // not.
     let elsewhere = get(0x800, MEMORY + 0x2000, 16);
     let barrier = Command {
         order: Order::Barrier,
@@ -359,7 +358,7 @@ fn what_is_complete_is_none() {
     assert!(hazards.blocks.is_empty());
 }
 
-/// The hazard that an action on local store causes while a transfer is in flight.
+/// The hazard that a use of local store causes while a transfer is in flight.
 fn hazard_during(
     transfer: Command,
     act: impl FnOnce(&mut Hazards) -> Option<Hazard>,
@@ -387,7 +386,7 @@ fn a_program_touches_local_store_in_flight() {
         text.contains("SPE 1 wrote to local store 0x80 to 0x83 while its put"),
         "{text}"
     );
-    // A program reads the bytes that are put, and touches other bytes.
+    // A program reads bytes that a put also reads, and writes other bytes.
     assert_eq!(access(put(0x80, MEMORY, 128), false, 0x80), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x7c), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x100), None);
@@ -471,8 +470,8 @@ fn warnings_are_collected_once_for_each_kind_and_place() {
         hazards.end(spe(1), 1);
     }
     let (messages, seen) = hazards.finish();
-    // The kinds are two full mailboxes, a put against a get, and a putf of another SPE against the
-    // get and against the put.
+    // There are five kinds: two full mailboxes, a put that overlaps a get, and a putf of another
+    // SPE that overlaps the get and the put.
     assert_eq!((messages.len(), seen), (5, 50));
     assert!(
         messages

@@ -1,4 +1,4 @@
-//! The texts of hazards: the processor, its action, the time, the addresses, and some advice.
+//! The texts of hazards: the processor and its action, the time, the addresses, and some advice.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,15 +9,13 @@ use super::found::{Found, Use};
 use super::transfer::{InFlight, Transfer};
 use crate::issuer::Issuer;
 
-/// The text of a hazard.
 pub(super) struct Text<'a> {
     found: Found<'a>,
     local_stores: &'a [Range<u64>],
 }
 
 impl<'a> Text<'a> {
-    /// Makes the text of a hazard. `local_stores` are the effective addresses of the local stores,
-    /// by SPE.
+    /// Makes the text of a hazard. `local_stores` has the effective addresses of each local store.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,
@@ -25,7 +23,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The name of the place of bytes with these effective addresses.
+    /// Names the place of the bytes with these effective addresses.
     fn place(&self, start: u64, end: u64) -> String {
         let mut stores = self.local_stores.iter().enumerate();
         match stores.find(|(_, store)| store.contains(&start)) {
@@ -51,7 +49,7 @@ fn may_begin_by(processor: Processor) -> &'static str {
 }
 
 impl InFlight {
-    /// How the issuer of the transfer waits for it.
+    /// The way in which the issuer of the earlier transfer waits for the transfer.
     fn wait(&self) -> String {
         match (self.transfer.issue.tag, self.issuer()) {
             (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
@@ -180,7 +178,7 @@ fn order(new: &InFlight, old: &InFlight) -> String {
     }
 }
 
-/// The advice what to wait for before local store is used.
+/// The advice which wait must come before the use of local store.
 fn wait_before(what: Use, spe: SpeId, old: &InFlight) -> String {
     let (other, wait) = (old.processor(), old.wait());
     match what {

@@ -12,17 +12,15 @@ use crate::time::Moment;
 /// A transfer of a command, or of an element of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// The name of the transfer's command, such as `getf`.
     pub name: &'static str,
     pub direction: Direction,
     pub lsa: LsAddr,
     pub ea: EffectiveAddress,
     pub bytes: u32,
-    /// The issue of the transfer's command.
     pub issue: Issue,
 }
 
-/// A transfer, with all data that a comparison needs.
+/// A transfer in flight, with all data that comparisons need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub spe: SpeId,
@@ -51,17 +49,15 @@ impl Piece {
 }
 
 impl InFlight {
-    /// The issuer of the transfer's command.
     pub fn issuer(&self) -> Issuer {
         self.transfer.issue.issuer
     }
 
-    /// The processor that issued the transfer's command.
     pub fn processor(&self) -> Processor {
         self.issuer().processor(self.spe)
     }
 
-    /// The bytes in which this new transfer and an older one, which is in flight, are a hazard.
+    /// The bytes in which this new transfer and the older transfer `old` are a hazard.
     pub fn conflict(&self, old: &Self) -> Option<Range<u64>> {
         let common = self
             .local

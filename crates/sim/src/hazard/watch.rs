@@ -1,5 +1,3 @@
-//! The watch over all transfers of a machine.
-
 use std::ops::Range;
 
 use cellworks_machine::mfc::{Direction, LsAddr, Order, Tag};
@@ -16,7 +14,7 @@ use crate::time::Moment;
 /// The maximum number of different hazards that a run with [`HazardWatch::Warn`] reports.
 pub const MAX_HAZARDS: usize = 100;
 
-/// What a simulated machine does when it finds a hazard. There are three sorts of hazards:
+/// The reaction of a simulated machine to a hazard. There are three sorts of hazards:
 ///
 /// - Transfers in flight overlap, at least one of them writes, and no fence or barrier orders them.
 /// - Local store is used, freed or handed out while a transfer to or from it is in flight.
@@ -27,15 +25,15 @@ pub const MAX_HAZARDS: usize = 100;
 pub enum HazardWatch {
     /// Does not look for hazards.
     Off,
-    /// Collects hazards in [`Counters::hazards`](crate::Counters::hazards): the first hazard of
-    /// each kind. Hazards are of one kind if the same SPEs and the same commands take part.
+    /// Collects the first hazard of each kind in [`Counters::hazards`](crate::Counters::hazards).
+    /// Hazards are of one kind if the same SPEs and the same commands take part.
     #[default]
     Warn,
-    /// Ends the run at the first hazard, with the hazard as its error.
+    /// Ends the run at the first hazard, which becomes the error of the run.
     Error,
 }
 
-/// The watch over all transfers of a machine.
+/// The watch for hazards in all transfers of a machine.
 #[derive(Debug)]
 pub(crate) struct Hazards {
     watch: HazardWatch,
@@ -44,7 +42,7 @@ pub(crate) struct Hazards {
     /// The transfers in flight of each SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
-    /// For each SPE, the commands of its program, and the commands of the PPE in its proxy queue.
+    /// For each SPE, the commands of its program, and the commands in its proxy queue.
     issued: Vec<[Issued; 2]>,
     /// The kinds of the hazards in `messages`.
     kinds: Vec<Kind>,
@@ -53,8 +51,8 @@ pub(crate) struct Hazards {
 }
 
 impl Hazards {
-    /// Makes the watch of a machine. `local_stores` are the effective addresses of the local
-    /// stores.
+    /// Makes the watch of a machine. `local_stores` has the effective addresses of each local
+    /// store.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
         Self {
             watch,
@@ -68,34 +66,34 @@ impl Hazards {
         }
     }
 
-    /// Records that a command with a transfer is issued to the MFC of an SPE. A typed transfer has
-    /// no tag, because its program waits for its view.
+    /// Records the issue of a command with a transfer to the MFC of an SPE. A typed transfer has no
+    /// tag, because its program waits for a view and not for a tag group.
     #[inline]
     pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// Records that `barrier` is issued to the MFC of an SPE: all later commands of the same queue
-    /// come after all earlier commands of the queue.
+    /// Records the issue of `barrier` to a queue of an MFC: all later commands of the queue come
+    /// after all earlier commands of the queue.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
-    /// Records that `mfcsync`, `mfceieio` or a command of storage control is issued to the MFC of
-    /// an SPE. All later commands of the same queue and tag group come after all earlier ones.
+    /// Records the issue of `mfcsync`, `mfceieio` or a command of storage control to a queue of an
+    /// MFC: all later commands of the tag group come after all earlier commands of the group.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// Records that a transfer, or an element of a list, begins. `id` names the transfer among the
-    /// transfers of its SPE until [`end`](Self::end).
+    /// Records that a transfer, or an element of a list, begins. `id` identifies the transfer among
+    /// the transfers of its SPE until [`end`](Self::end).
     ///
-    /// A transfer begins when its command is issued. So the watch sees every order that the
-    /// architecture allows, and not only the order that this machine chose. A write to a register
-    /// of an SPE only reads local store. Atomic commands must not be reported here, because
-    /// programs may let them race.
+    /// A transfer begins when its command is issued. Therefore the watch sees every order that the
+    /// architecture allows, and not only the order that this machine chose. A transfer to a
+    /// register only counts as a read of local store. Atomic commands must not be reported here,
+    /// because programs may let them race.
     ///
-    /// Like the methods below, this returns a hazard only if hazards are errors.
+    /// This and the methods below return a hazard only with [`HazardWatch::Error`].
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,
@@ -118,7 +116,6 @@ impl Hazards {
         error
     }
 
-    /// Compares a transfer with all transfers in flight.
     fn compare(&mut self, now: Moment, new: &InFlight) -> Option<Hazard> {
         let mut error = None;
         for other in 0..self.in_flight.len() {
@@ -138,7 +135,6 @@ impl Hazards {
         error
     }
 
-    /// Records that a transfer is complete.
     pub fn end(&mut self, spe: SpeId, id: u64) {
         if self.watch == HazardWatch::Off {
             return;
@@ -150,7 +146,6 @@ impl Hazards {
         self.blocks.remove(ended.remote);
     }
 
-    /// Records that the program of an SPE reads or writes its local store.
     #[must_use = "a hazard ends the run"]
     pub fn local_access(
         &mut self,
@@ -164,7 +159,7 @@ impl Hazards {
         self.local(now, what, spe, lsa, bytes)
     }
 
-    /// Records that a buffer in local store was handed out.
+    /// Records that a buffer in local store was given to an owner.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_reserved(
         &mut self,
@@ -188,10 +183,10 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// Records that a word is written to the inbound mailbox of an SPE, which is full. The MFC
-    /// calls this once for each put and for each element of a list, although it may try several
-    /// times. On the hardware the word replaces the newest word in the mailbox (IBM's programming
-    /// tutorial, "Mailboxes"). The interface in the crate `machine` makes the writer wait instead.
+    /// Records that a word is written to the full inbound mailbox of an SPE. The MFC calls this
+    /// once for each put and for each element of a list, although it may try several times. On the
+    /// hardware the word replaces the newest word in the mailbox (IBM's programming tutorial,
+    /// "Mailboxes"). In the interface of the crate `machine`, the writer waits instead.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {
@@ -202,8 +197,8 @@ impl Hazards {
         }
     }
 
-    /// The collected hazards, for [`Counters::hazards`](crate::Counters::hazards), and their
-    /// number, for [`Counters::hazards_seen`](crate::Counters::hazards_seen).
+    /// Returns the collected hazards, for [`Counters::hazards`](crate::Counters::hazards), and the
+    /// number of found hazards, for [`Counters::hazards_seen`](crate::Counters::hazards_seen).
     pub fn finish(self) -> (Vec<String>, u64) {
         (self.messages, self.seen)
     }
@@ -233,7 +228,7 @@ impl Hazards {
 
     fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
-        // Two writes to a register do not conflict: the register takes both words.
+        // Two writes to a register do not conflict, because the register takes both words.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
             Some(_) => 0,
             None => u64::from(transfer.bytes),

@@ -1,4 +1,4 @@
-//! Finds the next request of a piece of work, with a function for each kind of work.
+//! The search for the next request of a piece of work, with a function for each kind of work.
 
 use std::mem;
 
@@ -12,25 +12,24 @@ use crate::issuer::Issuer;
 use crate::time::Moment;
 use crate::world::World;
 
-/// A request, and its effect when it is complete.
 type Request = (Transaction, Effect);
 
-/// The next step of a piece of work.
+/// The result of the search for the next request of a piece of work.
 #[derive(Default)]
 struct Next {
-    /// The request that the work sends now.
+    /// The request that leaves now.
     request: Option<Request>,
     /// Whether the work has nothing left to send.
     is_sent: bool,
-    /// The work puts a word to a mailbox that is full.
+    /// Whether the work puts a word to a full mailbox.
     is_blocked: bool,
-    /// The earliest time of the following request. `None` if that time stays as it is.
+    /// The earliest time of the following request. `None` leaves that time unchanged.
     not_before: Option<Moment>,
 }
 
 impl World {
-    /// The next request of a piece of work. Returns `None` if the work has none now, because
-    /// everything is sent or the work is blocked.
+    /// The next request of the work with index `place`. Returns `None` if the work has sent
+    /// everything or is blocked.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -80,7 +79,7 @@ impl World {
         Ok(next.request)
     }
 
-    /// The next line of a typed transfer. Its bytes have moved already.
+    /// The next line of a typed transfer, whose bytes have moved already.
     #[inline]
     fn next_of_typed(
         &self,
@@ -102,7 +101,7 @@ impl World {
         }
     }
 
-    /// The only line of a queued put of a line.
+    /// The line of a queued put of a line.
     fn next_of_line_put(&self, mfc: &MfcState, lsa: LsAddr, ea: EffectiveAddress) -> Next {
         let module = self.module_of(mfc, ea);
         let put = to_memory(mfc.spe, module, ea.0, Access::Write, LINE as u32);
@@ -113,7 +112,7 @@ impl World {
         }
     }
 
-    /// The next line that is set to zero.
+    /// The next line that the work sets to zero.
     fn next_of_zero(&self, mfc: &MfcState, ea: &mut u64, lines: &mut u64) -> Next {
         let module = self.module_of(mfc, EffectiveAddress(*ea));
         let zero = to_memory(mfc.spe, module, *ea, Access::Write, LINE as u32);
@@ -127,9 +126,8 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list. The element leaves when it has been fetched. The MFC
-    /// fetches several elements at a time, so only the first element of a list has to wait for its
-    /// fetch.
+    /// Fetches the next element of a list. Only the first element has to wait for its fetch,
+    /// because the MFC fetches several elements at a time.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -190,7 +188,7 @@ impl World {
         Ok(next)
     }
 
-    /// The next part of a transfer of the raw level, up to the end of its line.
+    /// The next part of a transfer of a raw command, up to the end of the part's line.
     #[inline]
     fn next_of_move(
         &self,
@@ -248,9 +246,9 @@ impl World {
         })
     }
 
-    /// Reports to the watch for hazards that a word has met a full mailbox. This is reported once
-    /// for each word. The MFC may try several times, because another sender may take a free place
-    /// first.
+    /// Reports a word that has met a full mailbox to the watch for hazards. The MFC may try several
+    /// times to send one word, because another sender may take the free place, but only the first
+    /// time is reported.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

@@ -1,4 +1,4 @@
-//! The MFC as the programs of its SPE use it, and the atomic commands of an MFC.
+//! The MFC with the methods that the programs of its SPE call, and the atomic commands of an MFC.
 
 use std::fmt;
 use std::panic::{Location, resume_unwind};
@@ -45,21 +45,21 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics if the MFC has a late error. No call returns such an error, because the error is
-    /// found after the call that caused it.
+    /// Panics if the MFC has a late error: an error that was found after the return of the call
+    /// that caused the error.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
         {
-            // A panic would print the location of this line, which did not make the error.
+            // `panic!` would print the location of this line, which is not that of the error.
             resume_unwind(error);
         }
     }
 
-    /// Checks an atomic command. The check takes a cycle, so that a loop that tries until a command
-    /// is legal reaches the limit of the run.
+    /// Checks an atomic command. The check takes a cycle, so that an endless loop of illegal
+    /// commands ends at the time limit of the run.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -71,10 +71,9 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Spends the time of getting a line into the atomic unit. `read` is called at the point at
-    /// which the command has its place in the order of all commands to the line. The command does
-    /// not see later stores. A later store takes the reservation away, even if it comes before the
-    /// line has arrived.
+    /// Spends the time of getting a line into the atomic unit. `read` is called at the command's
+    /// place in the order of all commands to the line. Stores after this place are not seen, and
+    /// take the reservation away even before the line has arrived.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -83,14 +82,14 @@ impl SimMfc {
         if is_held() || world.is_in_condition() {
             world.pass(self.processor(), world.costs.atomic_hit);
         }
-        // The line is fetched even if another processor has stored to it since.
+        // The line is fetched even if another processor has stored to the line meanwhile.
         let is_fetched = !is_held() && !world.is_in_condition();
         if is_fetched {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // The SPE that supplies the line sees the request long before the requester has the line.
-        // From then on both SPEs share the line.
+        // The SPE that supplies the line sees the request long before this SPE has the line.
+        // Therefore both SPEs share the line from now on.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -101,7 +100,7 @@ impl SimMfc {
         found
     }
 
-    /// Spends the time of getting a line from the cache that supplies it, or from memory.
+    /// Spends the time of getting a line from the cache of `supplier`, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -131,9 +130,9 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Repeats a command to a line while it is refused because another atomic unit has a command to
-    /// the line under way. No source says when the hardware repeats a command. Here the command is
-    /// repeated when the units of its own Cell have answered.
+    /// Spends the time in which a command to a line is refused, because another atomic unit has a
+    /// command to the line under way. No source says when the hardware repeats a command. Here the
+    /// command is repeated when the units of the SPE's own Cell have answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -141,7 +140,7 @@ impl SimMfc {
         }
     }
 
-    /// Runs `act` as a command to a line. Commands of other SPEs to the line are refused meanwhile.
+    /// Runs `act` as a command to a line. Meanwhile commands of other SPEs to the line are refused.
     fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
         let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
         caches.borrow_mut().begin(spe, ea.0 / LINE, command);
@@ -149,7 +148,7 @@ impl SimMfc {
         caches.borrow_mut().end(spe);
     }
 
-    /// Spends the time of a command without data to a line of main memory.
+    /// Spends the time of claiming a line of main memory, which moves no data.
     fn command_alone(&self, ea: EffectiveAddress) {
         let module = self.world.module_of(&self.state(), ea);
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
@@ -173,7 +172,8 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A loop of waits with conditions that are true already must reach the limit of the run.
+        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
+        // run.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)
@@ -200,8 +200,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // If a list command has to wait for another command, that command may still change the list
-        // in local store. So the addresses are checked now only if the list need not wait.
+        // While a list command waits, an earlier command may still change the list in local store.
+        // Therefore only the addresses of a list that need not wait are checked now.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
@@ -310,7 +310,6 @@ impl Mfc for SimMfc {
 }
 
 impl World {
-    /// Whether a line of main memory exists.
     pub fn is_line_mapped(&self, spe: SpeId, ea: EffectiveAddress) -> bool {
         let mfc = self.mfcs.of(spe).borrow();
         let is_memory = mfc
@@ -319,7 +318,7 @@ impl World {
         is_memory == Some(true)
     }
 
-    /// Reads a line of main memory and reserves it for an SPE. Returns `None` if the line does not
+    /// Reads and reserves a line of main memory for an SPE. Returns `None` if the line does not
     /// exist.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();

@@ -11,7 +11,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Checks the shape of a command for the proxy queue of an MFC.
+    /// Checks the form of a command for the proxy queue of an MFC.
     pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, MfcFault> {
         let mfc = self.mfcs.of(spe).borrow();
         command.check_proxy(mfc.local_store.bytes() as u32)
@@ -34,23 +34,21 @@ impl World {
         Ok(())
     }
 
-    /// Whether the proxy queue of an MFC has a free entry.
     pub fn has_free_proxy_entry(&self, spe: SpeId) -> bool {
         self.mfcs.of(spe).borrow().proxy.queue.free_entries() > 0
     }
 
-    /// The tag groups that have commands in the proxy queue of an MFC.
     pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Panics in the PPE if an MFC has a late error of a proxy command. No call returns such an
-    /// error, because the error is found after the call that caused it.
+    /// Panics in the PPE if an MFC has a late error of a proxy command: an error that was found
+    /// after the return of the call that caused the error.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))
         {
-            // A panic would print the location of this line, which did not make the error.
+            // `panic!` would print the location of this line, which is not that of the error.
             resume_unwind(error);
         }
     }

@@ -16,18 +16,17 @@ use crate::queue::{Event, Kind};
 use crate::time::Moment;
 use crate::world::World;
 
-/// The result of a search for a request to send.
+/// The result of the attempt to send a request.
 enum Sent {
     /// A request has left, or a command needed no request.
     Something,
-    /// Nothing can leave before this time.
+    /// No request can leave before this time.
     NotBefore(Moment),
-    /// Nothing is left to send, or no request may leave before another one is complete.
+    /// No request is left to send, or the next request must wait for a request under way.
     Nothing,
 }
 
 impl World {
-    /// Starts the commands that may start now.
     pub(super) fn start_commands(&self, mfc: &mut MfcState) {
         let not_before = self.now() + self.costs.start;
         let MfcState {
@@ -40,7 +39,7 @@ impl World {
     }
 
     /// Drops the commands that a program has left in its MFC. Requests on the bus complete, and no
-    /// further request leaves. Commands of the PPE go on.
+    /// further request of the program leaves. Commands of the PPE go on.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
@@ -65,15 +64,15 @@ impl World {
         }
     }
 
-    /// Takes a late error out of the MFC of an SPE after the end of its program. The program would
-    /// have panicked with the error at its next call, and the next program must not get it.
+    /// Takes the late error of a program out of its MFC when the program ends, so that the next
+    /// program does not get the error.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes the late error of a queue that this processor fills. The PPE fills the proxy queues of
+    /// Takes the late error of a queue that `processor` fills. The PPE fills the proxy queues of
     /// all MFCs.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
@@ -85,8 +84,8 @@ impl World {
         }
     }
 
-    /// Handles an event of an MFC: sends the requests that may leave now. Returns the thread that
-    /// goes on at once, if there is one.
+    /// Sends the requests of an MFC that may leave now. Returns the thread that continues at once,
+    /// if any.
     #[inline(never)]
     pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -96,7 +95,7 @@ impl World {
         self.check_if_finished(spe)
     }
 
-    /// Lets an MFC that was blocked by a full mailbox try again.
+    /// Lets an MFC that waited for room in a mailbox try again.
     pub fn wake_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
@@ -115,7 +114,7 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Sends the requests that may leave now, and plans the event that sends the next ones.
+    /// Sends the requests that may leave now, and plans the event for the next requests.
     pub(super) fn pump(&self, mfc: &mut MfcState) {
         loop {
             match self.send_one(mfc) {
@@ -183,7 +182,7 @@ impl World {
         Sent::Something
     }
 
-    /// The memory module of a line with an address that was checked.
+    /// The memory module of a line. The address `ea` has been checked.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation
@@ -191,7 +190,7 @@ impl World {
         Node::Module(home.map_or(0, |home| home.index() as u16))
     }
 
-    /// Completes a request of an MFC. Returns the thread that goes on at once, if there is one.
+    /// Completes a request of an MFC. Returns the thread that continues at once, if any.
     pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let Line {
@@ -265,7 +264,8 @@ impl World {
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Plans a check of the SPE's threads' conditions if a command has ended since the last check.
+    /// Plans a check of the conditions of the SPE's threads if a command has ended since the last
+    /// check.
     pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
@@ -305,7 +305,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Removes a piece of work that has nothing left to send and nothing under way.
+    /// Removes a piece of work that has nothing left to send and no line under way.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -345,9 +345,9 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // The buffers are dropped after the watch has removed the transfer. If the watch finds
-        // another transfer in a buffer, it panics. The panic is caught here, because it must not
-        // unwind through the event loop, which may run on the stack of any thread.
+        // The buffers are dropped after the watch for hazards has removed the transfer. The drop
+        // panics if the watch finds another transfer in a buffer. The panic must not unwind through
+        // the event loop, which may run on the stack of any thread.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
@@ -361,7 +361,7 @@ impl World {
     }
 }
 
-/// Makes a request of an MFC. The request gets its token when it is sent.
+/// Makes a request of an MFC. The caller sets the token when it sends the request.
 pub(super) fn request(
     of: SpeId,
     target: Node,

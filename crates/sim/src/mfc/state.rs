@@ -1,4 +1,5 @@
-//! One MFC: its queues, its requests on the bus, and the requests that it has still to send.
+//! The state of one MFC: its queues, its requests on the bus, and its requests that are not sent
+//! yet.
 
 use std::sync::Arc;
 
@@ -14,33 +15,33 @@ use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// Where local stores appear in main memory: above all regions and below the problem-state areas.
+/// The effective address at which the local stores begin, above all regions and below the registers
+/// of SPEs (the problem-state areas).
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// The distance from the start of one local store to the start of the next. A list command cannot
-/// cross a multiple of 4 GiB, so no local store may cross one either.
+/// The distance from the start of one local store to the start of the next. It divides 4 GiB, so
+/// that no local store crosses a multiple of 4 GiB, which a list command cannot cross.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// In the watch for hazards, typed transfers have effective addresses from here on. Each transfer
-/// has its own.
+/// The first effective address that the watch for hazards uses for typed transfers. Each typed
+/// transfer gets its own addresses.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
 
-/// A queue, and the commands in the queue that have not started.
+/// A queue of an MFC, with the commands that have not started.
 #[derive(Default)]
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
-    /// The commands that have not started: the entry, id and issue of each.
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// An error that was found after the call that caused it had returned: a waiting command was
-    /// illegal, or the watch for hazards found a hazard. The next thread that uses the queue panics
-    /// with this error.
+    /// The late error: a hazard, or a fault of a waiting command, that was found after the return
+    /// of the call that caused the error. The next thread that uses the queue panics with this
+    /// error.
     pub late: Option<Payload>,
 }
 
 impl<const ENTRIES: usize> Issued<ENTRIES> {
-    /// Starts the commands that may start now.
+    /// Starts the commands that may start now, as pieces of `work`.
     pub fn start(&mut self, issuer: Issuer, not_before: Moment, work: &mut Vec<Work>) {
         for entry in self.queue.runnable() {
             self.queue.start(entry);
@@ -59,13 +60,12 @@ impl<const ENTRIES: usize> Issued<ENTRIES> {
         }
     }
 
-    /// The number of commands that are not complete.
+    /// The number of incomplete commands.
     pub fn depth(&self) -> usize {
         ENTRIES - self.queue.free_entries()
     }
 }
 
-/// One MFC: its queues, and its commands and requests under way.
 pub(crate) struct MfcState {
     pub(super) spe: SpeId,
     pub(super) local_store: LocalStore,
@@ -83,40 +83,36 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the typed transfers that are not complete.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of views that were dropped before their transfers were complete, and the ids of
-    /// these transfers.
+    /// The buffers of views that were dropped before their transfers were complete, with the id of
+    /// the transfer of each buffer.
     pub(super) held: Vec<(u64, LocalBuffer)>,
-    /// Lists that have stopped after an element with stall-and-notify.
+    /// The lists that have stopped after an element with stall-and-notify.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
-    /// Whether the SPE's program has ended. If so, none of the program's waiting commands starts.
+    /// Whether the SPE's program has ended, after which none of its waiting commands starts.
     pub(super) is_closed: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
-/// A piece of work: a command that was started, or a typed transfer.
+/// A piece of work: a started command or a typed transfer.
 pub(super) struct Work {
     pub id: u64,
     pub issuer: Issuer,
-    /// The command's entry in its queue. `None` for a typed transfer.
     pub entry: Option<EntryId>,
     pub task: Task,
-    /// The time at which the next request of this work may leave.
     pub not_before: Moment,
-    /// The number of lines under way.
     pub in_flight: u32,
     /// Whether the work has nothing left to send.
     pub is_sent: bool,
-    /// Whether the work puts a word to a mailbox that is full.
+    /// Whether the work puts a word to a full mailbox.
     pub is_blocked: bool,
-    /// Whether the watch for hazards has this work under the work's own id.
+    /// Whether the watch for hazards watches this work under `id`.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that the watch for hazards has. The last one is being sent.
+    /// The elements of a list that the watch for hazards watches. The last element is being sent.
     pub watched: Vec<Watched>,
 }
 
 impl Work {
-    /// Makes a piece of work that has sent nothing, such as a typed transfer.
     pub fn new(id: u64, issuer: Issuer, issue: Issue, task: Task, not_before: Moment) -> Self {
         Self {
             id,
@@ -134,16 +130,14 @@ impl Work {
     }
 }
 
-/// Whether the watch for hazards has a command under the command's own id. The watch has a list
-/// under the ids of the list's elements.
+/// Whether the watch for hazards knows a command by the command's own id. The watch knows a list by
+/// the ids of its elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
 
-/// An element of a list that is under the watch for hazards.
 pub(super) struct Watched {
     pub id: u64,
-    /// The number of lines under way.
     pub in_flight: u32,
     pub is_sent: bool,
 }
@@ -155,7 +149,7 @@ pub(super) struct Stalled {
     pub issue: Issue,
 }
 
-/// The data that a piece of work has still to send.
+/// The data that a piece of work still has to send.
 pub(super) enum Task {
     Move(Move),
     List {
@@ -163,8 +157,8 @@ pub(super) enum Task {
         element: Option<Move>,
         /// Whether the list stalls when the element under way is complete.
         stalls: bool,
-        /// The earliest time at which the next element may leave: when the first command of the
-        /// element under way is answered. `None` before the element under way has left.
+        /// The earliest time at which the next element may leave: when the first bus command of the
+        /// element under way is answered. `None` before that element has left.
         next_at: Option<Moment>,
     },
     Typed {
@@ -181,7 +175,7 @@ pub(super) enum Task {
         ea: u64,
         lines: u64,
     },
-    /// A command without data, which only orders other commands.
+    /// No data: the command only orders other commands.
     Nothing,
 }
 
@@ -200,12 +194,12 @@ pub(super) struct Move {
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub work: u64,
-    /// The id of the list element that the request belongs to, for the watch for hazards.
+    /// The id of the request's list element, for the watch for hazards.
     pub element: Option<u64>,
     pub effect: Effect,
 }
 
-/// The effect that a request has when it is complete.
+/// The effect of a request when it is complete.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Nothing,
@@ -279,12 +273,11 @@ impl MfcState {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Forgets everything that a program has left in the MFC, which must have no request on the
-    /// bus.
+    /// Resets the state that a program has left in the MFC, which must have no request on the bus.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
         self.is_closed = false;
-        // An event that was planned for the old program will find nothing to send.
+        // An event that is still planned will find no request to send.
         self.wake_up_at = None;
         self.typed.clear();
         self.held.clear();
@@ -305,7 +298,7 @@ impl MfcState {
         }
     }
 
-    /// The error with which the next user of a queue panics, if there is one.
+    /// The late error of a queue.
     pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
         match issuer {
             Issuer::Spu => &mut self.spu.late,
@@ -313,7 +306,7 @@ impl MfcState {
         }
     }
 
-    /// Records a fault that no call returns. The next user of the queue panics with the fault.
+    /// Records a fault as the late error of a queue.
     pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
         let queue = match issuer {
             Issuer::Spu => "queue",
@@ -326,7 +319,7 @@ impl MfcState {
         self.late(issuer).get_or_insert_with(|| Box::new(text));
     }
 
-    /// Records a hazard that the watch found. The next user of the queue panics with the hazard.
+    /// Records a hazard, if there is one, as the late error of a queue.
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
             self.late(issuer)
@@ -428,7 +421,6 @@ impl MfcState {
         Ok(())
     }
 
-    /// Whether the line that the SPE reserved last is still reserved.
     pub(super) fn has_reservation(&self) -> bool {
         let Some((ea, reserved)) = self.reservation else {
             return false;
@@ -457,7 +449,6 @@ impl MfcState {
 }
 
 impl Task {
-    /// The data that a command has to send.
     fn of(command: &Command) -> Self {
         match command {
             Command::Transfer(transfer) => Self::Move(Move {
@@ -490,7 +481,7 @@ impl Task {
                 let (ea, lines) = lines_of(control.ea(), control.bytes());
                 Self::Zero { ea, lines }
             }
-            // The other commands of storage control act on caches, which are coherent here.
+            // Other commands of storage control act on caches, which are coherent in this model.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Self::Nothing,
         }
     }

@@ -1,4 +1,4 @@
-//! Typed transfers. Their bytes have moved before they begin, so the transfers only take time.
+//! Typed transfers. Their bytes move before a transfer begins, so a transfer only takes time.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
@@ -9,7 +9,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Begins a transfer after its bytes have moved. Returns the id of the transfer.
+    /// Begins a transfer whose bytes have moved already. Returns the id of the transfer.
     pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let id = mfc.next_serial();
@@ -57,7 +57,6 @@ impl World {
         id
     }
 
-    /// Whether a typed transfer is complete.
     pub fn typed_is_complete(&self, spe: SpeId, id: u64) -> bool {
         let mfc = self.mfcs.of(spe).borrow();
         mfc.typed.iter().all(|(other, _)| *other != id)
@@ -70,12 +69,10 @@ impl World {
         }
     }
 
-    /// Whether the MFC keeps buffers of dropped views.
     pub fn holds_buffers(&self, spe: SpeId) -> bool {
         !self.mfcs.of(spe).borrow().held.is_empty()
     }
 
-    /// Whether all typed puts of an SPE are complete.
     pub fn typed_puts_are_complete(&self, spe: SpeId) -> bool {
         let mfc = self.mfcs.of(spe).borrow();
         mfc.typed
@@ -83,7 +80,6 @@ impl World {
             .all(|(_, direction)| *direction == Direction::Get)
     }
 
-    /// Whether the queue of an MFC has a free entry.
     pub fn has_free_entry(&self, spe: SpeId) -> bool {
         self.mfcs.of(spe).borrow().free_entries() > 0
     }

@@ -1,4 +1,4 @@
-//! Reports commands to the watch for hazards and to the observers.
+//! Reports of commands to the watch for hazards and to the observers.
 
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
@@ -9,8 +9,8 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Records that a command was issued, and begins to watch its transfer. The elements of a list
-    /// are watched from the time at which each is fetched.
+    /// Records that a command was issued, and begins to watch its transfer. Each element of a list
+    /// is watched from the time of its fetch.
     pub(super) fn watch_command(
         &self,
         mfc: &mut MfcState,
@@ -83,7 +83,7 @@ impl World {
         mfc.record_hazard(Issuer::Spu, hazard);
     }
 
-    /// Ends the watch of an element if it has nothing left to send and nothing under way.
+    /// Ends the watch of an element if the element has nothing left to send and no line under way.
     pub(super) fn forget_element(&self, mfc: &mut MfcState, place: usize, at: usize) {
         let element = &mfc.work[place].watched[at];
         if element.is_sent && element.in_flight == 0 {
@@ -92,7 +92,6 @@ impl World {
         }
     }
 
-    /// Records that a command is complete, or was dropped.
     pub(super) fn forget_command(
         &self,
         mfc: &MfcState,

@@ -1,8 +1,8 @@
-//! The activities of a processor, and the causes for which a program waits.
+//! The activities of a processor, and the causes of waits.
 
 use std::fmt;
 
-/// The cause of a wait.
+/// The cause of a wait of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The program waits for its own transfers: a tag group, a free entry in the queue, or a view.
@@ -13,12 +13,11 @@ pub enum Cause {
     Signal,
     /// The program waits for a reservation, a line that other SPEs have, or an atomic operation.
     Lock,
-    /// The program waits for something else, such as another program or a `wait_until`.
+    /// The program waits for another cause, such as another program or a `wait_until`.
     Other,
 }
 
 impl Cause {
-    /// The name of a wait for this cause in a trace.
     pub(super) const fn wait(self) -> &'static str {
         match self {
             Self::Dma => "waiting for DMA",
@@ -37,7 +36,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What a processor does at a time.
+/// The activity of a processor at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// The processor has no program.
@@ -49,10 +48,8 @@ pub(crate) enum Activity {
 }
 
 impl Activity {
-    /// The number of activities.
     pub(super) const COUNT: usize = 7;
 
-    /// The number of the activity, less than [`COUNT`](Self::COUNT).
     #[inline]
     pub(super) const fn index(self) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! How each SPE spent its time, and how much each resource was used.
+//! The counters of a run: how each SPE spent its time, and how much each resource was used.
 
 use std::fmt;
 
@@ -7,38 +7,37 @@ use cellworks_machine::Span;
 use super::activity::{Activity, Cause};
 use crate::time::{Femtoseconds, Moment};
 
-/// How an SPE spent its time, and what its MFC moved.
+/// How an SPE spent its time, and the commands and bytes of its MFC.
 ///
-/// The spans add up to [`Counters::elapsed`].
+/// The seven spans add up to [`Counters::elapsed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeCounters {
-    /// The time in which the SPE ran a program.
+    /// The time in which at least one thread of the SPE's program did not wait.
     pub computing: Span,
-    /// The time in which all threads of the SPE waited, and the last of them waited for a transfer.
+    /// The time in which all threads waited, the last one for a transfer.
     pub waiting_for_dma: Span,
-    /// The time in which all threads waited, and the last of them waited for a mailbox.
+    /// The time in which all threads waited, the last one for a mailbox.
     pub waiting_for_mailbox: Span,
-    /// The time in which all threads waited, and the last of them waited for a signal.
+    /// The time in which all threads waited, the last one for a signal.
     pub waiting_for_signal: Span,
     /// The time in which all threads waited, the last one for a reservation or an atomic operation.
     pub waiting_for_lock: Span,
-    /// The time in which all threads waited, and the last of them waited for something else.
+    /// The time in which all threads waited, the last one for another cause.
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,
-    /// The number of completed MFC commands, including typed transfers and the commands of the PPE
-    /// in the proxy queue.
+    /// The number of completed MFC commands, including typed transfers and proxy commands.
     pub commands: u64,
-    /// The number of bytes that these commands moved.
+    /// The number of bytes that the completed commands moved.
     pub bytes: u64,
 }
 
-/// How much a ring, a memory module or a link was used.
+/// The use of a ring, a memory module or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceCounters {
-    /// The name, such as `Cell 0, ring 2`, `memory module 1`, `link from Cell 0 to Cell 1`.
+    /// The name, such as `Cell 0, ring 2`, `memory module 1`, or `link from Cell 0 to Cell 1`.
     pub name: String,
-    /// The number of packets, or of lines in a memory module.
+    /// The number of packets. For a memory module, the number of lines.
     pub packets: u64,
     /// The number of bytes of data.
     pub bytes: u64,
@@ -48,27 +47,26 @@ pub struct ResourceCounters {
 
 /// The counters of a run.
 ///
-/// With `{}` they are printed as two tables. The first shows how the SPEs spent their time, in per
-/// cent of the run. The second shows what the rings, memory modules and links carried.
+/// The format `{}` prints two tables. The first shows how the SPEs spent their time, in per cent of
+/// the run. The second shows what the rings, memory modules and links carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
-    /// How long the run took, in simulated time.
+    /// The length of the run in simulated time.
     pub elapsed: Span,
     /// The counters of each SPE.
     pub spes: Vec<SpeCounters>,
     /// The counters of the rings, memory modules and links.
     pub resources: Vec<ResourceCounters>,
-    /// The number of events that were handled.
+    /// The number of simulated events.
     pub events: u64,
-    /// A hash of all observed calls, in their order and with their times. Equal runs have equal
-    /// hashes on every computer and in every build profile, with a trace and without.
+    /// A hash of the observed actions and their times, in order. Equal runs have equal hashes on
+    /// every computer and in every build profile, with or without a trace.
     pub trace_hash: u64,
-    /// The hazards that were found: the first of each kind, and at most
-    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS). See [`HazardWatch::Warn`](crate::HazardWatch::Warn).
-    /// The addresses in their texts are addresses of this process, which may differ from run to
-    /// run.
+    /// The first hazard of each kind, at most [`MAX_HAZARDS`](crate::MAX_HAZARDS) in all. See
+    /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). The texts name addresses of this process,
+    /// which may differ from run to run.
     pub hazards: Vec<String>,
-    /// The number of hazards that were found, including the hazards that `hazards` leaves out.
+    /// The number of hazards that were found, including those that are not in `hazards`.
     pub hazards_seen: u64,
 }
 
@@ -123,7 +121,6 @@ impl fmt::Display for Counters {
     }
 }
 
-/// A part of a whole in per cent, such as `12.5 %`.
 fn share(part: Span, whole: Span) -> String {
     let (part, whole) = (part.as_femtoseconds(), whole.as_femtoseconds());
     let per_cent = if whole == 0 {
@@ -134,8 +131,8 @@ fn share(part: Span, whole: Span) -> String {
     format!("{per_cent:.1} %")
 }
 
-/// Writes an empty line and a table, or nothing if the table has no rows. The first column has
-/// names, which are aligned to the left.
+/// Writes an empty line and a table, or nothing if the table has no rows. The first column is
+/// aligned to the left.
 fn table<const COLUMNS: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; COLUMNS],
@@ -159,7 +156,7 @@ fn table<const COLUMNS: usize>(
     Ok(())
 }
 
-/// The counters of one SPE while the run goes on.
+/// The counters of one SPE during the run.
 #[derive(Debug)]
 pub(super) struct SpeCount {
     /// The present activity of the SPE, as [`Activity::index`].
@@ -169,12 +166,11 @@ pub(super) struct SpeCount {
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// The ids and bytes of the incomplete commands. The queues limit the number of commands.
+    /// The ids and bytes of the incomplete commands. The queues of the MFC limit their number.
     in_flight: Vec<(u64, u64)>,
 }
 
 impl SpeCount {
-    /// Makes the counters of an SPE that is idle from time 0 on.
     pub fn new() -> Self {
         Self {
             activity: Activity::Idle.index(),

@@ -1,8 +1,8 @@
-//! A hash of all observed calls, so that two runs can be compared by one number.
+//! The hash of the observer's calls, with which two runs can be compared by one number.
 
-/// FNV-1a over words of 64 bits instead of bytes, so that a word takes one multiplication. A
-/// multiplication moves bits only up. Therefore the state is also shifted, which brings the upper
-/// bits of a word to the lower bits of the state.
+/// The state of an FNV-1a hash over words of 64 bits instead of bytes, so that a word takes one
+/// multiplication. Because a multiplication moves bits only up, the upper bits are also shifted
+/// down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u64);
 
@@ -18,7 +18,7 @@ impl Hash {
     }
 
     /// Adds a text, seven bytes in a word. The eighth byte of a word is the number of text bytes in
-    /// the word, which is less than seven at the end of the text.
+    /// the word.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

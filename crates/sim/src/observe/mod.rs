@@ -1,6 +1,8 @@
-//! Observes a simulation. Every run has counters and a hash, and a trace if the caller wants one.
+//! The observation of a run, which produces counters, a hash, and a trace if the caller wants a
+//! trace.
 //!
-//! The simulation reports here what happens and when. The observer does not change what happens.
+//! The simulation reports its actions and their times to the [`Observer`], which does not influence
+//! the simulation.
 //!
 //! ```text
 //!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end
@@ -9,8 +11,8 @@
 //! ```
 //!
 //! The calls about one processor come in the order of their times, and so do the calls about one
-//! MFC. Calls about different processors or MFCs may come in another order. Ids and numbers must
-//! depend only on the program and the seed, because they go into the hash.
+//! MFC. Calls about different processors or MFCs may come in another order. The ids and numbers in
+//! calls must depend only on the program and the seed, because they go into the hash.
 
 mod activity;
 mod counters;

@@ -1,5 +1,3 @@
-//! The observer, to which all events of a run are reported.
-
 use std::io;
 
 use cellworks_machine::{Processor, SpeId};
@@ -11,7 +9,7 @@ use super::trace::Tracer;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// A kind of call of the observer, as a number for the hash.
+/// The kind of a call of the observer, as a number for the hash.
 #[derive(Clone, Copy)]
 enum Call {
     ProgramBegan,
@@ -28,7 +26,7 @@ enum Call {
     ProxyQueueDepth,
 }
 
-/// Records the events of a run.
+/// Records the actions of a run.
 pub(crate) struct Observer {
     spes: Vec<SpeCount>,
     hash: Hash,
@@ -36,8 +34,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Makes an observer of a machine with this name and number of SPEs. If `trace` is given, the
-    /// trace is written to it during the run, in blocks of tens of kilobytes.
+    /// Makes the observer of a machine with this name and number of SPEs. During the run, the
+    /// observer writes the trace to `trace`, if given, in blocks of tens of kilobytes.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),
@@ -46,13 +44,13 @@ impl Observer {
         }
     }
 
-    /// Whether a trace is written. Without a trace, callers can omit calls that only a trace needs.
+    /// Whether a trace is written. If not, callers can omit calls that only a trace needs.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracer.is_some()
     }
 
-    /// A program begins on an SPE, which computes from now on.
+    /// Records that a program begins on an SPE, which computes from now on.
     pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         self.record(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
@@ -62,7 +60,7 @@ impl Observer {
         }
     }
 
-    /// The program of an SPE ends, and the SPE is idle from now on.
+    /// Records that the program of an SPE ends, and that the SPE is idle from now on.
     pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
         self.record(Call::ProgramEnded, now, Processor::Spe(spe), 0);
         self.spes[spe.index()].activity(now, Activity::Idle);
@@ -71,7 +69,7 @@ impl Observer {
         }
     }
 
-    /// A processor begins another activity.
+    /// Records that a processor begins another activity.
     #[inline]
     pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
         self.record(Call::Activity, now, of, activity.index() as u32);
@@ -81,8 +79,8 @@ impl Observer {
         }
     }
 
-    /// The running thread of a processor begins to wait. Number 0 is the program itself. If another
-    /// thread is ready, a call of [`goes_on`](Self::goes_on) follows.
+    /// Records that the running thread of a processor begins to wait. The program's own thread has
+    /// number 0. If another thread is ready, a call of [`goes_on`](Self::goes_on) must follow.
     #[inline(always)]
     pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
@@ -93,7 +91,8 @@ impl Observer {
         }
     }
 
-    // This and `trace_going_on` are separate functions, so that runs without a trace stay fast.
+    // `trace_wait` and `trace_going_on` are separate functions, so that runs without a trace stay
+    // fast.
     #[inline(never)]
     fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
@@ -102,7 +101,7 @@ impl Observer {
         }
     }
 
-    /// A cooperative thread gets the processor, and the thread that had it loses it.
+    /// Records that a cooperative thread gets the processor, and that the previous thread loses it.
     #[inline(always)]
     pub fn goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::GoesOn, now, of, thread);
@@ -120,7 +119,7 @@ impl Observer {
         }
     }
 
-    /// A cooperative thread ends.
+    /// Records that a cooperative thread ends.
     pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::ThreadEnded, now, of, thread);
         if let Some(tracer) = &mut self.tracer {
@@ -128,22 +127,23 @@ impl Observer {
         }
     }
 
-    /// A thread begins an activity that the program has named. Named activities do not go into the
-    /// hash, because the hash covers only what the machine does.
+    /// Records that a thread begins an activity that the program has named. Named activities do not
+    /// go into the hash, because the hash covers only the actions of the machine.
     pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_begins(now, of, thread, name);
         }
     }
 
-    /// The last activity that a thread began ends.
+    /// Records that the last activity that a thread began ends.
     pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_ends(now, of, thread);
         }
     }
 
-    /// A command is issued to the MFC of an SPE. `id` names the command until it is complete.
+    /// Records that a command is issued to the MFC of an SPE. `id` identifies the command until it
+    /// is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
@@ -167,11 +167,8 @@ impl Observer {
         }
     }
 
-    /// A command is complete.
-    ///
-    /// # Panics
-    ///
-    /// If no command with this id was issued, or if the command was complete before.
+    /// Records that a command is complete. Panics if `id` is not the id of an incomplete
+    /// command.
     #[inline]
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         self.record(Call::CommandComplete, now, Processor::Spe(spe), 0);
@@ -182,7 +179,7 @@ impl Observer {
         }
     }
 
-    /// An MFC's queue has this number of taken entries.
+    /// Records the number of taken entries of an MFC's queue.
     #[inline]
     pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
@@ -196,21 +193,17 @@ impl Observer {
         }
     }
 
-    /// The counters of the resources up to now, always of the same resources in the same order.
-    /// This is called now and then while a trace is written. It does not go into the hash, so the
-    /// hash is the same without a trace.
+    /// Adds a sample of the resources' counters to the trace. The resources and their order must be
+    /// the same in all calls. This does not go into the hash, so that the hash is the same without
+    /// a trace.
     pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.resources(now, resources);
         }
     }
 
-    /// Ends the observation, at or after the last observed event. The returned counters have no
-    /// hazards: [`Hazards::finish`](crate::hazard::Hazards::finish) returns those.
-    ///
-    /// # Errors
-    ///
-    /// The error of writing the trace.
+    /// Ends the observation, at or after the last call. Returns the trace writer's error, or the
+    /// counters without hazards, which [`Hazards::finish`](crate::hazard::Hazards::finish) returns.
     pub fn finish(
         mut self,
         now: Moment,

@@ -1,5 +1,5 @@
-//! The messages of Perfetto's trace format that a trace uses. These are a small part of the format.
-//! All its other fields are optional.
+//! The messages of Perfetto's trace format that the traces of this crate use, with the fields that
+//! they use. All other fields are optional.
 //!
 //! The names and numbers are those of the public definitions in
 //! <https://github.com/google/perfetto>: `protos/perfetto/trace/trace.proto`, `trace_packet.proto`,
@@ -8,7 +8,8 @@
 
 use prost::Message;
 
-/// A file: a sequence of packets. Files can be appended, so a trace can be written in parts.
+/// A file, which is a sequence of packets. Files can be appended, so a trace can be written in
+/// parts.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -19,7 +20,7 @@ pub(crate) struct Trace {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
     /// The time in nanoseconds. Without a `timestamp_clock_id` the time is in Perfetto's default
-    /// clock, which begins at 0 here.
+    /// clock, which begins at 0 in a trace of this crate.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     /// The number of the packet's writer. Interned names are valid for one writer.
@@ -35,12 +36,12 @@ pub(crate) struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// `SEQ_INCREMENTAL_STATE_CLEARED`, on the first packet: the numbers of names begin anew.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`, on the first packet: the numbers of interned names begin anew.
 pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// Names that later packets refer to by a number.
+/// Interned names, to which later packets refer by a number.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedData {
     #[prost(message, repeated, tag = "2")]

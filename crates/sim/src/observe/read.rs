@@ -1,4 +1,5 @@
-//! Reads a trace, for tests of programs: did two transfers overlap, and what did a thread wait for?
+//! The reader of traces, with which tests of programs find out whether transfers overlap, and why
+//! threads wait.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +7,17 @@ use prost::Message;
 
 use super::perfetto::{EventType, Trace, TrackDescriptor};
 
-/// A span of time in a traced run: a program, a wait, or a command of an MFC.
+/// A span of time in the trace of a run: a program, a wait, or a command of an MFC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The names of the track and of the tracks above it: `SPE 0`, `SPE 0/thread 1` and `SPE
-    /// 0/MFC/entry 2` are examples.
+    /// The names of the track and of the tracks above, such as `SPE 0`, `SPE 0/thread 1` or `SPE
+    /// 0/MFC/entry 2`.
     pub track: String,
     /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,
-    /// When the slice began, in nanoseconds of simulated time, rounded down.
+    /// The start of the slice, in nanoseconds of simulated time, rounded down.
     pub start_ns: u64,
-    /// When the slice ended, in nanoseconds of simulated time, rounded down.
+    /// The end of the slice, in nanoseconds of simulated time, rounded down.
     pub end_ns: u64,
 }
 
@@ -43,13 +44,13 @@ impl Slice {
 /// The reason why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadTraceError {
-    /// The bytes are no packets, or the last packet is cut off.
+    /// The bytes are not packets, or the last packet is cut off.
     #[error("this is no Perfetto trace, or its end is missing: {what}")]
     Encoding {
         /// The message of the decoder.
         what: String,
     },
-    /// An event is on a track that no packet before it describes.
+    /// An event is on a track that no earlier packet describes.
     #[error(
         "packet {packet} is on track {track}, which no packet before it describes; \
          only traces of simulated machines can be read"
@@ -60,7 +61,7 @@ pub enum ReadTraceError {
         /// The id of the track in the trace.
         track: u64,
     },
-    /// A slice has a name that no packet before it introduces.
+    /// A slice has a name that no earlier packet introduces.
     #[error("the slice that packet {packet} begins on track `{track}` has no name")]
     Nameless {
         /// The index of the packet, from 0.
@@ -86,11 +87,12 @@ pub enum ReadTraceError {
     },
 }
 
-/// Reads the slices of a trace of a simulated machine, on each track in the order of their ends.
+/// Reads the slices of a trace of a simulated machine. The slices of one track are in the order of
+/// their ends.
 ///
 /// # Errors
 ///
-/// If the bytes are no complete trace of a simulated machine: see [`ReadTraceError`].
+/// Returns a [`ReadTraceError`] if the bytes are not the complete trace of a simulated machine.
 pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     let trace = Trace::decode(trace).map_err(|error| ReadTraceError::Encoding {
         what: error.to_string(),
@@ -151,7 +153,7 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     Ok(slices)
 }
 
-/// The names of a track and of the tracks above it except the machine, separated by slashes.
+/// The names of a track and of the tracks above, except the machine, separated by slashes.
 fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
     match tracks.get(&descriptor.parent_uuid()) {
         Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),

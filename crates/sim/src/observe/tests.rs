@@ -24,7 +24,7 @@ fn fs(femtoseconds: u64) -> Moment {
     Moment::from_femtoseconds(femtoseconds)
 }
 
-/// A file that the test can read while the run goes on.
+/// A file that the test can read during the run.
 #[derive(Clone, Default)]
 struct File(Arc<Mutex<Vec<u8>>>);
 
@@ -73,7 +73,8 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     file.bytes()
 }
 
-/// A loop with two buffers: the second get is under way while the program computes.
+/// Observes a loop with two buffers, in which the second get is under way while the program
+/// computes.
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
     observer.program_began(ns(10), spe, "double buffered");
@@ -90,7 +91,7 @@ fn double_buffered(observer: &mut Observer) {
     observer.program_ended(ns(200), spe);
 }
 
-/// Checks a trace for everything that Perfetto expects of it, and returns the packets.
+/// Checks that a trace is as Perfetto expects, and returns the packets.
 fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     let trace = Trace::decode(bytes).unwrap();
     assert_eq!(trace.encode_to_vec(), bytes, "no fields but the known ones");
@@ -156,7 +157,6 @@ fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     trace.packet
 }
 
-/// The values of the counter with this name, with their times in nanoseconds.
 fn counter(packets: &[TracePacket], name: &str) -> Vec<(u64, i64)> {
     let descriptors = packets
         .iter()
@@ -303,7 +303,8 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // Another number means that the hash depends on the computer or build profile, or was changed.
+    // Another number means that the hash function was changed, or depends on the computer or the
+    // build profile.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
@@ -420,7 +421,7 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
             observer.command_issued(ns(2), spe, Issuer::Spu, 0, "get", 16);
             observer.waits(ns(3), of, 1, Cause::Dma);
             observer.goes_on(ns(4), of, 2);
-            // The thread yields: it loses the processor without a wait.
+            // The thread yields, so it loses the processor without a wait.
             observer.goes_on(ns(6), of, 3);
             observer.thread_ended(ns(7), of, 3);
             observer.command_complete(ns(7), spe, 0);
@@ -479,7 +480,7 @@ fn what_programs_name_is_beside_what_the_machine_does() {
         observer.activity_ends(ns(6), of, 1);
         // The thread ends while an activity is open.
         observer.thread_ended(ns(8), of, 1);
-        // The activity has ended with the thread.
+        // The end of the thread has ended the activity already.
         observer.activity_ends(ns(8), of, 1);
         observer.goes_on(ns(8), of, 0);
         observer.program_ended(ns(10), spe);
@@ -725,7 +726,7 @@ fn causes_are_named() {
 }
 
 proptest! {
-    /// In any order of reports from the simulation, the trace is well formed and can be read.
+    /// Whatever the order of the simulation's reports, the trace is well formed and can be read.
     #[test]
     fn every_run_has_a_well_formed_trace(
         steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3_000_000), 0..400),

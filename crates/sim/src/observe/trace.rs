@@ -1,5 +1,5 @@
 //! A trace for <https://ui.perfetto.dev>, in the protobuf form of Perfetto's track events. The
-//! trace is written while the run goes on.
+//! trace is written during the run.
 //!
 //! ```text
 //!   QS20                              the process: the machine
@@ -22,15 +22,14 @@
 //!      └─ memory module 0
 //! ```
 //!
-//! A flow, which Perfetto draws as arrows, belongs to each command. The flow leads from the mark
-//! `issue` on the track of the program or thread to the command's slice, and from there to the mark
+//! Each command has a flow, which Perfetto draws as arrows. The flow leads from the mark `issue` on
+//! the track of the program or thread to the command's slice, and from there to the mark
 //! `complete`. The entry of a command is the lowest number that no other command in flight has.
-//! Thread 0 is the program itself. It needs no track of its own, because it is the only thread or
-//! waits for the others.
+//! Thread 0 is the program's own thread. It needs no track of its own, because it is the only
+//! thread or waits for the others.
 //!
 //! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to nanoseconds. The
-//! order of events is kept. A slice may be empty, or up to 1 ns longer or shorter than in the
-//! simulation.
+//! order of events is kept. A slice may be up to 1 ns longer or shorter than in the simulation.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
@@ -48,19 +47,20 @@ use super::perfetto::{
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The number of packets that are buffered before they are written: some tens of kilobytes.
+/// The number of packets in the buffer before they are written: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
-/// Writes the trace of one run. The methods are those of [`Observer`](super::Observer).
+/// The writer of the trace of one run. The methods of [`Observer`](super::Observer) call the
+/// methods of the same names here.
 pub(super) struct Tracer {
     packets: Packets,
-    /// The PPE comes first, then the SPEs.
+    /// The PPE, and then the SPEs.
     processors: Vec<ProcessorState>,
     /// The entries of the two queues of each SPE, by issuer.
     entries: Vec<[Entries; 2]>,
     /// The number of flows that have begun, which is also the number of the last flow.
     flows: u64,
-    /// The time of the last sample of the resources, and how long each resource had been busy then.
+    /// The time of the last sample, and how long each resource had been busy until then.
     sampled: (Moment, Vec<u128>),
 }
 
@@ -72,18 +72,16 @@ struct ProcessorState {
     in_program: bool,
     /// The name of the open slice of the processor's activity. `None` if the processor is idle.
     activity: Option<&'static str>,
-    /// The slices of the threads, by number.
     threads: Vec<ThreadState>,
     /// The number of open activities of each thread, by thread number. `None` if the thread has no
     /// track for activities.
     activities: Vec<Option<usize>>,
-    /// The thread that has the processor.
+    /// The number of the running thread.
     running: u32,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum ThreadState {
-    /// The thread has no track yet.
     Unknown,
     /// The thread has a track, and no slice is open there.
     Ready,
@@ -175,8 +173,8 @@ impl Tracer {
     pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
-            // If thread `before` gave the processor up without a wait, its slice "running" is still
-            // open. A thread that waits has a slice with the cause of its wait.
+            // If the thread `before` gave the processor up without a wait, its slice "running" is
+            // still open. A waiting thread has a slice with the cause of its wait instead.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
                 self.thread(now, of, before, ThreadState::Ready, "");
@@ -216,7 +214,6 @@ impl Tracer {
         }
     }
 
-    /// Ends all open activities of a thread.
     fn activities_end(&mut self, now: Moment, of: Processor, thread: u32) {
         let open = self.state(of).activities.get(thread as usize).copied();
         for _ in 0..open.flatten().unwrap_or(0) {
@@ -372,7 +369,7 @@ impl Tracer {
         }
     }
 
-    /// Sets the state of a thread, and begins a slice with this name. A ready thread has no slice.
+    /// Sets the state of a thread, and begins a slice with this name unless the thread is ready.
     fn thread(
         &mut self,
         now: Moment,
@@ -412,7 +409,7 @@ impl Tracer {
     }
 }
 
-/// The index of a processor: 0 for the PPE, then the SPEs.
+/// The index of a processor in `processors`.
 fn number_of(processor: Processor) -> usize {
     match processor {
         Processor::Ppe => 0,
@@ -428,11 +425,11 @@ mod track {
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
 
-    /// A rank above the number of any thread that a program can have.
+    /// A rank that is larger than the number of any thread of a program.
     pub const RANK_OF_MFC: usize = 1 << 30;
-    /// A rank above the number of any entry of the SPU's queue.
+    /// A rank that is larger than the number of any entry of the SPU's queue.
     pub const RANK_OF_PROXY: usize = 1 << 20;
-    /// A rank above the number of any SPE.
+    /// A rank that is larger than the number of any SPE.
     pub const RANK_OF_USE: usize = 1 << 30;
 
     const fn of(processor: usize, kind: u64, number: u64) -> u64 {
@@ -490,7 +487,7 @@ fn event(kind: EventType, track: u64) -> TrackEvent {
     }
 }
 
-/// The packets of a trace that have not been written.
+/// The packets of a trace that are not written yet.
 struct Packets {
     to: Box<dyn io::Write + Send>,
     kept: Trace,
@@ -498,7 +495,7 @@ struct Packets {
     names: Vec<&'static str>,
     /// The names that the next packet has to introduce.
     new_names: Vec<EventName>,
-    /// The first error of the writer. Nothing more is written after it.
+    /// The first error of the writer, after which nothing is written.
     error: Option<io::Error>,
 }
 
@@ -518,7 +515,6 @@ impl Packets {
         packets
     }
 
-    /// Describes the track that counts the commands in a queue.
     fn queue_depth(&mut self, spe: SpeId, issuer: Issuer) {
         let name = match issuer {
             Issuer::Spu => "MFC queue",
@@ -606,7 +602,7 @@ impl Packets {
         }
     }
 
-    /// Writes the buffered packets. They are a trace by themselves, and the next part of the file.
+    /// Writes the buffered packets, which are the next part of the file.
     fn write(&mut self) {
         if self.error.is_none() {
             let part = self.kept.encode_to_vec();
@@ -624,7 +620,7 @@ impl Packets {
     }
 }
 
-/// Calls the user's writer, which may panic. The panic must not unwind through the event loop,
+/// Calls the caller's writer, which may panic. The panic must not unwind through the event loop,
 /// because the loop may run on the stack of any program.
 fn without_panic(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     catch_unwind(AssertUnwindSafe(write))

@@ -1,20 +1,18 @@
-//! The words that are on their way to a register.
-
 use cellworks_machine::ProblemStateRegister;
 
 use crate::index::ProcessorIndex;
 
-/// The words that are on their way to a register. The vector has a place for each word. The places
-/// of arrived words form a free list: `next_free` of a free place is the index of the next one.
+/// The words on their way to registers, in a vector. The entries of arrived words form a free list,
+/// in which `next_free` is the index of the next free entry.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    /// The first place of the free list, which the next word takes. If no place is free, this is
-    /// the number of places, and the next word gets a new place at the end.
+    /// The index of the first free entry, which the next word takes. If no entry is free, this is
+    /// the length of the vector, and the next word is appended.
     free: u32,
 }
 
-/// A word on its way, or a free place.
+/// A word on its way, or a free entry.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     from: u32,
@@ -25,7 +23,7 @@ struct Flight {
 }
 
 impl Flights {
-    /// Adds a word and returns its place.
+    /// Adds a word, and returns its index.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -50,7 +48,7 @@ impl Flights {
         index
     }
 
-    // This is not inlined, so that the code on the path of a word stays small.
+    // `inline(never)` keeps the code that sends a word small.
     #[cold]
     #[inline(never)]
     fn add_place(&mut self) {
@@ -63,15 +61,15 @@ impl Flights {
         });
     }
 
-    /// Returns the processor that a word comes from and the processor that it goes to.
+    /// Returns the sending and the receiving processor of a word.
     #[inline]
     pub(super) fn ends(&self, index: u32) -> (ProcessorIndex, ProcessorIndex) {
         let Flight { from, to, .. } = self.flights[index as usize];
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Frees the place of a word that has arrived. Returns its receiving processor, its register
-    /// and the word.
+    /// Frees the entry of an arrived word. Returns its receiving processor, its register and the
+    /// word.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

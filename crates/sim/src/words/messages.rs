@@ -1,4 +1,4 @@
-//! Words that are sent from one processor to another, and the threads that they wake.
+//! The sending and the arrival of words, and the threads that words wake.
 
 use cellworks_machine::ProblemStateRegister;
 use cellworks_machine::mailbox::Outbound;
@@ -13,7 +13,8 @@ use crate::time::Femtoseconds;
 use crate::world::World;
 
 impl World {
-    /// Sends a word from a processor to a register. The word leaves after `start`.
+    /// Sends a word from a processor to a register of another processor. The word leaves after
+    /// `start`.
     #[inline(always)]
     pub fn launch_word(
         &self,
@@ -23,7 +24,7 @@ impl World {
         word: u32,
         start: Femtoseconds,
     ) {
-        // The lag was not paid yet, so the word leaves later by the lag: see `engine`.
+        // The lag of the sender has not passed yet, so it delays the departure of the word.
         let now = self.now() + from.lag();
         let latency = from.word_latency[to.index - 1];
         let mut flights = self.bus.flights.borrow_mut();
@@ -36,7 +37,6 @@ impl World {
         self.clock.plan(now + after, Event { kind, index });
     }
 
-    /// Begins the transaction of a word that leaves its sender.
     pub fn send_word(&self, index: u32) {
         let (from, to) = self.bus.flights.borrow().ends(index);
         let (from, to) = (Node::of(from), Node::of(to));
@@ -44,8 +44,8 @@ impl World {
         self.bus.begin(&self.clock, transaction);
     }
 
-    /// Puts an arrived word into its register. Returns the receiving processor. Its threads may
-    /// wait for the word.
+    /// Puts an arrived word into its register. Returns the receiving processor, because its threads
+    /// may wait for the word.
     #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> &SimProcessor {
         let (to, register, word) = self.bus.flights.borrow_mut().end(index);
@@ -54,7 +54,7 @@ impl World {
         to
     }
 
-    /// Puts a word into a register. Returns the thread that goes on at once, if there is one.
+    /// Puts a word into a register. Returns the thread that continues at once, if any.
     pub fn deliver(
         &self,
         to: &SimProcessor,
@@ -65,7 +65,7 @@ impl World {
         self.check(to)
     }
 
-    /// Takes the oldest word of an inbound mailbox, and wakes all that wait for room in it.
+    /// Takes the oldest word of an inbound mailbox, and wakes the waiters for room in the mailbox.
     #[inline]
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
@@ -75,9 +75,9 @@ impl World {
         Some(word)
     }
 
-    /// Wakes all processors and MFCs that wait for room in an inbound mailbox. Waking only the
-    /// first of them would not be enough, because the first may no longer need room. The processors
-    /// and MFCs that find no room wait again, in the same order.
+    /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first of
+    /// them may no longer need room. The processors and MFCs that find no room wait again, in the
+    /// same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {
@@ -90,7 +90,6 @@ impl World {
         blocked.into_iter().for_each(|mfc| self.wake_mfc(mfc));
     }
 
-    /// Puts a word for the PPE into an outbound mailbox. Returns false if the mailbox is full.
     pub fn put_outbound(&self, of: &SimProcessor, mailbox: Outbound, word: u32) -> bool {
         let place = &of.words.outbound[mailbox.index()];
         if place.get().is_some() {
@@ -101,7 +100,6 @@ impl World {
         true
     }
 
-    /// Takes the word of an outbound mailbox, and wakes the SPE of the mailbox.
     pub fn take_outbound(&self, of: &SimProcessor, mailbox: Outbound) -> Option<u32> {
         let word = of.words.outbound[mailbox.index()].take()?;
         self.notify(of);

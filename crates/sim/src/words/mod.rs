@@ -1,6 +1,7 @@
-//! Mailboxes and signals: their registers, and words on their way to the registers.
+//! Mailboxes and signals: their registers, and the words on their way to the registers.
 //!
-//! A word to an inbound mailbox has a reserved place when it leaves its sender, so no word is lost.
+//! A word for an inbound mailbox reserves a place there before it leaves its sender, so no word is
+//! lost.
 
 mod flights;
 mod messages;

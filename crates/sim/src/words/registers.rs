@@ -1,5 +1,3 @@
-//! The registers of an SPE that other processors can access: mailboxes and signals.
-
 use std::cell::{Cell, RefCell};
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, MailboxFull, Outbound};
@@ -7,7 +5,8 @@ use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId}
 
 use crate::index::ProcessorIndex;
 
-/// The registers of one SPE. They are `Cell`s, so that no message has to borrow them.
+/// The mailboxes and signal registers of one SPE. The fields are `Cell`s, so that a message needs
+/// no borrow.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(super) inbound: Inbound,
@@ -18,23 +17,21 @@ pub(crate) struct Words {
     modes: [Cell<SignalMode>; 2],
     /// Whether a processor or an MFC waits for room in the inbound mailbox.
     pub(super) is_room_wanted: Cell<bool>,
-    /// The processors that wait for room.
+    /// The processors that wait for room in the inbound mailbox.
     pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
-    /// The MFCs that hold a put to the mailbox in their queues.
+    /// The MFCs that have a put to the inbound mailbox in their queues.
     pub(super) blocked: RefCell<Vec<SpeId>>,
 }
 
-/// An inbound mailbox, as a ring buffer.
+/// An inbound mailbox: a ring buffer of words.
 #[derive(Debug, Default)]
 pub(super) struct Inbound {
     words: [Cell<u32>; INBOUND_WORDS],
-    /// The index of the oldest word.
     first: Cell<usize>,
     count: Cell<usize>,
 }
 
 impl Inbound {
-    /// Adds a word. The mailbox must have room.
     #[inline]
     fn push(&self, word: u32) {
         let (first, count) = (self.first.get(), self.count.get());
@@ -42,7 +39,6 @@ impl Inbound {
         self.count.set(count + 1);
     }
 
-    /// Takes the oldest word.
     #[inline]
     pub(super) fn pop(&self) -> Option<u32> {
         let first = self.first.get();
@@ -53,7 +49,7 @@ impl Inbound {
 }
 
 impl Words {
-    /// Reserves a place in the inbound mailbox for a word that is about to be sent, if it has room.
+    /// Reserves a place for a word in the inbound mailbox. Returns whether the mailbox had room.
     #[inline]
     pub fn keep_room(&self) -> bool {
         let coming = self.coming.get();
@@ -64,40 +60,36 @@ impl Words {
         has_room
     }
 
-    /// Records that a processor must be woken when the inbound mailbox has room again.
+    /// Adds a processor to the waiters for room in the inbound mailbox.
     pub fn want_room(&self, processor: ProcessorIndex) {
         add_once(&mut self.wanting_room.borrow_mut(), processor);
         self.is_room_wanted.set(true);
     }
 
-    /// Records that an MFC must be woken when the inbound mailbox has room again.
+    /// Adds an MFC to the waiters for room in the inbound mailbox.
     pub fn block_until_room(&self, mfc: SpeId) {
         add_once(&mut self.blocked.borrow_mut(), mfc);
         self.is_room_wanted.set(true);
     }
 
-    /// The number of words in the inbound mailbox.
     #[inline]
     pub fn inbound_count(&self) -> usize {
         self.inbound.count.get()
     }
 
-    /// Whether an outbound mailbox holds a word.
     pub fn has_outbound(&self, mailbox: Outbound) -> bool {
         self.outbound[mailbox.index()].get().is_some()
     }
 
-    /// Whether a signal register holds a signal.
     pub fn has_signal(&self, register: SignalRegister) -> bool {
         self.signals[register.index()].get().is_some()
     }
 
-    /// Takes the signal out of a signal register.
     pub fn take_signal(&self, register: SignalRegister) -> Option<u32> {
         self.signals[register.index()].take()
     }
 
-    /// Sets what a new signal does to an earlier signal that was not read yet.
+    /// Sets what a new signal does to an earlier unread signal.
     pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
         self.modes[register.index()].set(mode);
     }
@@ -127,7 +119,7 @@ fn add_once<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// The error for a word that does not fit into an inbound mailbox.
+/// Makes the error of a word that does not fit into an inbound mailbox.
 pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     MailboxFull {
         spe: of,
@@ -136,7 +128,6 @@ pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     }
 }
 
-/// The problem-state register of a signal register.
 pub(crate) const fn signal(register: SignalRegister) -> ProblemStateRegister {
     match register {
         SignalRegister::One => ProblemStateRegister::SigNotify1,

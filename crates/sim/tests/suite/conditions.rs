@@ -1,4 +1,4 @@
-//! What the conditions of waits, and the code that prints descriptions of waits, may do.
+//! Tests of the conditions of waits, and of the code that prints descriptions of waits.
 
 use std::cell::Cell;
 use std::fmt;
@@ -105,7 +105,7 @@ fn a_condition_must_not_start_threads() {
     );
 }
 
-/// The time at which an SPE goes on. Its condition is checked many times while the SPE waits.
+/// The time at which an SPE goes on after a wait whose condition is checked many times.
 fn goes_on_at(uses_its_mfc: bool) -> Time {
     let is_there = AtomicBool::new(false);
     let checks = AtomicU32::new(0);
@@ -140,7 +140,7 @@ fn checking_again_takes_no_time() {
     assert_eq!(goes_on_at(true), goes_on_at(false));
 }
 
-/// A description of a wait that itself waits when it is printed.
+/// A description of a wait that itself waits when printed.
 struct Meddles<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Meddles<'_> {
@@ -152,7 +152,7 @@ impl fmt::Display for Meddles<'_> {
     }
 }
 
-/// A description of a wait that panics when it is printed.
+/// A description of a wait that panics when printed.
 struct Waits<'a>(&'a <Sim as Machine>::Spe);
 
 impl fmt::Display for Waits<'_> {

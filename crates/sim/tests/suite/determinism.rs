@@ -1,5 +1,5 @@
-//! The same program, description and seed give the same simulation. The seed permutes events of the
-//! same instant and changes nothing else.
+//! The same program, description and seed give the same simulation. The seed only permutes events
+//! of the same instant.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,8 +16,8 @@ const SPES: u16 = 4;
 const TAG: Tag = Tag::of::<1>();
 
 /// The hash of [`busy_program`] on [`machine`] with seed 0. It changes if the model, the QS20's
-/// description or the program changes. It does not depend on the computer and the build. The hash
-/// includes the program's name, which includes the path of the program's module.
+/// description or the program changes, but not with the computer or the build. The hash includes
+/// the program's name, which includes the path of the program's module.
 const GOLDEN_HASH: u64 = 0x824f_f487_44a6_a5ce;
 
 /// A trace that the test can read after the machine has taken it.
@@ -83,10 +83,11 @@ fn busy_program(sim: &Sim, disturb: fn()) -> (Vec<u64>, Counters) {
 #[test]
 fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
     fn wake_all() {
-        // SAFETY: this test shows that the waits of the simulator do not rely on this promise.
+        // SAFETY: this test shows that the waits of the simulator do not rely on the promise of
+        // `Owner::new`.
         let owner = unsafe { Owner::new() };
         for blocked in threads::blocked_threads() {
-            // SAFETY: the numbers are those of a thread.
+            // SAFETY: the number `blocked.thread` is that of a thread.
             owner.unpark_parked(unsafe { Thread::from_raw(blocked.thread) });
         }
     }
@@ -153,8 +154,8 @@ fn crossbar() -> Description {
     description
 }
 
-/// Runs two SPEs that each send a word to a third SPE, the second one later by `apart`. Returns the
-/// words in the order of their arrival, and the time at which both have arrived.
+/// Runs two SPEs that each send a word to a third SPE, the second SPE later by `apart`. Returns the
+/// words in the order of their arrival, and the time at which both words have arrived.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
     let sim = Sim::builder(crossbar()).seed(seed).build();
     let words = sim.run(|ppe| {

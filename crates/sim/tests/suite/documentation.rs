@@ -28,7 +28,7 @@ fn the_machine_of_ones_own_takes_the_time_that_the_page_adds_up() {
                     spe.write_in_mbox_of(second, word);
                     assert_eq!(spe.read_in_mbox(), word);
                 };
-                // The other program may not have begun yet.
+                // The program on the other SPE may not have begun yet.
                 exchange(0);
                 let begin = spe.now();
                 (1..=EXCHANGES).for_each(exchange);

@@ -89,7 +89,7 @@ loop that waits for what never comes
   the PPE waits for the programs that it spawned to end, since 2.00 us");
 }
 
-/// One turn of a program that repeats such turns without end.
+/// One turn of a program that repeats the turn without end.
 type Round = fn(&SimSpe);
 
 #[test]

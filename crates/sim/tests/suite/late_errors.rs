@@ -1,4 +1,5 @@
-//! Errors that are found after the call that caused them, and commands that programs leave behind.
+//! Errors that are found after the return of the call that caused them, and commands that ended
+//! programs leave behind.
 
 use cellworks_machine::memory::Region;
 use cellworks_machine::mfc::{EffectiveAddress, ListElement, LsAddr, RawCommand, Tag, TagMask};
@@ -32,7 +33,7 @@ fn write_list(spe: &<Sim as Machine>::Spe, ea: EffectiveAddress, stalls: [bool; 
     }
 }
 
-/// Issues a list that waits for a get. The get changes the list, which then names missing memory.
+/// Issues a list that waits for a get, which changes the list so that it names missing memory.
 fn issue_bad_list(spe: &<Sim as Machine>::Spe, region: &Region) {
     let nowhere = EffectiveAddress(region.at(0).0 + (1 << 24));
     write_list(spe, nowhere, [false; 2]);
@@ -64,14 +65,14 @@ fn a_late_fault_ends_the_program_that_caused_it() {
     let sim = qs20();
     let region = sim.allocate(ModuleId::new(0), 4_096).unwrap();
     sim.run(|ppe| {
-        // This program uses its MFC again, and gets the error.
+        // This program calls its MFC again, and gets the error.
         let asks = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.mfc().wait_all(TagMask::ALL);
         });
         let payload = asks.join().unwrap_err();
         assert_eq!(without_time(text(&*payload)), LATE);
-        // This program does not use its MFC again. The next program gets no error.
+        // This program does not call its MFC again, and the next program gets no error.
         let ends = ppe.spawn(SPE, |spe| {
             issue_bad_list(spe, &region);
             spe.compute(Cycles(1_000_000));
@@ -104,7 +105,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
     assert_eq!(without_time(text(&*payload)), LATE);
 }
 
-/// A value that uses the MFC in its destructor.
+/// A value whose destructor calls the MFC.
 struct WaitsWhenDropped<'a>(&'a <Sim as Machine>::Spe);
 
 impl Drop for WaitsWhenDropped<'_> {
@@ -219,7 +220,8 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
         let in_mbox = ProblemStateRegister::InMbox.of(OTHER);
         let senders = [0, 2, 3].map(|sender| {
             ppe.spawn(SpeId::new(sender), move |spe| {
-                // The put of one sender takes each free place, while the puts of the others fail.
+                // The put of one sender takes each free place, while the puts of the other senders
+                // fail.
                 for _ in 0..PUTS {
                     spe.mfc()
                         .issue(RawCommand::put(LsAddr(0xc), in_mbox, 4, TAG))
@@ -241,7 +243,7 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
     })
     .unwrap();
     let counters = sim.counters().unwrap();
-    // All puts except the four that filled the mailbox.
+    // The hazards are all puts except the four that filled the mailbox.
     assert_eq!(counters.hazards_seen, u64::from(3 * PUTS - 4));
     let full = |hazard: &String| hazard.contains("inbound mailbox of SPE 1");
     assert!(counters.hazards.iter().all(full), "{:?}", counters.hazards);

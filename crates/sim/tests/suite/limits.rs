@@ -1,4 +1,4 @@
-//! Loops that make no progress. The limit of the run ends them, because every call takes time.
+//! Loops that make no progress. The time limit of the run ends them, because every call takes time.
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ fn limited() -> SimBuilder {
     qs20().limit(Span::from_femtoseconds(50_000_000_000))
 }
 
-/// Runs `turn` again and again on an SPE until the limit of the run. The mailboxes are full.
+/// Runs `turn` again and again on an SPE with full mailboxes, until the time limit ends the run.
 fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
     let end = limited().build().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
@@ -44,7 +44,7 @@ fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
     );
 }
 
-/// Does the same as [`assert_ends`], on the PPE.
+/// Does the same as [`assert_ends`] on the PPE.
 fn assert_ends_on_ppe(
     what: &str,
     access: PpeAccess,

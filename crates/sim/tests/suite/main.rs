@@ -1,4 +1,4 @@
-//! Properties of simulated machines beyond the contracts of all machines.
+//! Tests of simulated machines, beyond the tests that all machines share.
 //!
 //! One test program holds all these tests, because each test program takes time to link.
 

@@ -18,7 +18,7 @@ fn allocations() -> usize {
     ALLOCATIONS.with(Cell::get)
 }
 
-// SAFETY: the system's allocator does everything, and counting allocates nothing.
+// SAFETY: the system's allocator does all the work, and counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));

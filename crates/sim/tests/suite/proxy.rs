@@ -1,4 +1,4 @@
-//! How long the PPE's commands to an MFC take, and what a program sees of them.
+//! The time of the PPE's commands to an MFC, and their effects that a program sees.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -24,8 +24,9 @@ const BUS_CYCLE_FS: u128 = 2 * CYCLE_FS;
 /// (`ppe.mmio_read_cycles`), the command (`command.phase_bus_cycles`), the register
 /// (`registers.read_cycles`), and a ring with 2 hops and 8 beats.
 const LOAD_FS: u128 = (534 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
-/// The time of a store to a register of SPE 0. Its parts are those of a load, with
-/// `ppe.mmio_write_cycles` and `registers.write_cycles`.
+/// The time of a store to a register of SPE 0. Its parts are the PPE's part
+/// (`ppe.mmio_write_cycles`), the command, the register (`registers.write_cycles`), and a ring with
+/// 2 hops and 8 beats.
 const STORE_FS: u128 = (124 + 44) * CYCLE_FS + (50 + 2 + 8) * BUS_CYCLE_FS;
 /// The time of reading the clock.
 const LOOK_FS: u128 = CYCLE_FS;
@@ -57,9 +58,9 @@ fn time_of(sim: &Sim, what: impl Fn(&Ppe<'_, '_, Sim>)) -> u128 {
     took.unwrap().as_femtoseconds() - LOOK_FS
 }
 
-/// The time from the last store of a command until the command is complete. It is measured with a
-/// command of the SPE. The issue (`mfc.issue_cycles`) and the read of the tag status
-/// (`spu.channel_cycles`) are subtracted.
+/// The time from the last store of a command until the command is complete, measured with a command
+/// of the SPE. The issue (`mfc.issue_cycles`) and the read of the tag status (`spu.channel_cycles`)
+/// are subtracted.
 fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
     let took = sim.run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
@@ -127,7 +128,6 @@ fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
         let start = ppe.now();
         let full = ppe.try_issue_proxy(SPE, get);
         let took = ppe.now().since(start).as_femtoseconds() - LOOK_FS;
-        // This is the time of a load of the queue's status.
         assert_eq!((full, took), (Err(TryIssueError::Full), LOAD_FS));
         let start = ppe.now();
         ppe.issue_proxy(SPE, get).unwrap();
@@ -152,7 +152,6 @@ fn a_condition_may_issue_and_pays_for_it_when_its_wait_ends() {
         let mut issue = || ppe.try_issue_proxy(SPE, put).is_ok();
         ppe.wait_until(&"an entry", &mut issue);
     });
-    // A wait takes a cycle.
     assert_eq!(took, CYCLE_FS + LOAD_FS + 5 * STORE_FS + LOAD_FS);
 }
 

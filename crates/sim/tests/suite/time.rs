@@ -32,7 +32,8 @@ fn cycles(span: Span) -> u128 {
 #[test]
 fn computing_takes_exactly_its_cycles() {
     on_spe(&Sim::new(qs20()), |spe| {
-        // The last number of cycles is longer than any unpaid lag.
+        // The last number of cycles is larger than any lag (time that a processor has used but not
+        // let pass).
         for count in [1, 250, 10_000_000] {
             let start = spe.now();
             spe.compute(Cycles(count));
@@ -75,7 +76,7 @@ fn a_line_that_another_spe_has_comes_from_there_whatever_its_module() {
     });
     let [[from_memory, ..], [from_far_memory, ..]] = times;
     assert!(from_memory < from_far_memory, "{times:?}");
-    // SPE 0 has only read the line, so the line still comes from its cache.
+    // SPE 0 has only read the line, but the line still comes from its cache.
     assert_eq!(times[0][1..], times[1][1..], "{times:?}");
 }
 
@@ -123,8 +124,8 @@ fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     assert!(took(Outbound::Interrupt) > call);
 }
 
-/// A read of a line and a claim of the line do not overlap with those of another SPE. Each is a
-/// command to both Cells, and the answer takes at least 244 ns.
+/// The reads and claims of a line by two SPEs do not overlap. Each read or claim is a command to
+/// both Cells, whose answer takes at least 244 ns.
 #[test]
 fn fetches_and_adds_of_one_line_follow_each_other() {
     const EACH: u32 = 20;
@@ -275,8 +276,8 @@ fn every_primitive_takes_at_least_a_cycle() {
 
 #[test]
 fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
-    // A receiver that waits when the word arrives goes on at once. The time at which it began to
-    // wait makes no difference.
+    // A receiver that waits when the word arrives goes on at once, at the same time however long it
+    // has waited.
     let arrival_after_computing = |cycles: u64| -> Time {
         let sim = Sim::new(qs20());
         let received = sim.run(|ppe| {

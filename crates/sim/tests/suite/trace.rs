@@ -1,4 +1,4 @@
-//! What a trace shows of a program. The tests read the file that ui.perfetto.dev opens.
+//! The contents of the trace of a program. The tests read the file that ui.perfetto.dev opens.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -40,8 +40,8 @@ const COMPUTE: Cycles = Cycles(20_000);
 /// A time that is longer than the issue of a get.
 const LONG_NS: u64 = 1_000;
 
-/// The number of gets that are under way while the program computes. Gets that are under way only
-/// while the program issues them do not count.
+/// The number of gets that are under way while the program computes, and not only while it issues
+/// them.
 fn gets_beside_computing(slices: &[Slice]) -> usize {
     let gets: Vec<_> = slices
         .iter()
@@ -69,7 +69,7 @@ fn double_buffering_shows_as_gets_beside_computing() {
             spe.compute(COMPUTE);
         }
     });
-    // All gets except the first. Before the first get the program has no data to compute on.
+    // All gets except the first, before which the program has no data to compute on.
     assert_eq!(gets_beside_computing(&double), TILES - 1);
 
     let single = traced(|spe| {
@@ -129,7 +129,7 @@ fn activities_of_a_program_take_no_time_and_are_shown_beside_its_threads() {
     }
 }
 
-/// A file that panics when it is written for the second time.
+/// A file that panics at its second write.
 struct Panics(u32);
 
 impl io::Write for Panics {
