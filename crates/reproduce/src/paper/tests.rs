@@ -61,7 +61,7 @@ const FITTED_ELSEWHERE: [&str; 13] = [
     "the form of the model: a packet holds all of its way until it has arrived",
     "the form of the model: an element of a list leaves when the command of the one before is answered",
     "the form of the model: a line comes from the cache that got it last, and commands to a line that is being claimed are refused",
-    "the form of the model: writes that continue each other are gathered",
+    "the form of the model: adjacent writes become one write",
     "the number of rows",
     "the number of tasks",
     "the program, which waits until a signal has left",

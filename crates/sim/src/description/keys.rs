@@ -16,16 +16,17 @@ use super::*;
 const HEAD: &str = "\
 # Descriptions of machines
 
-A simulated machine is described by a TOML file. `cellworks machines qs20 > mine.toml` writes a file to start from, `cellworks machines \
-mine.toml` checks a file and lists all its problems, `cellworks machines diff qs20 mine.toml` lists the differences, and `cellworks \
-machine mine.toml --html mine.html` draws the machine.
+A TOML file describes a simulated machine. `cellworks machines qs20 > mine.toml` writes a file to start from, and `cellworks
+machines mine.toml` checks a file and lists all its errors. `cellworks machines diff qs20 mine.toml` lists the differences between
+two machines, and `cellworks machine mine.toml --html mine.html` draws a machine.
 
-A number is a table, `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only the number, `8`. `source` is where the number \
-comes from, and `sure` is `stated`, `derived`, `uncertain` or `fitted`; a fitted number has `fitted_to`, the published number that it \
-was fitted to. The name of the key ends with the unit: `ps` are picoseconds, `cycles` those of the clock `spu_hz`, `bus_cycles` those \
-of `bus_hz`, `hz` is a rate, `bytes_per_s` are bytes in a second. A number without a unit is a count.
+A quantity is a table such as `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only a number such as `8`. `source`
+names the origin of the number. `sure` is `stated`, `derived`, `uncertain` or `fitted`. A fitted number also has `fitted_to`, the
+published number to which it was fitted. The name of a key ends with the unit: `ps` is picoseconds, `cycles` is cycles of the
+clock `spu_hz`, `bus_cycles` is cycles of the clock `bus_hz`, `hz` is hertz, and `bytes_per_s` is bytes per second. A number
+without a unit is a count.
 
-This page is made from the code that reads the files.
+This page is generated from the code that reads descriptions.
 ";
 
 /// For each table of a description, its heading in a file, the path to its keys, and the keys.

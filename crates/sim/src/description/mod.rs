@@ -347,7 +347,7 @@ pub struct Link {
 pub struct Mfc {
     /// The maximum number of bus requests that one MFC has under way.
     pub outstanding_requests: Quantity,
-    /// The time of the channel writes on the SPU that issue a command.
+    /// The time that the SPU needs to issue a command by channel writes.
     pub issue_cycles: Quantity,
     /// The time from the last channel write to the first bus request: queue, translation,
     /// unrolling.
