@@ -86,8 +86,8 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// Returns the local-store line of an atomic command. The alignment of `lsa` is not checked: the
-/// command means the line that holds the address (CBEA p.57 table 7-6 note 1).
+/// Returns the local-store line of an atomic command, which is the line that holds the address
+/// `lsa`. The command ignores the alignment of `lsa` (CBEA p.57 table 7-6 note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

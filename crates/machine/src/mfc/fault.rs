@@ -9,8 +9,8 @@ use super::opcode::Opcode;
 /// The reason why the MFC refused a command. The message names the command, the value, the rule and
 /// a legal example.
 ///
-/// The first two faults and the data faults are interrupts of the architecture. When the hardware
-/// raises one of them, it suspends the SPE's command queue (CBEA p.57, p.113).
+/// The architecture raises all faults except the last two as interrupts, and suspends the SPE's
+/// command queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -52,8 +52,8 @@ pub enum MfcFault {
     },
     /// A list element leaves the 4 GiB area of its list.
     ///
-    /// The hardware moves the bytes before the boundary and stops there. Here no byte of the
-    /// element moves.
+    /// The hardware moves the bytes before the boundary and stops there. This crate moves no byte
+    /// of the element.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -68,7 +68,8 @@ pub enum MfcFault {
     /// The data or the list leaves the local store.
     ///
     /// The architecture has no such fault: the hardware wraps the address to 0 (local store limit
-    /// register, CBEA s.15.6 p.221). The command is refused, because programs wrap only by mistake.
+    /// register, CBEA s.15.6 p.221). This crate refuses the command, because programs wrap only by
+    /// mistake.
     #[error(
         "{operation} at local store address {lsa}: it would end at {end}, past the {local_store_bytes} bytes of this local \
          store (a Cell would wrap to address 0: LSLR, CBEA s.15.6); {}",
@@ -76,7 +77,7 @@ pub enum MfcFault {
         end = format_args!("{:#x}", u64::from(lsa.0) + u64::from(operation.bytes))
     )]
     LocalStoreRange {
-        /// The command or list element. For a list command itself, the bytes are those of the list.
+        /// The command or list element.
         operation: Operation,
         /// The local-store address of the first byte.
         lsa: LsAddr,
@@ -92,7 +93,7 @@ pub struct Operation {
     pub opcode: Opcode,
     /// The element of the list, counted from 0, or `None` for the command itself.
     pub element: Option<u16>,
-    /// The number of bytes to move. For a list command itself, the bytes of the list.
+    /// The number of bytes to move, or the size of the list for a list command itself.
     pub bytes: u32,
 }
 

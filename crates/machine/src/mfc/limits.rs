@@ -5,8 +5,7 @@
 /// Source: CBEA s.9.1.4 p.116.
 pub const MAX_TRANSFER_BYTES: u32 = 16 * 1024;
 
-/// The size of a lock line in bytes: an atomic command moves a line, and a reservation covers a
-/// line.
+/// The size in bytes of a lock line, which is the unit of atomic commands and reservations.
 ///
 /// Source: CBEA pp.65-66, p.91.
 pub const LOCK_LINE_BYTES: u32 = 128;

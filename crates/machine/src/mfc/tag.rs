@@ -14,7 +14,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 /// assert_eq!(Tag::new(32), None);
 /// ```
 ///
-/// If a constant tag does not exist, the program does not compile:
+/// A constant tag that does not exist is a compile error:
 ///
 /// ```compile_fail,E0080
 /// # use cellworks_machine::mfc::Tag;
@@ -29,7 +29,7 @@ impl Tag {
     /// The number of tag groups of an MFC command queue.
     pub const COUNT: u32 = 32;
 
-    /// The tag of this number, or `None` above 31.
+    /// The tag with this number, or `None` if the number is above 31.
     pub const fn new(number: u32) -> Option<Tag> {
         if number < Self::COUNT {
             Some(Tag(number as u8))

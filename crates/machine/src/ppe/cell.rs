@@ -16,11 +16,11 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if the mailbox holds four words.
+    /// Returns [`MailboxFull`] if the mailbox holds four words.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     pub fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.core().try_write_in_mbox(to, word)
     }
@@ -29,7 +29,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     #[track_caller]
     pub fn write_in_mbox(&self, to: SpeId, word: u32) {
         self.core().write_in_mbox(to, word);
@@ -39,39 +39,40 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `from`.
+    /// Panics if the machine has no SPE `from`.
     pub fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
     /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. In a
-    /// destructor that runs because the run was cancelled, this method does not wait and returns 0.
+    /// destructor that runs because the run was cancelled, this method returns 0 instead of
+    /// waiting.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `from`.
+    /// Panics if the machine has no SPE `from`.
     #[track_caller]
     pub fn read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> u32 {
         let why = format_args!("a word in the {} of {from}", mailbox.name());
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
+    /// Sends a signal and never waits. If the register holds an unread signal, the register's
     /// [mode](Self::set_signal_mode) decides what happens.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     pub fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Chooses what happens when a signal arrives before the last one was read. A machine starts in
-    /// [`SignalMode::Overwrite`].
+    /// Chooses the effect of a signal that arrives while an earlier signal is unread. The default
+    /// is [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`.
+    /// Panics if the machine has no SPE `spe`.
     pub fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
         self.core().set_signal_mode(spe, register, mode);
     }
@@ -81,7 +82,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// As [`CellSpe::fetch_update`](crate::CellSpe::fetch_update).
+    /// Returns the errors of [`CellSpe::fetch_update`](crate::CellSpe::fetch_update).
     pub fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         self.core().fetch_update(ea, op)
     }
@@ -94,8 +95,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// local store are not in use.
     ///
     /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
-    /// lists and atomic commands. The SPE need not run a program, and the end of a program does not
-    /// affect these commands. At its end, a run does not wait for commands of this queue.
+    /// lists and atomic commands. The commands are independent of the SPE's programs: the SPE need
+    /// not run one. A run ends without waiting for commands of this queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -116,13 +117,13 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
-    /// command is not legal. The command then has no effect and takes no entry.
+    /// Returns [`TryIssueError::Full`] if the queue has no free entry, or [`TryIssueError::Fault`]
+    /// if the command is not legal. A refused command has no effect and takes no entry.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`. If a command that waited in this queue is illegal now,
-    /// because its memory was freed; the four methods below panic in this case too.
+    /// Panics if the machine has no SPE `spe`, or if a command that waited in this queue is illegal
+    /// now, because its memory was freed. The four methods below panic in the same cases.
     ///
     /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
     /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).
@@ -131,12 +132,12 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command in the proxy queue of an SPE's MFC. Waits while the queue is full: see
-    /// [`try_issue_proxy`](Self::try_issue_proxy).
+    /// Enqueues a command in the proxy queue of an SPE's MFC as
+    /// [`try_issue_proxy`](Self::try_issue_proxy) does, but waits while the queue is full.
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if the command is not legal.
+    /// Returns [`MfcFault`] if the command is not legal.
     #[track_caller]
     pub fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
         self.core().issue_proxy(spe, command)
@@ -163,7 +164,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC, and returns the complete ones. A group without commands is complete.
+    /// SPE's MFC, and returns the complete groups. A group without commands is complete.
     ///
     /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`.
     #[track_caller]

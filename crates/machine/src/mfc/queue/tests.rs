@@ -6,7 +6,7 @@ use super::super::{EffectiveAddress, LsAddr, RawCommand};
 use super::*;
 
 const LSA: LsAddr = LsAddr(0);
-/// The lower half of this address is also a legal list address.
+/// An address whose lower half is also a legal list address.
 const EA: EffectiveAddress = EffectiveAddress(0x1_0000_0800);
 const A: Tag = Tag::of::<1>();
 const B: Tag = Tag::of::<2>();
@@ -380,7 +380,7 @@ proptest! {
             prop_assert_eq!(queue.stalled_tags(), model.tags(&[State::Stalled]));
             prop_assert_eq!(queue.free_entries(), 16 - model.in_state(&unfinished).len());
         }
-        // No command is stuck: all remaining commands can run to their end.
+        // All remaining commands can run to their end.
         for tag in Tag::all() {
             for id in queue.acknowledge(tag) {
                 queue.complete(id);
