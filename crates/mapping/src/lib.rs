@@ -7,9 +7,8 @@
 //! 25, 1957). A place can take several tasks, stay empty or be forbidden, and a task can be fixed
 //! to a place.
 //!
-//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No
-//! placement costs less than [`Problem::lower_bound`]. [`Binding`] writes a placement for other
-//! tools.
+//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost, which is
+//! never below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;

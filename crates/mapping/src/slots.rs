@@ -1,10 +1,10 @@
-//! A problem in the form of a permutation problem: there are as many items as slots, and an
-//! assignment gives each item a slot of its own.
+//! A problem in the form of a permutation problem, which has as many items as slots: an assignment
+//! gives each item a slot of its own.
 //!
 //! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
 //! are the free tasks and, for the room that stays empty, items without volume. The communication
-//! of a free task with fixed tasks and with itself depends only on its own slot, so the cost is
-//! linear.
+//! of a free task with fixed tasks and with itself depends only on the slot of the free task, so
+//! its cost is linear.
 
 use crate::{Place, Placement, Problem, Task};
 
@@ -130,8 +130,8 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// The cost that the next item adds in a slot: its linear cost, and its cost with the items
-    /// before it. `slot_of` has the slots of the items before it.
+    /// The cost that the next item adds in a slot: its linear cost, and its cost with the earlier
+    /// items, which are in the slots `slot_of`.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -163,7 +163,7 @@ impl Slots {
         self.constant + by_itself + volume * cost
     }
 
-    /// The placement of all tasks for an assignment of items to slots.
+    /// Returns the placement of all tasks for an assignment of items to slots.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();
         for (task, slot) in self.free.iter().zip(slot_of) {

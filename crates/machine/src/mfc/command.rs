@@ -44,13 +44,11 @@ impl RawCommand {
     }
 
     /// Checks a command for the proxy queue, which the PPE fills, as [`check`](Self::check) does.
-    /// This queue takes no lists and no atomic commands, because they belong to a program on the
-    /// SPE.
+    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65), because
+    /// they belong to a program on the SPE.
     ///
     /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
     /// the `s` forms: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
-    ///
-    /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
     ///
     /// # Errors
     ///
@@ -341,9 +339,7 @@ impl Transfer {
 
 /// A list of up to 2,048 transfers that share a tag group, a queue entry and the upper half of
 /// their effective addresses. The list lies in the local store. A [`ListCursor`](super::ListCursor)
-/// reads its elements.
-///
-/// Source: CBEA s.7.4 p.59, s.7.5.3 p.60.
+/// reads its elements (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,

@@ -114,9 +114,8 @@ impl ElementTransfer {
 /// address (the EAH) is that of the list. Elements of 0 bytes are skipped.
 ///
 /// The cursor reads an element only when the caller asks for the element, so a program may change
-/// the later elements of a stalled list until it acknowledges the stall.
-///
-/// Source: CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129.
+/// the later elements of a stalled list until it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3
+/// p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,

@@ -12,9 +12,7 @@ pub enum Direction {
 }
 
 /// The order of a command among the other commands of its tag group in the same queue. Commands
-/// without an order may run in any order (Handbook s.19 p.509).
-///
-/// Source: CBEA s.7.9 p.69.
+/// without an order may run in any order (Handbook s.19 p.509). Source: CBEA s.7.9 p.69.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Not ordered.
@@ -53,9 +51,7 @@ macro_rules! opcodes {
         /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
         /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this
         /// chip ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer: only the
-        /// hardware's proxy queue takes the `s` forms.
-        ///
-        /// Source: CBEA pp.54-72 and pp.306-308.
+        /// hardware's proxy queue takes the `s` forms. Source: CBEA pp.54-72 and pp.306-308.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Opcode {

@@ -345,9 +345,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     }
 
     /// Lets the stalled lists of a tag group run on (a write to `MFC_WrListStallAck`), and returns
-    /// their entries, oldest first. If no list of the group is stalled, does nothing.
-    ///
-    /// Source: CBEA s.9.3.7 p.129.
+    /// their entries, oldest first. If no list of the group is stalled, does nothing (CBEA s.9.3.7
+    /// p.129).
     pub fn acknowledge(&mut self, tag: Tag) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         let resumed = self.stalled & self.group(tag);
         self.stalled &= !resumed;
@@ -361,9 +360,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
 
     /// Returns the tag groups in which a list has stalled since the last call. A read of
     /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, such a read
-    /// waits.
-    ///
-    /// Source: CBEA s.9.3.7 p.129.
+    /// waits (CBEA s.9.3.7 p.129).
     pub fn take_stall_notifications(&mut self) -> TagMask {
         std::mem::take(&mut self.stall_notifications)
     }

@@ -150,9 +150,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until every command of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC.
-    ///
-    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`.
+    /// SPE's MFC (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
     #[track_caller]
     pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
         let why = format_args!("DMA of all tag groups in {tags} of the MFC proxy queue of {spe}");
@@ -164,9 +162,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC, and returns the complete groups. A group without commands is complete.
-    ///
-    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`.
+    /// SPE's MFC, and returns the complete groups. A group without commands is complete
+    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
     #[track_caller]
     pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
         let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");
