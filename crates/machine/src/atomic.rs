@@ -24,8 +24,6 @@ pub enum AtomicOp {
     Set(u32),
     /// Replaces the word if it is `expected`. Otherwise the operation stores nothing. The operation
     /// was successful if the old value that it returns is `expected`.
-    ///
-    /// CellStats does not measure this operation, but core-to-core-latency does (its CAS test).
     CompareAndSwap {
         /// The value that the word must have.
         expected: u32,

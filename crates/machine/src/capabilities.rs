@@ -1,19 +1,14 @@
 //! Capabilities of a machine that decide how programs are measured on it.
 
-/// The capabilities of a machine decide how the machine is measured and what the measured numbers
-/// mean.
+/// Capabilities that decide how the machine is measured and what the measured numbers mean.
 ///
-/// A machine states its capabilities in its [`Topology`](crate::Topology). Code that measures asks
-/// for a capability and never for the kind of machine, so that new kinds of machines need no new
-/// code.
-///
-/// [`Capabilities::default`] describes a computer with an operating system: the computer has
-/// caches, its threads sleep, and its times differ from run to run.
+/// A machine states its capabilities in its [`Topology`](crate::Topology). The default describes a
+/// computer with an operating system: the computer has caches, its threads sleep, and its times
+/// differ from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether caches lie between SPEs and main memory. With caches, an access to a small table
-    /// takes less time than an access to a large table. Without caches, an SPE accesses main memory
-    /// only by DMA, and the time does not depend on the size of the table.
+    /// Whether caches lie between SPEs and main memory, so that the time of an access depends on
+    /// the size of the table that the program accesses.
     pub has_caches: bool,
     /// Whether a thread that waits for a long time sleeps until the operating system wakes it.
     /// Otherwise the thread waits in hardware and goes on without delay.

@@ -18,8 +18,7 @@ pub struct Cancelled;
 /// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program or a program that was not joined panicked. The run reports the first panic,
-    /// also if a panic caused a deadlock.
+    /// The main program or a program that was not joined panicked. This is the first panic.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// Where the program ran.
@@ -29,14 +28,13 @@ pub enum RunError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// All programs waited, and none could wake another program. The run cancelled the programs by
-    /// unwinding.
+    /// All programs waited, and none could wake another program. The run unwound the programs.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
         /// An entry for each waiting program.
         waits: Vec<Waiting>,
     },
-    /// The system gave no thread for a processor. The run cancelled the programs by unwinding.
+    /// The system gave no thread for a processor. The run unwound the programs.
     #[error(
         "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
          more memory (ulimit -v)"
@@ -47,7 +45,7 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The run reached its limit of simulated time. The run cancelled its programs by unwinding.
+    /// The run reached its limit of simulated time. The run unwound its programs.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
@@ -78,8 +76,7 @@ pub struct Waiting {
 }
 
 impl RunError {
-    /// Resumes the panic of a [`RunError::Panic`]. Panics with the error's text if `self` is
-    /// another error.
+    /// Resumes the panic of a [`RunError::Panic`]. For another error, panics with its text.
     ///
     /// # Panics
     ///
@@ -93,9 +90,7 @@ impl RunError {
 }
 
 /// The state of a run when all its programs have ended. [`conclude`](Self::conclude) derives the
-/// result of [`Machine::run`] from this state.
-///
-/// [`Machine::run`]: crate::Machine::run
+/// result of [`Machine::run`](crate::Machine::run) from this state.
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,

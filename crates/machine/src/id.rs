@@ -34,13 +34,11 @@ id! {
     SpeId, "SPE"
 }
 id! {
-    /// A group of SPEs that are near each other: one Cell chip, or the host's cores that share a
-    /// last-level cache.
+    /// A group of near SPEs: a Cell chip, or the host's cores under one last-level cache.
     CellId, "Cell"
 }
 id! {
-    /// A part of main memory that is near some SPEs: an XDRAM module of a Cell blade, or a NUMA
-    /// node of the host.
+    /// A part of main memory: an XDRAM module of a Cell blade, or a NUMA node of the host.
     ModuleId, "memory module"
 }
 

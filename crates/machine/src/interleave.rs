@@ -32,18 +32,20 @@
 
 // Rejected: `interleave` as an iterator of results. If such an iterator is leaked, its threads go
 // on and borrow values which no longer exist. Instead, results go to a closure, which outlives the
-// call. Rejected: a body that uses the SPE around it. Such a body cannot know whether it is the
-// only work, so each `stage` checked for other work, and no value stayed in a register across
-// `stage` (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method would
-// avoid these costs, but is no ordinary code. Rejected: taking several inputs in advance when one
-// piece is in flight, because an input may depend on the last result. Rejected: interleaved work
-// that prefetches into the second-level cache. On a Zen 5 this gains nothing in a table of 64 MiB:
-// AMAC (asynchronous memory access chaining) with 128 look-ups in flight takes 2.45 ns a miss with
-// such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6 times as long. A trial that
-// chooses the cache costs more than it gains. With a loop for each cache, the body has a third
-// caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a check in each turn, look-ups
-// are 5 to 10 % slower. On a Zen 4, by a report, group prefetching into the second-level cache is
-// twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
+// call.
+// Rejected: a body that uses the SPE around it. Such a body cannot know whether it is the only
+// work, so each `stage` checked for other work, and no value stayed in a register across `stage`
+// (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method would avoid
+// these costs, but is no ordinary code.
+// Rejected: taking several inputs in advance when one piece is in flight, because an input may
+// depend on the last result.
+// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 this gains
+// nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128 look-ups in
+// flight takes 2.45 ns a miss with such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6
+// times as long. A trial that chooses the cache costs more than it gains. With a loop for each
+// cache, the body has a third caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a
+// check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by a report, group prefetching
+// into the second-level cache is twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -111,9 +113,8 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The pieces of work in flight were finished, and the sink got their
-    /// results. At most one more input was begun after the panic, if the sink was waiting when the
-    /// body panicked.
+    /// The body panicked. The pieces of work in flight were finished, the sink got their results,
+    /// and at most one more input was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The number of the input, counted from 0.
@@ -309,19 +310,16 @@ struct Flow<'a, S, I, R, F, K> {
     in_flight: Cell<usize>,
     /// The number of inputs that were taken, or [`HELD`] while a thread holds the flow.
     taken: Cell<usize>,
-    /// The inputs and the sink. Only the thread that holds the flow uses them. Inputs and sink may
-    /// wait, and other threads run meanwhile. `None` during [`work_plainly`], and after a panic in
-    /// `work_plainly`.
+    /// The inputs and the sink, for the thread that holds the flow. `None` during [`work_plainly`],
+    /// and after a panic in `work_plainly`.
     ends: UnsafeCell<Option<Ends<I, K>>>,
     /// The threads that wait until no thread holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// When this number of inputs has been taken, a thread has to check the fields below. Therefore
-    /// one comparison for each input is enough.
+    /// When this number of inputs has been taken, a thread has to check the fields below.
     stop: Cell<usize>,
     /// When this number of inputs has been taken, the batch is complete.
     end: Cell<usize>,
-    /// The trial that measures this batch, if any.
     trial: Cell<Option<Trial>>,
     /// The number of inputs of a portion, and the time that a portion should take.
     portion: Cell<usize>,
@@ -330,15 +328,13 @@ struct Flow<'a, S, I, R, F, K> {
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// The largest number of bytes of local store that a piece of work used while it was alone in
-    /// flight.
+    /// The largest number of bytes of local store that a piece of work used alone.
     most_staged: Cell<usize>,
     /// The input at which the body first panicked.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
 }
 
-/// The source of inputs and the sink of results.
 struct Ends<I, K> {
     inputs: I,
     sink: K,
@@ -347,15 +343,13 @@ struct Ends<I, K> {
 /// The value of `Flow::taken` while a thread hands over a result or takes an input.
 const HELD: usize = usize::MAX;
 
-/// The numbers of threads that trials measure. Numbers below [`FEW`] are measured only if there is
-/// no room for more threads.
+/// The numbers of threads that trials measure, below [`FEW`] only if there is no room for more.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
 /// The number of threads that shows whether there is latency to hide.
 const FEW: usize = 8;
 
-/// If [`FEW`] threads need more than this factor times the time of one thread for an input, no
-/// larger number is measured.
+/// No larger number is measured if [`FEW`] threads take longer than one thread by this factor.
 const HOPELESS_LOSS: u128 = 2;
 
 /// A chosen number of threads is kept for at least this time, and for at least [`HOLD_SHARE`] times
@@ -375,13 +369,11 @@ const PORTION_MAX: usize = 1 << 14;
 /// The factor by which a portion may be larger than the last portion, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The duration of a portion, for several threads and for one thread with data that is not in
-/// place.
+/// The duration of a portion for several threads, or if data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
 /// A larger number of threads is chosen only if it shortens the time of an input by more than `1 /
-/// LEAST_GAIN`, because more threads suffer more if other programs use the memory. (128 threads
-/// often need as much time for an input as 64.)
+/// LEAST_GAIN`, because many threads suffer more if other programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
 /// Several threads are chosen only if they need less time for an input than the plain loop, by more
@@ -397,7 +389,6 @@ where
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
-    /// Works on up to `inputs` inputs with `threads` threads.
     fn work_on_batch(
         &self,
         threads: usize,
@@ -469,8 +460,7 @@ where
         }
     }
 
-    /// Does the same as [`work_on_inputs`](Self::work_on_inputs), for one thread with staged data
-    /// in place.
+    /// Works on inputs in one thread, with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -537,9 +527,8 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Whether the local store has room for the stacks of `threads` threads and for their staged
-    /// data. Each thread gets room for twice the data that one piece of work has used, because
-    /// pieces of work differ.
+    /// Whether the local store has room for the stacks of `threads` threads and, because pieces of
+    /// work differ, for twice the data that one piece has used.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
@@ -625,8 +614,7 @@ where
         held.take()
     }
 
-    /// Does the same as [`exchange`](Self::exchange), if `stop` inputs have been taken, or if there
-    /// is no result to hand over.
+    /// Hands over a result, if any, and takes the next input, with all checks.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -659,15 +647,13 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) looks outside
-    /// instead.
+    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) looks.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Takes the right to use the inputs and the sink. The caller has just seen that no thread has
-    /// this right.
+    /// Takes the right to use the inputs and the sink, which no thread has now.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -712,8 +698,7 @@ where
         }
     }
 
-    /// Returns whether another input may be taken when `stop` inputs have been taken, and reads the
-    /// clock for a trial.
+    /// Returns whether another input may be taken, and reads the clock for a trial.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -796,9 +781,7 @@ where
 
 struct Worked<I, K> {
     ends: Ends<I, K>,
-    /// The number of inputs that have been taken.
     taken: usize,
-    /// Whether there are no more inputs.
     is_exhausted: bool,
 }
 
@@ -873,8 +856,7 @@ where
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input is `end - left`, so that a loop that counts down only changes
-    /// `left`.
+    /// The number of the input is `end - left`, so that the loop only changes `left`.
     end: usize,
     left: usize,
 }

@@ -6,7 +6,6 @@
 use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
 
-/// The size of one SPE's area in bytes.
 const AREA_BYTES: u64 = 0x2_0000;
 
 /// The address where the areas start. No region can be mapped here: a process of the host has no
@@ -33,9 +32,9 @@ impl ProblemStateRegister {
         }
     }
 
-    /// The effective address of the register in `spe`. The low four bits of this address are 0xc. A
-    /// transfer needs the same low four bits in both addresses, so the word to send must lie at
-    /// offset 12 of a quadword in the local store.
+    /// The effective address of the register in `spe`. The word to send must lie at offset 12 of a
+    /// quadword in the local store, because both addresses of a transfer have the same low four
+    /// bits, here 0xc.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};

@@ -14,8 +14,7 @@ pub struct Program<S> {
     spawned_at: &'static Location<'static>,
 }
 
-/// The closure of a program. The closure stores the program's result in a place that the handle
-/// shares.
+/// The closure of a program, which stores its result in a place that the handle shares.
 pub(crate) type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
 
 /// Whether a program has ended, and the payload of its panic if it panicked.

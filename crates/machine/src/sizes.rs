@@ -55,8 +55,7 @@ pub fn rounded(bytes: usize) -> String {
     format!("{}.{tenths} {}", bytes / of, UNITS[unit])
 }
 
-/// Returns a size in the largest unit that divides it without a remainder, and the index of that
-/// unit.
+/// Returns a size in its largest unit without a remainder, and the index of this unit.
 fn divided(bytes: usize) -> (usize, usize) {
     let fits = |unit: &usize| bytes >= 1 << (10 * unit) && bytes.is_multiple_of(1 << (10 * unit));
     let unit = (1..UNITS.len()).rev().find(fits).unwrap_or(0);

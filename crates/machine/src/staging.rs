@@ -23,10 +23,11 @@
 
 // Rejected: a destructor of typed views that waits. A leaked view's destructor does not run. A get
 // copies when it is issued and a put when it is committed, both while the borrow lives, so no
-// safety depends on destructors. Rejected: a `Deref` that waits, because the yield would be
-// invisible. In `cell.borrow_mut().push(f(&tile))` the thread would yield while the cell is
-// borrowed. Rejected: `stream` as an `Iterator`. A program could keep the items until the local
-// store is full, and `next` has no error to return. A stream lends its items instead.
+// safety depends on destructors.
+// Rejected: a `Deref` that waits, because the yield would be invisible. In
+// `cell.borrow_mut().push(f(&tile))` the thread would yield while the cell is borrowed.
+// Rejected: `stream` as an `Iterator`. A program could keep the items until the local store is
+// full, and `next` has no error to return. A stream lends its items instead.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -135,7 +136,6 @@ pub struct Staged<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
-    /// The view of `source`, made from the result of [`SpeCore::hold`].
     #[inline(always)]
     fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
         Self {

@@ -146,7 +146,6 @@ fn scope_at<'env, S: SpeCore, R>(
     }
 }
 
-/// Runs `body` in `count` threads.
 #[track_caller]
 pub(crate) fn threads<S: SpeCore>(
     spe: &S,
@@ -279,8 +278,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
     /// to whole quadwords, from its local store, [`THREAD_STACK_BYTES`] by default. On a real
-    /// computer the real stack has this size, or 16 KiB if that is more, and the default is a
-    /// setting of the machine.
+    /// computer the real stack has at least 16 KiB, and the default is a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -345,7 +343,6 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     }
 }
 
-/// Describes the event for which `join` waits.
 struct Ending(ThreadId);
 
 impl fmt::Display for Ending {

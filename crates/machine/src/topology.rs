@@ -39,9 +39,8 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core, if other SPEs may share the core: as hardware threads (SMT) of
-    /// a core of the host, or in turns on one CPU. `None` if the SPE has a core of its own, as on a
-    /// Cell.
+    /// A number for the SPE's core, if other SPEs may share the core, by hardware threads (SMT) or
+    /// by turns on one CPU. `None` if the SPE has a core of its own, as on a Cell.
     pub core: Option<u32>,
     /// The name of the place for users, such as `CPU 3`. The name may be empty.
     pub place: String,
@@ -242,9 +241,8 @@ impl Topology {
         }
     }
 
-    /// The memory module that is nearest to a Cell. If a Cell spans several modules, this is the
-    /// module of the SPEs that a program should use first; [`module_of`](Self::module_of) returns
-    /// the module of each SPE.
+    /// The memory module that is nearest to a Cell. If SPEs of the Cell have different [nearest
+    /// modules](Self::module_of), this is the module of the SPEs that a program should use first.
     ///
     /// # Panics
     ///

@@ -19,8 +19,7 @@ use crate::time::Time;
 /// Waiting. Every operation of a machine that waits is built on this trait.
 pub trait Wait {
     /// Waits until `ready` returns true. Meanwhile the other cooperative threads of the core run.
-    /// `why` says what the thread waits for: the report of a deadlock contains "waits for" and this
-    /// text.
+    /// The report of a deadlock contains "waits for" and the text of `why`.
     ///
     /// The machine calls `ready` on the thread's own core, at least once after every
     /// [`notify`](Wake::notify) of this processor, until `ready` returns true. `ready` must not
@@ -61,9 +60,8 @@ pub trait Wake: Wait {
     /// thread.
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets a description of the calling thread's work, such as "process `a`", and returns the old
-    /// description. If the stack of the thread overflows, the report contains the description.
-    /// Machines that report no overflows ignore it.
+    /// Sets a description of the calling thread's work, such as "process `a`", for the report of a
+    /// stack overflow. Returns the old description. Machines that report no overflows do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None
@@ -97,12 +95,11 @@ pub trait Wake: Wait {
     }
 
     /// Makes one thread check again the condition for which it [waits](Wait::wait_until). The
-    /// caller has just made the condition true. If the thread does not wait, or has ended, nothing
-    /// happens.
+    /// caller has just made the condition true. Does nothing if the thread does not wait, or has
+    /// ended.
     ///
     /// On a host, a thread of the caller's own core is woken directly, which takes a few
-    /// nanoseconds. A thread of another core is woken through a queue of that core. The number of
-    /// waiting threads does not matter.
+    /// nanoseconds. A thread of another core is woken through a queue of that core.
     ///
     /// On a simulated machine this method and [`notify`](Self::notify) take no simulated time. The
     /// caller simulates the communication that carries the news to the other processor.
@@ -129,9 +126,9 @@ pub trait Wake: Wait {
     /// no reference to a processor, so a destructor can use the handle.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. A
-    /// thread calls this method if programs that have not ended still borrow from the thread's
-    /// stack. Meanwhile the other threads of the core are unwound.
+    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread, if
+    /// programs that have not ended still borrow from its stack. Meanwhile the other threads of the
+    /// core are unwound.
     ///
     /// The machine calls `done` repeatedly. The caller must have caught the panic that unwound this
     /// thread and must not have resumed the panic yet. No simulated time passes.
@@ -164,8 +161,7 @@ pub trait Wake: Wait {
 pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
-    /// Returns a waker that calls `wake`, which wakes a thread of the run. Machines call this
-    /// function.
+    /// Returns a waker that calls `wake`, which wakes a thread of the run. Machines call this.
     ///
     /// `wake` may be called on any OS thread, and after the end of the run. During the run `wake`
     /// must work on OS threads that run programs of the machine and on [admitted](Outside::admit)
@@ -214,8 +210,8 @@ pub trait Outside: Send + Sync {
     fn dismiss(&self);
 }
 
-/// Calls `attempt` until `attempt` returns a value. If the run was cancelled and the caller is
-/// already unwinding, returns the type's default.
+/// Calls `attempt` until `attempt` returns a value. In the unwinding of a cancelled run, returns
+/// the default.
 #[track_caller]
 #[inline]
 pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(

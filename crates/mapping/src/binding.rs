@@ -48,9 +48,8 @@ impl Binding {
 
     /// All CPUs that have a task, in ascending order, as in `0-3,8`, for `taskset --cpu-list` and
     /// `numactl --physcpubind` (manual pages taskset(1) of util-linux and numactl(8)). These tools
-    /// restrict a process and all its threads to the listed CPUs; they do not choose a CPU for each
-    /// thread. If each task is a process, bind each process to its own CPU, which is in
-    /// [`cpus`](Self::cpus).
+    /// bind a process and all its threads to all listed CPUs. If each task is a process, bind each
+    /// process to its own CPU, which is in [`cpus`](Self::cpus).
     pub fn cpu_list(&self) -> String {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
@@ -66,8 +65,7 @@ impl Binding {
 
     /// The value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
     /// program, starting with thread 0. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
-    /// number of tasks, thread i is bound to the CPU of task i (OpenMP Application Programming
-    /// Interface 5.2).
+    /// number of tasks, thread i is bound to the CPU of task i (OpenMP API 5.2).
     pub fn openmp(&self) -> String {
         self.joined(|cpu| format!("{{{cpu}}}"))
     }

@@ -5,10 +5,8 @@ use crate::ids::Place;
 use crate::volumes::square;
 
 /// The cost of a unit of volume from each place to each place, in one unit of the caller's choice,
-/// such as nanoseconds or hops.
-///
-/// The cost from a place to itself applies to tasks that share the place, and to the volume that a
-/// task sends to itself.
+/// such as nanoseconds or hops. The cost from a place to itself applies to tasks that share the
+/// place, and to the volume that a task sends to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,
@@ -22,8 +20,8 @@ impl Costs {
     ///
     /// # Errors
     ///
-    /// Fails if the matrix is not square, or if a cost is negative or not finite. A missing element
-    /// of a measured matrix is a NaN, and therefore an error.
+    /// Fails if the matrix is not square, or if a cost is negative, infinite or a NaN (a missing
+    /// element).
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])

@@ -27,9 +27,8 @@ impl PairCosts {
 }
 
 impl Problem {
-    /// Returns the costs of each pair of communicating tasks with two placements, the pairs with
-    /// the largest differences first. The sum over all pairs is the [`cost`](Self::cost) of a
-    /// placement.
+    /// Returns the costs of each pair of communicating tasks with two placements, the largest
+    /// difference first. The sum over all pairs is the [`cost`](Self::cost) of a placement.
     ///
     /// ```
     /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
@@ -48,8 +47,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// Panics if a placement has fewer tasks than the problem, or places that the problem does not
-    /// have.
+    /// Panics if a placement lacks a task, or has a place that the problem does not have.
     pub fn compared(&self, placements: [&Placement; 2]) -> Vec<PairCosts> {
         let compared = |(from, to, volume): (Task, Task, f64)| {
             let cost = |placement: &Placement| {
@@ -73,8 +71,8 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// Panics if the placement has fewer tasks than the problem, or places that the problem does
-    /// not have, or if `way` returns an index that is not below `links`.
+    /// Panics if the placement lacks a task, or has a place that the problem does not have, or if
+    /// `way` returns an index that is not below `links`.
     pub fn loads<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -91,9 +89,9 @@ impl Problem {
     }
 
     /// Returns the cost of a placement when transfers wait for each other at links and at tasks:
-    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a
-    /// task includes all volumes that the task sends and receives. `links` has the cost of a unit
-    /// of volume on each link, and `way` is as for [`loads`](Self::loads).
+    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task, for sending
+    /// and receiving. `links` has the cost of a unit of volume on each link, and `way` is as for
+    /// [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.
@@ -165,8 +163,8 @@ mod tests {
         };
         // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Links cost nothing, so only tasks count. Each task has one neighbour at 1 link and
-        // another at 2 links, which gives 6 for both directions.
+        // Links cost nothing. Each task has one neighbour at 1 link and another at 2 links, which
+        // gives 6 for both directions.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

@@ -73,8 +73,7 @@ impl Pattern {
                     edges.push((task, (task + 1) % tasks));
                     edges.push((task, (task + tasks - 1) % tasks));
                 }
-                // Removes edges from a task to itself (ring of one) and repeated edges (ring of
-                // two).
+                // Removes edges from a task to itself (ring of 1) and repeated edges (ring of 2).
                 edges.retain(|(from, to)| from != to);
                 edges.sort_unstable();
                 edges.dedup();

@@ -196,8 +196,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// Panics if the placement has fewer tasks than the problem, or places that the problem does
-    /// not have.
+    /// Panics if the placement lacks a task, or has a place that the problem does not have.
     pub fn cost(&self, placement: &Placement) -> f64 {
         let cost = |(from, to, volume)| {
             volume

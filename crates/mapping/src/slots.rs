@@ -3,8 +3,7 @@
 //!
 //! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
 //! are the free tasks and, for the room that stays empty, items without volume. The communication
-//! of a free task with fixed tasks and with itself depends only on the slot of the free task, so
-//! its cost is linear.
+//! of a free task with fixed tasks and with itself depends only on the free task's slot.
 
 use crate::{Place, Placement, Problem, Task};
 
@@ -145,14 +144,13 @@ impl Slots {
         cost
     }
 
-    /// The cost of an assignment.
     pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
         let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
         self.constant + costs.sum::<f64>()
     }
 
-    /// The average cost of all assignments. The skew matrices contribute nothing, because their
-    /// products for the two directions add up to 0.
+    /// The average cost of all assignments. The skew matrices contribute 0 to the sum of both
+    /// directions.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;

@@ -4,9 +4,7 @@ use crate::ProblemError;
 use crate::ids::Task;
 
 /// The volume that each task sends to each other task, in one unit of the caller's choice: bytes,
-/// packets or messages.
-///
-/// Only pairs that communicate are stored, so a sparse graph of thousands of tasks is small.
+/// packets or messages. Only pairs that communicate are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volumes {
     tasks: usize,

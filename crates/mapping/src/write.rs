@@ -10,7 +10,6 @@ use crate::{Costs, Place};
 /// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).
 const FROM_USER: u32 = 1 << 1;
 
-/// The number of values in a line. hwloc writes lines of this length.
 const ON_A_LINE: usize = 10;
 
 /// The picoseconds of a nanosecond. hwloc's values are whole numbers, and therefore in picoseconds.
@@ -69,8 +68,7 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     text + "  </distances2>\n</topology>\n"
 }
 
-/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers each, with the length of the text
-/// as hwloc requires.
+/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers, with the lengths of their texts.
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
     for numbers in numbers.chunks(ON_A_LINE) {
         let mut content = String::new();

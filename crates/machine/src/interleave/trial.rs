@@ -10,8 +10,7 @@ use crate::time::{Span, Time};
 /// disturbances can only make a time longer.
 const TIMES: usize = 3;
 
-/// The number of inputs of a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if that is
-/// more.
+/// The number of inputs of a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
@@ -34,7 +33,6 @@ pub(super) struct Trial {
     pub(super) next: usize,
     begin: Option<Time>,
     is_warm: bool,
-    /// The shortest time so far.
     least: Option<Span>,
 }
 
@@ -73,7 +71,6 @@ impl Trial {
         took
     }
 
-    /// The time of one input, or `None` if there were too few inputs.
     pub(super) fn least_time(&self) -> Option<Span> {
         let least = self.least.filter(|_| self.times == 0)?;
         Some(least / self.inputs as u128)

@@ -1,10 +1,8 @@
 //! Local stores: the memory of an SPE, as its own programs use it.
 //!
-//! The SPE's program accesses its local store by local-store address, with the methods of
-//! [`LocalStore`]. The commands of the SPE's MFC use local-store addresses too. Other processors
-//! access the bytes by DMA, because the local store is mapped in main memory. Programs reserve the
-//! addresses that they use, so no buffer overwrites another buffer. If a local store is full, the
-//! error lists the holders of its bytes.
+//! The SPE's program and the commands of its MFC access the local store by local-store address.
+//! Other processors access the bytes by DMA, because the local store is mapped in main memory.
+//! Programs reserve the addresses that they use, so no buffer overwrites another buffer.
 
 pub mod space;
 
@@ -83,8 +81,7 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// Returns the local store of `spe`, with the bytes of the region `bytes`. Machines call this
-    /// function.
+    /// Returns the local store of `spe`, with the bytes of the region `bytes`, for machines.
     ///
     /// # Panics
     ///
@@ -136,8 +133,7 @@ impl LocalStore {
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // The peak may be less than `before`, if a buffer was released and then another thread of
-        // the SPE began a count of its own.
+        // Another count, by another thread, may have made the peak less than `before`.
         ((peak as usize).saturating_sub(before), result)
     }
 

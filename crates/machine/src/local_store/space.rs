@@ -6,9 +6,9 @@ use std::panic::Location;
 /// The addresses of one local store, with the reserved parts and their uses.
 ///
 /// A `Space` only manages addresses and does not touch the memory. A reservation takes the first
-/// free range that is large enough, from the lowest address on. A released part joins the
-/// neighbouring free ranges at once. Each reserved part has a description and the line of the
-/// program that reserved the part, so that an error can list these *holders*.
+/// free range that is large enough, from the lowest address on. Each reserved part has a
+/// description and the line of the program that reserved the part, so that an error can list these
+/// *holders*.
 ///
 /// All operations scan a sorted array, because a local store has only some tens of holders.
 #[derive(Clone, Debug)]
@@ -62,8 +62,7 @@ impl Space {
     }
 
     /// Reserves `bytes` bytes at a multiple of `align`, and returns the address of the first byte.
-    /// `what` describes the use of the bytes. `at` is the line of the program that reserves the
-    /// bytes.
+    /// `what` is the use of the bytes, and `at` is the line of the program that reserves them.
     ///
     /// A reservation of 0 bytes holds one byte, so that each reservation has a start of its own.
     ///
@@ -208,7 +207,6 @@ pub struct NoRoom {
 }
 
 impl NoRoom {
-    /// How many holders the message names.
     const NAMED_HOLDERS: usize = 8;
 
     fn advice(&self) -> String {
@@ -436,8 +434,7 @@ mod tests {
     }
 
     proptest! {
-        /// Reservations are aligned inside the store and do not overlap. They are refused only if
-        /// no hole is large enough. After their release, all bytes are free.
+        /// Reservations are aligned and do not overlap, and fail only if no hole is large enough.
         #[test]
         fn reservations_never_overlap_and_free_space_joins(
             size in 1u32..2_000,

@@ -26,10 +26,10 @@
 //! end.
 
 // Rejected: a reservation that compares contents. It would not notice a value that changes and
-// changes back. Pointer structures built on `putllc` rely on noticing such changes. Rejected: a
-// locked store for each line of every put, which would misreport the cost of copying on this
-// computer. A locked instruction takes 4 ns (measured), and copying a line of 128 bytes within the
-// caches 1.7 ns (16 KB in 217 ns).
+// changes back. Pointer structures built on `putllc` rely on noticing such changes.
+// Rejected: a locked store for each line of every put, which would misreport the cost of copying on
+// this computer. A locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
+// the caches 1.7 ns (16 KB in 217 ns).
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
@@ -68,8 +68,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number, which differs from the number of a later block at the same
-    /// addresses.
+    /// The block's serial number. A later block at the same addresses has another number.
     block: u64,
     line: usize,
     version: u64,
@@ -97,13 +96,12 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Returns a block of main memory. Its lines can be reserved.
     pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         let lines = backing.bytes().div_ceil(LINE_BYTES);
         Self::with_versions(backing, home, lines)
     }
 
-    /// Returns a block for a local store, in which no line can be reserved, so stores never lock.
+    /// Returns a block in which no line can be reserved, so stores never lock.
     pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         Self::with_versions(backing, home, 0)
     }
@@ -474,7 +472,6 @@ mod models {
 
     use super::*;
 
-    /// A line of main memory.
     struct Line(Box<[StdAtomicU64; 16]>);
 
     // SAFETY: the box is a line of initialised bytes, and no other reference to it exists. The box
@@ -538,9 +535,8 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom sees the versions of lines, but not the word. Therefore loom tries other orders
-            // only if both threads lock the line. In the first order this thread runs first, so its
-            // swap must store.
+            // loom does not see the word. Therefore loom tries other orders only if both threads
+            // lock the line: in the first order this thread runs first, so its swap must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

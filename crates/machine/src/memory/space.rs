@@ -14,8 +14,7 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of regions that were unmapped. When it changes, every [`Translation`] empties its
-    /// cache.
+    /// The number of unmapped regions. When it changes, every [`Translation`] empties its cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
@@ -23,7 +22,7 @@ pub struct AddressSpace {
 /// Bytes of main memory that every processor of a machine can access by effective address.
 ///
 /// Cloning a region gives another handle to the same bytes. Dropping the last handle unmaps the
-/// bytes. Later commands that use the bytes' addresses fail with
+/// bytes, and later commands fail with
 /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
@@ -138,8 +137,7 @@ impl Region {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`. Like every store, this ends the reservations on the lines of
-    /// `from`.
+    /// Copies `from` to `offset`, and ends the reservations on the lines that it changes.
     ///
     /// # Panics
     ///

@@ -16,9 +16,8 @@ impl fmt::Display for LsAddr {
 }
 
 /// A byte address in the effective address space, which holds main memory and every SPE's local
-/// store and registers.
-/// `address + bytes` is the address `bytes` bytes further on. The addition panics past 2^64 as
-/// integer addition does. The range of a checked [`Command`](super::Command) never passes 2^64.
+/// store and registers. The sum `address + bytes` panics past 2^64 as integer addition does. The
+/// range of a checked [`Command`](super::Command) never passes 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 

@@ -5,8 +5,7 @@ use super::fault::{MfcFault, Misalignment, Operation};
 use super::limits::{LIST_ELEMENT_BYTES, LOCK_LINE_BYTES, MAX_LIST_BYTES, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
 
-/// Checks the size and the alignment of one transfer, or of one element of a list (CBEA p.57 table
-/// 7-6).
+/// Checks the size and the alignment of a transfer or list element (CBEA p.57 table 7-6).
 #[inline]
 pub(super) fn check_shape(
     operation: Operation,

@@ -203,8 +203,7 @@ impl RawCommand {
 
     #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
-        // The upper half of the command word holds class ids, which do not select the command (CBEA
-        // p.114).
+        // The upper half of the command word holds class ids (CBEA p.114).
         let number = self.opcode as u16;
         Opcode::from_number(number).ok_or_else(|| {
             let word = self.opcode;
@@ -221,9 +220,8 @@ impl RawCommand {
 /// A command with a shape that the hardware accepts. Only [`RawCommand::check`] and
 /// [`RawCommand::check_proxy`] make a `Command`.
 ///
-/// The shape does not include whether the effective address is mapped. The machine checks the
-/// address when it moves the bytes, and reports [`MfcFault::DataSegment`] or
-/// [`MfcFault::DataStorage`].
+/// The machine checks whether the effective address is mapped when it moves the bytes, and reports
+/// [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// `get`, `put` and their forms.
@@ -270,7 +268,6 @@ impl Command {
     }
 }
 
-/// The operation that a fault about this command names.
 impl From<&Command> for Operation {
     fn from(command: &Command) -> Operation {
         let bytes = match command {

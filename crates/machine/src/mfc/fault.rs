@@ -50,10 +50,8 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list.
-    ///
-    /// The hardware moves the bytes before the boundary and stops there. This crate moves no byte
-    /// of the element.
+    /// A list element leaves the 4 GiB area of its list. The hardware moves the bytes before the
+    /// boundary. This crate moves no byte of the element.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -114,7 +112,6 @@ impl fmt::Display for Operation {
     }
 }
 
-/// `1 byte`, `24 bytes`.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {

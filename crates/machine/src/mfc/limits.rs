@@ -14,8 +14,6 @@ pub const LIST_ELEMENT_BYTES: u32 = 8;
 /// The largest number of elements in a list.
 pub const MAX_LIST_ELEMENTS: u32 = 2_048;
 
-/// The largest size of a list in bytes.
 pub(super) const MAX_LIST_BYTES: u32 = MAX_LIST_ELEMENTS * LIST_ELEMENT_BYTES;
 
-/// The size of a signal in bytes.
 pub(super) const SIGNAL_BYTES: u32 = 4;

@@ -120,8 +120,8 @@ impl ElementTransfer {
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// The local-store address of the next element's 16-byte block. This address never passes the
-    /// end of the local store, because the size of the store is a multiple of 16 bytes.
+    /// The local-store address of the next element's 16-byte block, at most the end of the local
+    /// store.
     next_lsa: u32,
     any_moved: bool,
 }
@@ -463,8 +463,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any words can be read as a list without a panic. The data that moves is legal, in order
-        /// and without overlap.
+        /// Any words can be read as a list. The data that moves is legal, in order and without
+        /// overlap.
         #[test]
         fn every_list_is_walked(
             quadword in 0u32..0x4000,

@@ -13,9 +13,6 @@
 //!                                   complete() ◄───────────────────────────────────────────┘
 //! ```
 //!
-//! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command with a shape
-//! that the hardware accepts. Only the check makes a `Command`.
-//!
 //! An MFC has a second queue, the proxy queue, of 8 entries, which holds the commands of the PPE.
 //! These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag groups of
 //! their own.

@@ -160,7 +160,6 @@ impl Opcode {
     }
 }
 
-/// The architecture's name, in lower case.
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -29,8 +29,7 @@ pub struct EntryId {
 /// The error of a command that could not be queued. The command can be pushed again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
-    /// No entry is free. On the hardware the write to `MFC_Cmd` stalls the SPU until an entry is
-    /// free.
+    /// No entry is free. On the hardware the write to `MFC_Cmd` stalls the SPU.
     #[error(
         "the MFC command queue is full: all {entries} entries hold commands; wait until one completes"
     )]
@@ -146,9 +145,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // An immediate atomic waits for no command, so its `after` must be empty. The
-                // `after` of a free slot is always empty, because the slot's last command started
-                // only when `after` was empty.
+                // An immediate atomic waits for no command. The `after` of a free slot is empty,
+                // because the slot's last command started only when `after` was empty.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -186,7 +184,6 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         MfcFault::InvalidDmaCommand { why }
     }
 
-    /// The queued commands of a tag group.
     fn group(&self, tag: Tag) -> Slots {
         // The common case: each command completes before the next command is pushed.
         if self.occupied == 0 {

@@ -1,8 +1,7 @@
 //! Commands as programs give them, by six channel writes.
 
 // Rejected: `unsafe fn` for raw commands. Every caller would have to prove a condition that a
-// look-up in a table can check in at most 3 ns (measured together with the atomic operation that
-// follows the look-up).
+// look-up in a table can check in at most 3 ns (measured together with an atomic operation).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};

@@ -60,7 +60,6 @@ impl Tag {
     }
 }
 
-/// The number of the tag.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -128,7 +127,6 @@ impl FromIterator<Tag> for TagMask {
     }
 }
 
-/// Union.
 impl BitOr for TagMask {
     type Output = TagMask;
     fn bitor(self, other: TagMask) -> TagMask {
@@ -142,7 +140,6 @@ impl BitOrAssign for TagMask {
     }
 }
 
-/// Intersection.
 impl BitAnd for TagMask {
     type Output = TagMask;
     fn bitand(self, other: TagMask) -> TagMask {
@@ -156,7 +153,6 @@ impl BitAndAssign for TagMask {
     }
 }
 
-/// Complement: the tags that are not in the set.
 impl Not for TagMask {
     type Output = TagMask;
     fn not(self) -> TagMask {

@@ -10,7 +10,6 @@ use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::mfc::TryIssueError;
 use crate::wake::wait_for_some;
 
-/// Methods that only the PPE of a Cell has.
 impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Puts a word into the inbound mailbox of an SPE.
     ///
@@ -44,9 +43,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
-    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. In a
-    /// destructor that runs because the run was cancelled, this method returns 0 instead of
-    /// waiting.
+    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. Returns 0 in
+    /// a destructor that runs because the run was cancelled.
     ///
     /// # Panics
     ///
@@ -91,12 +89,11 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// The queue has 8 entries, its own tag groups and its own order: no fence or barrier orders
     /// its commands with the commands of the SPE's program. A `put` goes from the local store to
-    /// the effective address, as in the SPE's program. The caller has to know which bytes of the
-    /// local store are not in use.
+    /// the effective address. The caller has to know which bytes of the local store are not in use.
     ///
     /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
-    /// lists and atomic commands. The commands are independent of the SPE's programs: the SPE need
-    /// not run one. A run ends without waiting for commands of this queue.
+    /// lists and atomic commands, and needs no program on the SPE. A run ends without waiting for
+    /// commands of this queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -125,8 +122,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Panics if the machine has no SPE `spe`, or if a command that waited in this queue is illegal
     /// now, because its memory was freed. The four methods below panic in the same cases.
     ///
-    /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
-    /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).
+    /// Source: `spe_mfcio_put` and its relatives in libspe2; Handbook s.19.3.3.2 p.522 (the
+    /// entries).
     #[track_caller]
     pub fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         self.core().try_issue_proxy(spe, command)

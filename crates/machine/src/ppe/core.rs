@@ -31,9 +31,9 @@ pub trait PpeCore: Wake {
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
     /// Returns a handle to the run for OS threads that do not execute its programs but take part in
-    /// the run. Returns `None` where time is simulated, because the simulated time of such a thread
-    /// is unknown. Returns `None` also where SPEs are confined to their local stores, because no
-    /// machine part moves such a thread's data into a local store.
+    /// the run. Returns `None` where time is simulated, because the simulated time of such threads
+    /// is unknown, and where SPEs are confined to local stores, because no DMA moves the threads'
+    /// data.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }

@@ -102,9 +102,9 @@ pub trait OnCell<M: Machine> {
 /// A machine that is a Cell or behaves like a Cell: its SPEs have MFCs, mailboxes and signals, and
 /// programs choose the memory module in which they allocate main memory.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
-    /// Allocates `bytes` bytes of main memory in a memory module. The bytes are zero and aligned to
-    /// 4,096 bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, because all elements
-    /// of a DMA list share the upper half of their addresses.
+    /// Allocates `bytes` zero bytes of main memory in a memory module, aligned to 4,096 bytes. A
+    /// region of less than 4 GiB crosses no multiple of 4 GiB, because all elements of a DMA list
+    /// share the upper half of their addresses.
     ///
     /// # Errors
     ///
@@ -112,8 +112,7 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
     /// Allocates bytes as [`allocate`](Self::allocate) does, in pages of `page_bytes` bytes. The
-    /// page size decides how many loads miss the translation lookaside buffer (TLB) of a computer.
-    /// A machine without pages refuses.
+    /// page size decides how many loads miss the translation lookaside buffer (TLB).
     ///
     /// # Errors
     ///
@@ -137,22 +136,20 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
         })
     }
 
-    /// The share of the bytes of a region that lie in huge pages now, from 0 to 1, or `None` if the
-    /// machine cannot tell.
+    /// The share of a region's bytes in huge pages, from 0 to 1, or `None` if the machine cannot
+    /// tell.
     fn huge_page_share(&self, _: &Region) -> Option<f64> {
         None
     }
 
-    /// The memory module in which the byte at `ea` really lies now. This module may differ from the
-    /// module that the program chose. Returns `None` if the machine cannot tell, for instance
-    /// because untouched memory lies in no module yet.
+    /// The memory module in which the byte at `ea` really lies now, which may differ from the
+    /// chosen module. Returns `None` if the machine cannot tell, for instance because the memory is
+    /// untouched.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element: it runs the main program, and starts programs on SPEs.
-///
-/// A `Ppe` belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`]
-/// instead.
+/// The Power Processor Element: it runs the main program, and starts programs on SPEs. A `Ppe`
+/// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
     // The type is invariant in both lifetimes, as in `std::thread::scope`, because with another
@@ -162,10 +159,8 @@ pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a program that was spawned on an SPE.
-///
-/// Dropping the handle does not end the program: [`Machine::run`] waits for the program and reports
-/// its panic.
+/// A handle to a program that was spawned on an SPE. If the handle is dropped, [`Machine::run`]
+/// waits for the program and reports its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -203,8 +198,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Declares that the main program computes for `cycles` cycles of the PPE's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing, because the computation itself
-    /// takes time.
+    /// machine lets these cycles pass. A real machine does nothing.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }

@@ -15,16 +15,6 @@ use crate::wake::wait_for_some;
 /// An SPE of a [Cell](crate::CellMachine), for programs that were written for a Cell, and for tools
 /// that measure a Cell.
 ///
-/// - The raw level: [`mfc`](Self::mfc), [`local_store`](Self::local_store).
-/// - Words of main memory, by effective address: [`fetch_update`](Self::fetch_update),
-///   [`load_word`](Self::load_word).
-/// - Mailboxes of this SPE: [`read_in_mbox`](Self::read_in_mbox),
-///   [`write_out_mbox`](Self::write_out_mbox).
-/// - Mailboxes of other SPEs: [`write_in_mbox_of`](Self::write_in_mbox_of).
-/// - Signals: [`read_signal`](Self::read_signal), [`send_signal`](Self::send_signal).
-/// - The decrementer: [`timebase`](Self::timebase), [`decrementer`](Self::decrementer),
-///   [`set_decrementer`](Self::set_decrementer).
-///
 /// Each method that waits for a mailbox or a signal has a variant that does not wait, with a name
 /// that begins with `try_`.
 pub trait CellSpe: Spe {
@@ -48,19 +38,16 @@ pub trait CellSpe: Spe {
     fn local_store(&self) -> &LocalStore;
 
     /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
-    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`, on the host one
-    /// instruction.
+    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`.
     ///
     /// # Errors
     ///
     /// Returns [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
-    /// Reads the 32-bit word of main memory at `ea` as one indivisible step. On the Cell this is
-    /// `getllar` and a read of the line, on the host one load. The method does not wait, so a loop
-    /// that polls must also call [`yield_now`](Spe::yield_now).
-    ///
-    /// A processor that has read the word also sees all earlier writes of the word's writer.
+    /// Reads the 32-bit word of main memory at `ea` as one indivisible step, without waiting. A
+    /// loop that polls must also call [`yield_now`](Spe::yield_now). A processor that has read the
+    /// word also sees all earlier writes of the word's writer.
     ///
     /// # Errors
     ///
@@ -94,8 +81,7 @@ pub trait CellSpe: Spe {
     /// Panics if the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of this or another SPE. Waits while the mailbox is
-    /// full.
+    /// Puts a word into the inbound mailbox of an SPE. Waits while the mailbox is full.
     ///
     /// # Panics
     ///
@@ -115,9 +101,8 @@ pub trait CellSpe: Spe {
     /// Panics if the machine has no SPE `to`.
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
 
-    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. In a
-    /// destructor that runs because the run was cancelled, this method returns 0 instead of
-    /// waiting.
+    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. Returns 0 in
+    /// a destructor that runs because the run was cancelled.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -132,8 +117,8 @@ pub trait CellSpe: Spe {
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Takes the bits of a signal register. Waits until a signal has come. In a destructor that
-    /// runs because the run was cancelled, this method returns 0 instead of waiting.
+    /// Takes the bits of a signal register. Waits until a signal has come. Returns 0 in a
+    /// destructor that runs because the run was cancelled.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {

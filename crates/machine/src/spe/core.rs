@@ -1,14 +1,5 @@
-//! The trait that a machine implements for each SPE. Programs use [`Spe`](super::Spe) instead. This
-//! crate calls the methods
-//! - for views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
-//!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
-//!   [`confined_to`](SpeCore::confined_to);
-//! - for threads: [`run_threads`](SpeCore::run_threads);
-//! - for interleaved work: [`look_outside`](SpeCore::look_outside),
-//!   [`uninterrupted_span`](SpeCore::uninterrupted_span);
-//! - for observation: [`activity_begins`](SpeCore::activity_begins),
-//!   [`activity_ends`](SpeCore::activity_ends);
-//! - for loops that poll memory that other processors write: [`catch_up`](SpeCore::catch_up).
+//! The trait that a machine implements for each SPE, as the basis of views, threads and interleaved
+//! work.
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -34,8 +25,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     type Hold;
 
     /// Returns the local store if programs can use only data in the local store, as on simulated
-    /// machines and on strict hosts. On these machines the stacks of cooperative threads take room
-    /// in the local store. Returns `None` if programs use main memory directly.
+    /// machines and strict hosts, or `None` if programs use main memory directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
@@ -67,8 +57,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// Waits until the bytes of `hold` have arrived.
     fn arrived(&self, hold: &Self::Hold);
 
-    /// Does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which is faster on
-    /// some machines.
+    /// Does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which may be faster.
     ///
     /// # Errors
     ///
@@ -88,21 +77,18 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// Looks for messages and wake-ups from other OS threads. Interleaved work calls this method
-    /// because the work may run for a long time without a call that waits. A thread of this core
-    /// that waits for a message can go on after this call. If the run was cancelled, this call
-    /// unwinds the program. On machines where every call checks for messages and cancellation, this
-    /// call does nothing.
+    /// Looks for messages and wake-ups from other OS threads, which let waiting threads of this
+    /// core go on. Interleaved work calls this method because the work may run long without a call
+    /// that waits. If the run was cancelled, this call unwinds the program.
     fn look_outside(&self) {}
 
     /// Runs the other processors up to the present time of this processor, where time is simulated.
-    /// Loops that poll memory that other processors write call this method. On other machines this
-    /// method does nothing.
+    /// Loops that poll memory that other processors write call this method.
     #[inline(always)]
     fn catch_up(&self) {}
 
-    /// Begins an activity with this name in the calling thread. The activity is nested in the
-    /// activities of the thread that have not ended. Machines that record no activities do nothing.
+    /// Begins an activity with this name in the calling thread, nested in the unfinished
+    /// activities.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
@@ -122,9 +108,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         None
     }
 
-    /// Does what [`hold_until_arrived`](Self::hold_until_arrived) does, on a machine that reads
-    /// staged slices in place. This method does not wait, and should compile to as little as
-    /// possible.
+    /// Does what [`hold_until_arrived`](Self::hold_until_arrived) does, without waiting, on a
+    /// machine that reads staged slices in place.
     ///
     /// # Errors
     ///
@@ -143,8 +128,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         unsafe { self.hold_until_arrived(request) }
     }
 
-    /// Copies the bytes of a hold back to main memory. When this method returns, the copy is
-    /// complete.
+    /// Copies the bytes of a hold back to main memory before this method returns.
     ///
     /// # Safety
     ///

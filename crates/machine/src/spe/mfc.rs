@@ -13,8 +13,7 @@ use crate::wake::{Wait, wait_for_some};
 ///
 /// Commands name local-store addresses and effective addresses. The machine checks both addresses
 /// against the memory that it has allocated: a wrong address gives an [`MfcFault`] and no access. A
-/// refused command has no effect and takes no queue entry. The hardware would suspend the queue
-/// instead.
+/// refused command has no effect and takes no queue entry.
 pub trait Mfc: Wait {
     /// Enqueues a command.
     ///
@@ -47,8 +46,8 @@ pub trait Mfc: Wait {
     /// after the list, is illegal. Machines that perform the rest later report the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store and reserves the line. This ends an
-    /// earlier reservation of this SPE.
+    /// Reads the 128-byte line at `ea` into the local store, and reserves the line instead of an
+    /// earlier line.
     ///
     /// # Errors
     ///
@@ -56,8 +55,7 @@ pub trait Mfc: Wait {
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
     /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
-    /// has stored to that line since. Returns whether the line was stored. The reservation always
-    /// ends.
+    /// has stored to that line since. Ends the reservation. Returns whether the line was stored.
     ///
     /// # Errors
     ///
@@ -97,8 +95,7 @@ pub trait Mfc: Wait {
         }
     }
 
-    /// Waits until at least one of the tag groups in `tags` is complete, and returns the complete
-    /// groups.
+    /// Waits until a tag group in `tags` is complete, and returns the complete groups.
     #[track_caller]
     fn wait_any(&self, tags: TagMask) -> TagMask {
         wait_for_some(
@@ -161,10 +158,7 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
 /// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns the
 /// old value of the first word. The function repeats `getllar` and `putllc` until the store
 /// succeeds. If `op` is a compare-and-swap and no word has the expected value, the function stores
-/// nothing.
-///
-/// `scratch` is the local-store address of a line that the function may overwrite: 128 bytes, at a
-/// multiple of 128.
+/// nothing. `scratch` is the local-store address of a line that the function may overwrite.
 ///
 /// # Errors
 ///

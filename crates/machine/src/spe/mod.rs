@@ -47,10 +47,8 @@ use crate::topology::Topology;
 /// - to wait, wake other threads and read the clock: the methods of [`Wait`](crate::Wait) and
 ///   [`Wake`](crate::Wake).
 ///
-/// Every method that waits lets the other cooperative threads of the SPE run.
-///
-/// An `Spe` stands for the core that its program runs on, so programs can neither send nor share an
-/// `Spe`.
+/// Every method that waits lets the other cooperative threads of the SPE run. An `Spe` stands for
+/// the core that its program runs on, so programs can neither send nor share an `Spe`.
 pub trait Spe: SpeCore {
     /// The SPE's number.
     fn id(&self) -> SpeId;
@@ -59,8 +57,7 @@ pub trait Spe: SpeCore {
     fn topology(&self) -> &Topology;
 
     /// Declares that the program computes for `cycles` cycles of the SPU's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing, because the computation itself
-    /// takes time.
+    /// machine lets these cycles pass. A real machine does nothing.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
@@ -73,16 +70,15 @@ pub trait Spe: SpeCore {
 
     /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
     /// If no other thread is ready, this method does no context switch, so loops that compute can
-    /// call it often. On a Cell, the thread library would save and restore the calling thread even
-    /// if the SPE has no other thread.
+    /// call it often.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread. The activity lasts until the returned value is
-    /// dropped. A simulated machine that writes a trace shows the name in the thread's track.
-    /// Activities of a thread may be nested. An activity takes no simulated time, and on other
-    /// machines it compiles to nothing.
+    /// Names the activity of the calling thread until the returned value is dropped. A simulated
+    /// machine that writes a trace shows the name in the thread's track. Activities of a thread may
+    /// be nested. An activity takes no simulated time, and on other machines it compiles to
+    /// nothing.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -112,8 +108,7 @@ pub trait Spe: SpeCore {
         self.confined_to().is_some()
     }
 
-    /// Starts to get a slice. [`Pending::wait`] waits until the slice has arrived and returns the
-    /// view.
+    /// Starts to get a slice. [`Pending::wait`] waits for the slice and returns the view.
     ///
     /// # Errors
     ///
@@ -141,9 +136,9 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits until the slice has
-    /// arrived and returns the view. The next block can arrive while the program works on the
-    /// current block (double buffering).
+    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits for the slice and
+    /// returns the view. The next block can arrive while the program uses the current block (double
+    /// buffering).
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -171,8 +166,7 @@ pub trait Spe: SpeCore {
         PendingMut::new(self, target, true, Location::caller())
     }
 
-    /// Gets a slice and waits until the slice has arrived. Committing or dropping the view puts the
-    /// slice back.
+    /// Gets a slice and waits for it. Committing or dropping the view puts the slice back.
     ///
     /// # Errors
     ///
@@ -207,15 +201,13 @@ pub trait Spe: SpeCore {
     /// after all threads have ended.
     ///
     /// On a host, a thread that needs a new stack takes some microseconds to start, because the
-    /// operating system provides the stack. The first thread of a core needs a new stack, and so
-    /// does a thread if more threads are alive than ever before. Other threads reuse a stack and
-    /// take some tens of nanoseconds.
+    /// operating system provides the stack. Other threads reuse a stack and take some tens of
+    /// nanoseconds.
     ///
     /// # Errors
     ///
     /// Returns [`StackError`] if the local store has no room for all stacks. In this case no thread
-    /// has run. Only simulated machines and strict hosts return this error, because their stacks
-    /// take room in the local store.
+    /// has run. Only simulated machines and strict hosts keep stacks in the local store.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)

@@ -33,7 +33,6 @@ const READ: usize = 16;
 const PACKETS: usize = 0;
 const SIGNALS: usize = 16;
 
-/// A graph of tasks with one mapping.
 pub(super) struct Graph<'a> {
     pub edges: &'a [Edge],
     pub of: &'a ExchangeRun,
@@ -117,7 +116,7 @@ impl Graph<'_> {
     }
 }
 
-/// One end of an edge, at the sending or at the receiving task.
+/// One end of an edge.
 #[derive(Clone, Copy, Debug)]
 struct End {
     /// The task at the other end.
@@ -195,7 +194,6 @@ impl Plan {
     }
 }
 
-/// The packets that arrive over an edge.
 struct Input {
     end: End,
     /// The signal register of the sender.
@@ -203,7 +201,6 @@ struct Input {
     received: u32,
 }
 
-/// The packets that leave over an edge.
 struct Output {
     end: End,
     /// The buffer of the receiver.
@@ -275,8 +272,7 @@ impl<S: CellSpe> Task<'_, S> {
         }
     }
 
-    /// Handles signals: reads the packets that have arrived, and signals to the senders of the
-    /// packets.
+    /// Handles signals: reads the packets that have arrived, and signals to their senders.
     fn receive(&mut self, signals: u32) -> Result<(), String> {
         let is_set = |bit: usize| signals >> bit & 1 == 1;
         for (number, output) in self.outputs.iter_mut().enumerate() {
@@ -348,8 +344,7 @@ impl<S: CellSpe> Task<'_, S> {
     }
 }
 
-/// The value of all bytes of a packet: the number of the sending task, and the last bits of the
-/// packet's number.
+/// The value of all bytes of a packet: the number of the sending task, and the packet's last bits.
 fn mark(task: u8, number: u32) -> u8 {
     task << 4 | (number & 0xf) as u8
 }

@@ -10,9 +10,8 @@ const IDLE: char = '-';
 /// The largest number of tasks for which each task is written as one digit.
 const DIGITS: usize = 10;
 
-/// The task of each SPE. SPE 0 always has task 0. If all tasks have the same role in their pattern,
-/// this restriction excludes no case: tasks can be renumbered so that SPE 0 has task 0 and all
-/// neighbours have the same distances.
+/// The task of each SPE. SPE 0 always has task 0, because in a pattern of equal tasks, any mapping
+/// can be renumbered in this way without changing the distances of neighbours.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
 /// is `-`. If there are more than 10 tasks, blanks separate the tasks.
@@ -145,8 +144,7 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // Each task is on at most one SPE. If fewer SPEs have a task than there are tasks, some
-        // task has no SPE.
+        // Each task is on at most one SPE. If too few SPEs have a task, some task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));
@@ -177,8 +175,8 @@ impl Mapping {
 
     /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail is the last permutation of its elements. Therefore the
-        // element before this tail is exchanged with the next larger element of the tail.
+        // The longest descending tail is the last permutation of its elements, so the element
+        // before the tail is exchanged with the next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

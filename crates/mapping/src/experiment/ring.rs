@@ -10,20 +10,21 @@
 //! ```
 //!
 //! When the outgoing buffer for one neighbour is free, the task copies the packet from the other
-//! neighbour to this buffer. Threads are numbered in the order of their SPEs, because the paper's
-//! library knows threads, not tasks.
+//! neighbour to this buffer. Threads are numbered in the order of their SPEs.
 
 // Rejected: sends that wait until their buffer is free. With one buffer on each side for each
 // neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
 // phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
-// correlation 0 to 0.3 over 3,000 rounds). Rejected: a library that polls at fixed times. If the
-// interval is eight times the time between the starts of two tasks, the slowest mapping takes 3.7
-// times as long as the fastest mapping with the same start. The only reason for eight is to match
-// the published 3.4. After 3,000 rounds the ratio is 1.9, because phases drift. Rejected: one send
-// buffer of a task for both neighbours. The first neighbour always takes the buffer again, and the
-// other direction starves. The ratio between mappings is then 1.55 (PS3) and 1.28 (QS22) with
-// packets of 2 KB, and falls with smaller packets. The paper names neither such a buffer nor the
-// eight receive buffers that it needs. docs/notes/ring.md has all readings of the library.
+// correlation 0 to 0.3 over 3,000 rounds).
+// Rejected: a library that polls at fixed times. If the interval is eight times the time between
+// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest mapping with
+// the same start. The only reason for eight is to match the published 3.4. After 3,000 rounds the
+// ratio is 1.9, because phases drift.
+// Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
+// buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
+// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The paper names neither such a
+// buffer nor the eight receive buffers that it needs. docs/notes/ring.md has all readings of the
+// library.
 
 use std::iter;
 
@@ -44,9 +45,8 @@ pub(super) struct Ring<'a> {
 
 /// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for each other thread. The entry has two numbers of packets: the
-/// packets that the other thread has sent to this thread, and the packets that it has taken from
-/// this thread.
+/// The size of a row's entry for each other thread: the number of packets that the other thread has
+/// sent to this thread, and the number that it has taken from this thread.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 

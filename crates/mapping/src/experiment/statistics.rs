@@ -70,13 +70,10 @@ impl Times {
     }
 }
 
-/// The share of the variance of single runs that is due to the mapping, from 0 to 1. The share
-/// compares the agreement of two runs of one mapping with the agreement of any two runs. The rest
-/// of the variance is due to the starts of the runs.
-///
-/// `runs` has the times of each mapping, with the same number of runs for all mappings. The result
-/// is `None` with fewer than two mappings, with fewer than two runs of a mapping, or if all times
-/// are equal.
+/// The share of the variance of single runs that is due to the mapping, from 0 to 1. The rest of
+/// the variance is due to the starts of the runs. `runs` has the times of each mapping, with the
+/// same number of runs for all mappings. The result is `None` with fewer than two mappings, with
+/// fewer than two runs of a mapping, or if all times are equal.
 ///
 /// This is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations: uses in
 /// assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0, which means

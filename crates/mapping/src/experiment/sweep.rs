@@ -18,14 +18,13 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random number of cycles that a task computes before its first packet. A round
-/// takes about as long on a Cell.
+/// The limit of the random number of cycles that a task computes before its first packet, which is
+/// about a round on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
 /// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
-/// A4MMC 2010) or any other graph. A [`SweepPlan`] has the runs of a sweep, which are the same for
-/// every machine.
+/// A4MMC 2010) or any other graph. The [`SweepPlan`] of a sweep is the same for every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The number of tasks: 3 to 16 in a ring, 2 to 16 in a graph.
@@ -53,8 +52,7 @@ pub struct Sweep {
 /// The graph of tasks that exchange packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// The tasks form a ring. Each task passes on packets from one neighbour to the other
-    /// neighbour.
+    /// The tasks form a ring. Each task passes on packets between its two neighbours.
     Ring {
         /// Whether packets go around in one direction only.
         one_way: bool,
@@ -171,8 +169,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the identity, and the mappings that the paper names for these numbers of tasks and
-    /// SPEs.
+    /// Returns the identity, and the mappings that the paper names for these numbers.
     ///
     /// # Panics
     ///

@@ -50,9 +50,8 @@ pub enum ReadError {
 /// between tasks, and n times n costs between places, separated by blanks and ends of lines.
 ///
 /// QAPLIB does not say which of its two matrices has the volumes, but both readings have the same
-/// optimal cost. QAPLIB's permutations count from 1, placements of this crate from 0. Numbers may
-/// have fractions. (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic Assignment
-/// Problem Library, Journal of Global Optimization 10, 1997.)
+/// optimal cost. QAPLIB's permutations count from 1. (R.E. Burkard, S.E. Karisch and F. Rendl,
+/// QAPLIB - A Quadratic Assignment Problem Library, Journal of Global Optimization 10, 1997.)
 ///
 /// # Errors
 ///

@@ -11,8 +11,8 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// Two nested clusters count as one level if the distance between the inner cluster's parts is at
-/// least this fraction of the distance between the outer cluster's parts.
+/// Two nested clusters count as one level if their distances between parts differ by less than this
+/// factor.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
@@ -56,8 +56,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
 /// Clusters of slots that are close. A cluster number below the number of slots is a single slot.
 struct Tree {
     slots: usize,
-    /// For each cluster that has parts: its two parts, the distance between the parts, and its
-    /// size.
+    /// For each cluster with parts: the two parts, their distance, and the cluster's size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 
@@ -95,8 +94,8 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// The parts of a cluster. A part is divided again if its own parts are at about the same
-    /// distance.
+    /// The parts of a cluster. A part with about the same distance between its own parts is
+    /// divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -133,8 +132,7 @@ struct Graph {
 }
 
 impl Graph {
-    /// Returns the graph of `items`. `local` is a buffer for reuse, with only `None` before and
-    /// after the call.
+    /// Returns the graph of `items`. `local` is a buffer for reuse, which must contain only `None`.
     fn new(items: &[usize], all: &[Vec<(usize, f64)>], local: &mut [Option<usize>]) -> Self {
         for (index, item) in items.iter().enumerate() {
             local[*item] = Some(index);
@@ -152,8 +150,7 @@ impl Graph {
         Self { neighbours }
     }
 
-    /// Chooses `size` vertices for the first part so that the two parts communicate little. Returns
-    /// whether each vertex is in the first part.
+    /// Chooses `size` vertices for the first part so that the two parts communicate little.
     fn bisect(&self, size: usize, random: &mut Rng) -> Vec<bool> {
         let tries = (0..TRIES).map(|_| {
             let mut division = Division::grow(self, size, random.usize(0..self.neighbours.len()));
@@ -167,7 +164,6 @@ impl Graph {
     }
 }
 
-/// A graph in two parts.
 struct Division<'a> {
     graph: &'a Graph,
     in_first: Vec<bool>,
@@ -176,8 +172,8 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Grows the first part from one vertex. Each step adds the vertex that adds least to the
-    /// volume between the parts.
+    /// Grows the first part from one vertex by the vertices that add least to the volume between
+    /// the parts.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =

@@ -18,13 +18,11 @@ const KICKS_MAX: usize = 4;
 /// The number of slots near a neighbour from which a random exchange chooses the new slot.
 const CLOSE: usize = 16;
 
-/// Improves an assignment, which bisection makes, until the run ends. The search makes the best
-/// exchanges of single items until no exchange is a gain. It then moves some items close to a
-/// neighbour and improves the items that this has disturbed. If the result costs more than before,
-/// the search undoes these exchanges.
-///
-/// This is iterated local search (H.R. Lourenço, O.C. Martin and T. Stützle, Iterated local search,
-/// Handbook of Metaheuristics, 2003).
+/// Improves an assignment, which bisection makes, until the run ends. The search makes the best exchanges of
+/// single items until no exchange is a gain. It then moves some items close to a neighbour and
+/// improves the disturbed items. If the result costs more than before, the search undoes these
+/// exchanges. (Iterated local search: H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of
+/// Metaheuristics, 2003.)
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {
@@ -100,8 +98,7 @@ impl Local<'_, '_> {
         }
     }
 
-    /// Makes the best exchange of each given item, and of each item that an exchange disturbs, if
-    /// the exchange is a gain.
+    /// Makes the best exchange of each given or disturbed item, if this exchange is a gain.
     fn descend(&mut self, mut disturbed: VecDeque<usize>) {
         while let Some(item) = disturbed.pop_front().filter(|_| !self.run.stopped()) {
             let others = (0..self.state.slots.n).filter(|other| *other != item);

@@ -22,8 +22,8 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// The largest number of slots for which memetic search is used. With more slots, evaluating all
-/// exchanges in each iteration takes too long: a population takes more than a second to improve.
+/// The largest number of slots for which memetic search is used. With more slots a population takes
+/// more than a second to improve.
 const MEMETIC_MAX: usize = 256;
 
 /// The result of a search.
@@ -58,8 +58,7 @@ impl Solution {
 ///
 /// A problem of at most 10! (3,628,800) placements is solved by evaluating all placements,
 /// regardless of the limit. For a larger problem tabu searches improve a population of placements.
-/// With more than 256 slots (places, each as often as the number of its tasks) a local search
-/// improves a single placement.
+/// If the places have room for more than 256 tasks, a local search improves a single placement.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -104,10 +103,8 @@ impl Search {
 
     /// Searches until the limit, or until `progress` returns `Break`. The search calls `progress`
     /// with the first placement, with each better placement, and also about every 10 ms. The search
-    /// finds a placement even if the limit is 0.
-    ///
-    /// The search uses four to eight numbers of 8 bytes for each pair of slots. A place that takes
-    /// several tasks has as many slots.
+    /// finds a placement even if the limit is 0. It uses four to eight numbers of 8 bytes for each
+    /// pair of places, where a place for several tasks counts several times.
     pub fn run(
         &self,
         problem: &Problem,

@@ -2,9 +2,10 @@
 
 // Rejected: a search on each CPU, and the best of their placements. The result of a seed would
 // depend on the number of CPUs, and one search reaches the best known cost in 0.3 s for instances
-// that are allowed 10 s. Rejected: a search that waits for the lower bound. For 4,096 places the
-// bound takes longer than the default time of the search. Instead, a second thread computes the
-// bound, and the search ends when its cost meets the bound.
+// that are allowed 10 s.
+// Rejected: a search that waits for the lower bound. For 4,096 places the bound takes longer than
+// the default time of the search. Instead, a second thread computes the bound, and the search ends
+// when its cost meets the bound.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -15,8 +16,8 @@ use crate::slots::Slots;
 /// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The time between two calls of `progress` without a better placement. 64 iterations may take
-/// longer.
+/// The time between two calls of `progress` without a better placement, or longer for 64
+/// iterations.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs within this fraction of each other count as equal, because sums of fractions are rounded.
@@ -127,7 +128,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The best placement, and the number of iterations.
     pub(super) fn end(self) -> (Placement, u64) {
         (
             self.best.expect("a search begins with an assignment").0,

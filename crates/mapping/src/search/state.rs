@@ -4,8 +4,7 @@ use multiversion::multiversion;
 
 use crate::slots::Slots;
 
-/// An assignment, and its potentials: the cost of each item in each slot while all other items
-/// stay.
+/// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
 /// The change of cost by an exchange follows from four potentials. An exchange changes the
 /// potentials by the product of two vectors, in n times n steps if all tasks communicate, and
@@ -112,7 +111,6 @@ impl<'a> State<'a> {
             + 2.0 * self.slots.volumes[first * n + second] * self.slots.costs[here * n + there]
     }
 
-    /// Exchanges two items.
     pub(super) fn exchange(&mut self, first: usize, second: usize) {
         self.cost += self.delta(first, second);
         let n = self.slots.n;

@@ -9,8 +9,7 @@ use super::state::{Outer, State};
 /// The number of changes of cost that one vector instruction compares.
 const LANES: usize = 8;
 
-/// Searches from an assignment for a number of iterations. Returns the best assignment and its
-/// cost.
+/// Searches from an assignment for some iterations. Returns the best assignment and its cost.
 ///
 /// The search is that of Taillard (Robust taboo search for the quadratic assignment problem,
 /// Parallel Computing 17, 1991). An exchange is forbidden if both items return to slots that they
@@ -114,11 +113,10 @@ impl Table {
         best
     }
 
-    /// Updates the table after an exchange.
-    ///
-    /// If the exchange adds the product of vectors x and y to the potentials, it adds `(x[v] -
-    /// x[u]) (y[s] - y[t])` to the change of cost by another exchange, of u and v in slots s and t.
-    /// Changes by exchanges of the exchanged items are computed anew.
+    /// Updates the table after an exchange that adds the product of vectors x and y to the
+    /// potentials. Such an exchange adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by
+    /// another exchange, of u and v in slots s and t. Changes by exchanges of the exchanged items
+    /// are computed anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {

@@ -154,8 +154,7 @@ fn few_tasks_find_the_cores_that_are_close() {
     assert_eq!(problem.lower_bound(), 8.0);
 }
 
-/// A stencil of 32 by 32 tasks, on 1,024 cores in groups of 4, 4, 8 and 8, with unordered core
-/// numbers.
+/// A stencil of 32 by 32 tasks, on 1,024 cores in groups of 4, 4, 8 and 8.
 #[test]
 fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     let groups = [256, 64, 8, 1].into_iter().zip([100.0, 30.0, 10.0, 3.0]);
@@ -245,8 +244,7 @@ fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(row).collect()
 }
 
-/// Problems with any matrices, costs within a place, one or two tasks per place, a fixed task and a
-/// forbidden place.
+/// Problems with any matrices, one or two tasks per place, a fixed task and a forbidden place.
 fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
     let number = || prop_oneof![Just(0.0), (1..20_u32).prop_map(f64::from)];
     let matrix = move |n| prop::collection::vec(prop::collection::vec(number(), n), n);

@@ -22,7 +22,6 @@ fn command(opcode: Opcode, tag: Tag) -> Command {
         .unwrap()
 }
 
-/// A queue with these commands, and the ids of their entries.
 fn queued<const N: usize>(commands: [(Opcode, Tag); N]) -> (CommandQueue, [EntryId; N]) {
     let mut queue = CommandQueue::new();
     let ids = commands.map(|(opcode, tag)| queue.push(command(opcode, tag)).unwrap());
@@ -317,7 +316,6 @@ const OPCODES: &[Opcode] = {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// The queue agrees with the model after every step of a random run.
     #[test]
     fn the_queue_does_what_the_architecture_says(
         steps in prop::collection::vec((0u8..10, prop::sample::select(OPCODES), 0u32..3, any::<prop::sample::Index>()), 1..200)
