@@ -18,7 +18,7 @@ pub struct Cancelled;
 /// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program or a program that was not joined panicked. This is the first panic.
+    /// The main program, or a program that was not joined, was the first to panic.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// Where the program ran.

@@ -11,12 +11,12 @@
 //!
 //! A piece of work is ordinary sequential code that stages slices and waits for their data. The
 //! number of pieces *in flight* (begun and not ended) decides how much of the latency is hidden.
-//! With too few pieces the core still waits. With too many, they evict each other's data from the
-//! cache. If the data is near, one piece at a time is best.
+//! With too few pieces the core still waits. With too many pieces, the pieces evict each other's
+//! data from the cache. If the data is near, one piece at a time is best.
 //!
-//! [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1 and
-//! with 8 threads, which shows whether there is latency to hide. If so, it also tries up to 128
-//! threads, and goes on with the fastest number. From time to time it measures again, because
+//! [`InFlight::Automatic`] measures which number is best. The first inputs are worked on with 1 and
+//! with 8 threads, which shows whether there is latency to hide. If so, numbers up to 128 threads
+//! are measured too. The fastest number is kept, but from time to time measured again, because
 //! caches fill and inputs change.
 //!
 //! One piece in flight has a loop of its own. On a machine that reads staged data in place, this
@@ -39,13 +39,14 @@
 // these costs, but is no ordinary code.
 // Rejected: taking several inputs in advance when one piece is in flight, because an input may
 // depend on the last result.
-// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 this gains
-// nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128 look-ups in
-// flight takes 2.45 ns a miss with such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6
-// times as long. A trial that chooses the cache costs more than it gains. With a loop for each
-// cache, the body has a third caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a
-// check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by a report, group prefetching
-// into the second-level cache is twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
+// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 such
+// prefetches gain nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128
+// look-ups in flight takes 2.45 ns a miss with prefetches, and 2.42 without. In 4 GiB the
+// prefetches make AMAC 1.2 to 1.6 times as slow. A trial that chooses the cache costs more than it
+// gains. With a loop for each cache, the body has a third caller and is no longer inlined (2.0
+// becomes 3.4 ns a turn). With a check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by
+// a report, group prefetching into the second-level cache is twice as fast as AMAC with 32 in
+// flight. No Zen 4 was at hand.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -152,8 +153,8 @@ impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Gets a slice and waits until the slice has arrived. Meanwhile other pieces of work go on. If
-    /// this is the only piece in flight, this method need not switch threads: other threads of the
-    /// SPE may have to wait for some tenths of a millisecond, and threads that the body starts for
+    /// no other piece is in flight, this method need not switch threads. Other threads of the SPE
+    /// may then wait for some tenths of a millisecond, and threads that the body starts may wait
     /// longer.
     ///
     /// # Errors
@@ -372,14 +373,14 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// The duration of a portion for several threads, or if data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads is chosen only if it shortens the time of an input by more than `1 /
-/// LEAST_GAIN`, because many threads suffer more if other programs use the memory.
+/// A larger number of threads is chosen only if it saves more than `1 / LEAST_GAIN` of the time of
+/// an input, because many threads suffer more if other programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads are chosen only if they need less time for an input than the plain loop, by more
-/// than `1 / LEAST_GAIN_OVER_LOOP`. A trial makes the plain loop look too slow, because the trial
-/// counts inputs and the loop for the last inputs does not. In addition, where memory is the limit,
-/// a CPU overlaps more inputs of a shorter loop.
+/// Several threads are chosen only if they save more than `1 / LEAST_GAIN_OVER_LOOP` of the time of
+/// an input in the loop for one piece. Trials overestimate this time, because a trial counts inputs
+/// and the loop for the last inputs does not. In addition, where memory is the limit, a CPU
+/// overlaps more inputs of a shorter loop.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -541,7 +542,7 @@ where
     }
 
     /// Sets the duration of a portion. A shorter duration starts with small portions again, because
-    /// the old size may be too large by a million inputs.
+    /// the old size of portions may be too large by a million inputs.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);

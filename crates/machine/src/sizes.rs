@@ -39,7 +39,7 @@ pub fn in_flags(bytes: usize) -> String {
 }
 
 /// Returns the same text as [`in_words`], but rounds a size with many digits down to a tenth of its
-/// unit. This is for sizes that the user has not chosen, such as the free memory.
+/// unit. The function is for sizes that the user has not chosen, such as the free memory.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;

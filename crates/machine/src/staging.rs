@@ -17,9 +17,9 @@
 //! safety.
 //!
 //! A simulated machine and a *strict* host copy slices through local stores. On a host that is not
-//! strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked there, its
-//! writes have happened. On other machines the writes are lost. A [`PendingMut`] that was not
-//! waited for has no writes, so dropping a `PendingMut` puts nothing back.
+//! strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on such a
+//! host, its writes have happened. On other machines the writes are lost. A [`PendingMut`] that was
+//! not waited for has no writes, so dropping a `PendingMut` puts nothing back.
 
 // Rejected: a destructor of typed views that waits. A leaked view's destructor does not run. A get
 // copies when it is issued and a put when it is committed, both while the borrow lives, so no

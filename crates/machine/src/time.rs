@@ -3,7 +3,8 @@
 //! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
 //! picoseconds. A time has 128 bits.
 
-// Rejected: 64 bits of femtoseconds. They overflow after five hours, and runs on hosts last longer.
+// Rejected: 64 bits of femtoseconds. A time would overflow after five hours, and runs on hosts last
+// longer.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

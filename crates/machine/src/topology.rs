@@ -46,8 +46,8 @@ pub struct SpeSite {
     pub place: String,
 }
 
-/// The distance between two SPEs, from near to far. [`Topology::name_of`] returns the name of a
-/// distance on a machine.
+/// The distance between two SPEs. The variants are ordered from near to far. [`Topology::name_of`]
+/// returns the name of a distance on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.

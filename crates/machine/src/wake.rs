@@ -126,9 +126,9 @@ pub trait Wake: Wait {
     /// no reference to a processor, so a destructor can use the handle.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread, if
-    /// programs that have not ended still borrow from its stack. Meanwhile the other threads of the
-    /// core are unwound.
+    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. A
+    /// thread calls this method while unfinished programs borrow from its stack. Meanwhile the
+    /// other threads of the core are unwound.
     ///
     /// The machine calls `done` repeatedly. The caller must have caught the panic that unwound this
     /// thread and must not have resumed the panic yet. No simulated time passes.
@@ -161,7 +161,8 @@ pub trait Wake: Wait {
 pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
-    /// Returns a waker that calls `wake`, which wakes a thread of the run. Machines call this.
+    /// Returns a waker that calls `wake`, which wakes a thread of the run. Machines call this
+    /// function.
     ///
     /// `wake` may be called on any OS thread, and after the end of the run. During the run `wake`
     /// must work on OS threads that run programs of the machine and on [admitted](Outside::admit)
@@ -187,7 +188,8 @@ impl fmt::Debug for RemoteWaker {
 /// The interface of a run for *outside threads*: OS threads that run no program of the run, but
 /// wake its threads. See [`PpeCore::outside`](crate::PpeCore::outside).
 ///
-/// A counted outside thread may still wake a program of the run, so the run is not in a deadlock.
+/// A run counts outside threads, because a run is not in a deadlock while an outside thread may
+/// still wake its programs.
 pub trait Outside: Send + Sync {
     /// See [`Wake::now`].
     fn now(&self) -> Time;
@@ -204,9 +206,9 @@ pub trait Outside: Send + Sync {
     fn admit(&self);
 
     /// Counts one outside thread less. An outside thread calls this method when it ends, and before
-    /// it waits for a program of the run. That program [admits](Self::admit) the thread again
-    /// before it wakes the thread. If all other threads of the run wait too, this call ends the run
-    /// as a deadlock.
+    /// it waits for a program of the run. Before that program wakes the thread, the program
+    /// [admits](Self::admit) the thread again. If all other threads of the run wait too, this call
+    /// ends the run as a deadlock.
     fn dismiss(&self);
 }
 

@@ -14,9 +14,9 @@ impl Problem {
     /// Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM Journal 10,
     /// 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9, 1963).
     ///
-    /// If a task is at a place, then at best its largest volumes meet the lowest costs of that
-    /// place. This product bounds the cost of each task at each place. The best assignment of tasks
-    /// to places by these bounds, a linear problem, bounds the whole cost.
+    /// A task at a place costs least if the task's largest volumes meet the lowest costs of the
+    /// place. The cheapest assignment of tasks to places by these least costs, a linear problem, is
+    /// the bound.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;

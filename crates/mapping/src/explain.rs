@@ -89,9 +89,9 @@ impl Problem {
     }
 
     /// Returns the cost of a placement when transfers wait for each other at links and at tasks:
-    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task, for sending
-    /// and receiving. `links` has the cost of a unit of volume on each link, and `way` is as for
-    /// [`loads`](Self::loads).
+    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a
+    /// task counts sent and received volumes. `links` has the cost of a unit of volume on each
+    /// link, and `way` is as for [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.

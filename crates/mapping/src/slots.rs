@@ -10,18 +10,18 @@ use crate::{Place, Placement, Problem, Task};
 /// The items, the slots, and the costs of assignments.
 ///
 /// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F is
-/// the matrix of volumes and D the matrix of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]`
-/// with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices H = F -
-/// F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0 and is
-/// left out. All matrices are stored row by row.
+/// the matrix of volumes and D the matrix of costs. The cost equals `G[i][k] T[s][t] + H[i][k]
+/// B[s][t]` with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices
+/// H = F - F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0
+/// and is left out. All matrices are stored row by row.
 pub(crate) struct Slots {
     /// The number of items, which is also the number of slots.
     pub n: usize,
     /// The number of items that are tasks. These items come first.
     pub tasks: usize,
-    /// The matrix G. Its diagonal is 0.
+    /// The matrix G, with 0 on the diagonal.
     pub volumes: Vec<f64>,
-    /// The matrix T. Its diagonal is 0.
+    /// The matrix T, with 0 on the diagonal.
     pub costs: Vec<f64>,
     /// The matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,

@@ -7,11 +7,10 @@
 //!   an exchange of `mapping` ──────────────────┘    (a Host, a Sim, ...)
 //! ```
 //!
-//! Programs, measurements and exchanges are generic over the machine, and are compiled for each
-//! type of machine, because that makes them fast: once for simulated machines ([`simulated`]) and
-//! once for this computer ([`this_computer`]). All other code, which reads arguments and stores
-//! results, uses [`Runner`] and [`Chosen`], which hide the types. Therefore no other crate compiles
-//! the programs again.
+//! Programs, measurements and exchanges are generic over the machine. For speed, the compiler makes
+//! two copies: one for simulated machines ([`simulated`]) and one for this computer
+//! ([`this_computer`]). All other code, which reads arguments and stores results, uses [`Runner`]
+//! and [`Chosen`], which hide the types. Therefore no other crate compiles the programs again.
 //!
 //! ```
 //! use cellworks_machine::Machine;

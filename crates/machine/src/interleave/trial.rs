@@ -1,6 +1,7 @@
 //! Trials, which measure the time of inputs with a number of threads.
 
-// Rejected: trials with 2 and 4 threads first. They take longest where the latency is largest.
+// Rejected: trials with 2 and 4 threads first. Such trials take longest where the latency is
+// largest.
 // Rejected: a trial with only 8 threads. Where 64 threads are fastest, 8 threads may be slower than
 // one.
 

@@ -81,7 +81,8 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// Returns the local store of `spe`, with the bytes of the region `bytes`, for machines.
+    /// Returns the local store of `spe` with the bytes of the region `bytes`. Machines call this
+    /// function.
     ///
     /// # Panics
     ///

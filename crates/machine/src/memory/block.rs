@@ -25,8 +25,8 @@
 //! Either the store sees `watched`, or the reservation sees the store in flight and waits for its
 //! end.
 
-// Rejected: a reservation that compares contents. It would not notice a value that changes and
-// changes back. Pointer structures built on `putllc` rely on noticing such changes.
+// Rejected: a reservation that compares contents. Such a reservation would not notice a value that
+// changes and changes back. Pointer structures built on `putllc` rely on noticing such changes.
 // Rejected: a locked store for each line of every put, which would misreport the cost of copying on
 // this computer. A locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
 // the caches 1.7 ns (16 KB in 217 ns).
@@ -44,9 +44,9 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// As long as the value lives, `base` points to `bytes` bytes which are valid for reads and writes
-/// from every thread, initialised, aligned to 128 bytes, and accessed only through the [`Block`]
-/// that owns the value.
+/// The implementor guarantees: as long as the value lives, `base` points to `bytes` bytes which are
+/// valid for reads and writes from every thread, initialised, aligned to 128 bytes, and accessed
+/// only through the [`Block`] that owns the value.
 pub unsafe trait Backing: Send + Sync {
     /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
@@ -82,7 +82,7 @@ pub struct Block {
     home: ModuleId,
     /// One version for each line. The array is empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
-    /// Whether a line was ever reserved. If so, stores must lock lines.
+    /// Whether a line was ever reserved, so that stores must lock lines.
     watched: AtomicBool,
     /// Whether all stores of the fast way have ended.
     settled: AtomicBool,
@@ -364,7 +364,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// `offset..offset + bytes` lies in the block and `from` is valid for `bytes` bytes.
+    /// `offset..offset + bytes` must lie in the block, and `from` must be valid for `bytes` bytes.
     unsafe fn write_locked(&self, offset: usize, from: *const u8, bytes: usize) {
         let mut done = 0;
         while done < bytes {

@@ -15,9 +15,9 @@
 //!                            last few)
 //! ```
 //!
-//! Several processors may access the bytes of a region at once. All accesses go through `block`,
-//! which makes them atomic in Rust's sense. After a race the bytes are a mixture of the written
-//! values, as on the hardware, but a race is never undefined behaviour.
+//! Several processors may access the bytes of a region at once. The module `block` makes all
+//! accesses atomic in Rust's sense. After a race the bytes are a mixture of the written values, as
+//! on the hardware, but a race is never undefined behaviour.
 
 mod block;
 mod space;

@@ -14,7 +14,8 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of unmapped regions. When it changes, every [`Translation`] empties its cache.
+    /// The number of unmapped regions. When the number changes, every [`Translation`] empties its
+    /// cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }

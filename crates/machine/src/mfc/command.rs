@@ -44,8 +44,8 @@ impl RawCommand {
     }
 
     /// Checks a command for the proxy queue, which the PPE fills, as [`check`](Self::check) does.
-    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65), because
-    /// they belong to a program on the SPE.
+    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65), which
+    /// belong to a program on the SPE.
     ///
     /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
     /// the `s` forms: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
@@ -435,7 +435,7 @@ pub struct QueuedLinePut {
 /// A hint or an order to the atomic cache about a range of effective addresses. A storage control
 /// command is also a barrier of its tag group.
 ///
-/// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on this chip (Handbook s.6.2.2.4 p.151) and
+/// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on a Cell (Handbook s.6.2.2.4 p.151) and
 /// may have any size. [`Opcode::Sdcrz`] zeroes every lock line that holds a byte of the range (CBEA
 /// s.7.7.3 p.64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -159,7 +159,7 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// An `s` form in an SPE's queue. Only the proxy queue takes such a command.
+    /// A transfer that also starts the SPU (an `s` form), in an SPE's queue.
     #[error(
         "{opcode}: it starts the SPU after the transfer, which only the proxy queue can; from an SPE use {use_instead}"
     )]
@@ -178,7 +178,7 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// An `s` form in the proxy queue.
+    /// A transfer that also starts the SPU (an `s` form), in the proxy queue.
     ///
     /// On the hardware this command is legal: it starts the SPU at the address in the SPU's
     /// next-program-counter register. Programs of this project have no such address.
@@ -200,7 +200,7 @@ pub enum InvalidCommand {
         /// The tag of the command.
         tag: u32,
     },
-    /// An immediate atomic that was issued before another one completed.
+    /// An immediate atomic that was issued before the last immediate atomic completed.
     #[error(
         "{opcode} while a {pending} is pending: an SPE has one immediate atomic at a time; read the status of the {pending} \
          from MFC_RdAtomicStat first"
@@ -322,7 +322,7 @@ impl Misalignment {
                 }
             ),
             // This check accepts every multiple of 8, but the first element may need a multiple of
-            // 16. So the advice names multiples of 16.
+            // 16. Therefore the advice names multiples of 16.
             Misalignment::ListLocalStore { lsa } => write!(
                 f,
                 "{opcode} with its data at local store address {lsa}: they start at a multiple of 8 at least; use {}",

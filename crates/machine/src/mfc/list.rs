@@ -110,8 +110,8 @@ impl ElementTransfer {
 ///
 /// Elements run in order. The data of an element starts in the local store at the next multiple of
 /// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
-/// bits of its effective address are added to this multiple of 16. The upper half of the effective
-/// address (the EAH) is that of the list. Elements of 0 bytes are skipped.
+/// bits of its effective address are added to this multiple of 16. All elements have the list's
+/// upper half of the effective address (the EAH). Elements of 0 bytes are skipped.
 ///
 /// The cursor reads an element only when the caller asks for the element, so a program may change
 /// the later elements of a stalled list until it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3

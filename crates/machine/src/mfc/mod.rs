@@ -2,7 +2,7 @@
 //! run, and which error an illegal command gives.
 //!
 //! This module only computes: it moves no data and knows no time. The host and the simulated Cell
-//! both use it, so they agree about legal commands.
+//! share this module, and therefore agree about legal commands.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine

@@ -49,8 +49,8 @@ macro_rules! opcodes {
         /// The commands of the MFC, by the architecture's names and numbers.
         ///
         /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
-        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this
-        /// chip ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer: only the
+        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which a
+        /// Cell ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer: only the
         /// hardware's proxy queue takes the `s` forms. Source: CBEA pp.54-72 and pp.306-308.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]

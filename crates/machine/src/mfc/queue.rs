@@ -42,7 +42,8 @@ pub enum PushError {
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine. It says which commands may start, but performs none.
+/// The queue of one MFC as a state machine, which says which commands may start, but performs no
+/// command.
 ///
 /// ```text
 ///            all that it is

@@ -102,9 +102,9 @@ pub trait OnCell<M: Machine> {
 /// A machine that is a Cell or behaves like a Cell: its SPEs have MFCs, mailboxes and signals, and
 /// programs choose the memory module in which they allocate main memory.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
-    /// Allocates `bytes` zero bytes of main memory in a memory module, aligned to 4,096 bytes. A
-    /// region of less than 4 GiB crosses no multiple of 4 GiB, because all elements of a DMA list
-    /// share the upper half of their addresses.
+    /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
+    /// bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, so that one DMA list can
+    /// access all its bytes.
     ///
     /// # Errors
     ///
@@ -143,8 +143,8 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     }
 
     /// The memory module in which the byte at `ea` really lies now, which may differ from the
-    /// chosen module. Returns `None` if the machine cannot tell, for instance because the memory is
-    /// untouched.
+    /// module that the program chose. Returns `None` if the machine cannot tell, for instance for
+    /// untouched memory.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 

@@ -30,8 +30,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         None
     }
 
-    /// Runs `main`, which may start cooperative threads by its argument, and returns when all of
-    /// these threads have ended.
+    /// Calls `main` with a [`StartThread`], by which `main` may start cooperative threads. Returns
+    /// when all of these threads have ended.
     ///
     /// If `main` or a thread panics, the panic is resumed after all threads have ended. `at` is the
     /// call that waits for the threads, for the report of a deadlock.
@@ -65,7 +65,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold).
+    /// The conditions are those of [`hold`](Self::hold).
     #[inline(always)]
     unsafe fn hold_until_arrived(
         &self,
@@ -117,8 +117,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold). In addition, [`uninterrupted_span`](Self::uninterrupted_span) must
-    /// have returned a time in the present program.
+    /// The conditions are those of [`hold`](Self::hold). In addition,
+    /// [`uninterrupted_span`](Self::uninterrupted_span) must have returned a time in the present
+    /// program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,

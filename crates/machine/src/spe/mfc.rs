@@ -46,8 +46,8 @@ pub trait Mfc: Wait {
     /// after the list, is illegal. Machines that perform the rest later report the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store, and reserves the line instead of an
-    /// earlier line.
+    /// Reads the 128-byte line at `ea` into the local store, and reserves the line. An earlier
+    /// reservation of this SPE ends.
     ///
     /// # Errors
     ///

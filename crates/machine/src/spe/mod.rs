@@ -98,7 +98,8 @@ pub trait Spe: SpeCore {
     }
 
     /// The number of bytes that are left on the stack of the calling thread. On a simulated machine
-    /// this is the real stack, which is larger than the stack's room in the local store.
+    /// the bytes are those of the real stack, which is larger than the stack's room in the local
+    /// store.
     fn free_stack_bytes(&self) -> usize;
 
     /// Whether programs can use only data in the local store, as on simulated machines and on
@@ -196,9 +197,9 @@ pub trait Spe: SpeCore {
     /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
     /// returns when all of these threads have ended.
     ///
-    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. They
-    /// switch only where they wait or yield. If threads panic, this method resumes the first panic
-    /// after all threads have ended.
+    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. The
+    /// threads switch only where they wait or yield. If threads panic, this method resumes the
+    /// first panic after all threads have ended.
     ///
     /// On a host, a thread that needs a new stack takes some microseconds to start, because the
     /// operating system provides the stack. Other threads reuse a stack and take some tens of
@@ -213,9 +214,9 @@ pub trait Spe: SpeCore {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f`, which may start cooperative threads on this SPE by its argument, the scope.
-    /// Returns when all of these threads have ended. The threads may borrow values that live longer
-    /// than the call.
+    /// Calls `f` with a scope, by which `f` may start cooperative threads on this SPE. Returns when
+    /// all of these threads have ended. The threads may borrow values that live longer than the
+    /// call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -249,9 +250,9 @@ pub trait Spe: SpeCore {
     ///
     /// `body` is ordinary code that [stages](InterleavedSpe::stage) the slices that it reads.
     /// `in_flight` is the number of inputs that are worked on at once, or [`InFlight::Automatic`].
-    /// The methods of the returned [`Interleave`] run the work and take a place for the results. A
-    /// closure that is not written directly in the call has to name the type of its first argument,
-    /// as here:
+    /// The methods of the returned [`Interleave`] run the work and deliver the results. A closure
+    /// that is not written directly in the call has to name the type of its first argument, as
+    /// here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};

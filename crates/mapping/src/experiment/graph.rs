@@ -14,8 +14,8 @@
 
 // Rejected: the library of the ring, which keeps notifications in main memory, for other patterns.
 // The polling intervals of tasks determined the times: on 8 computers, placements of a search took
-// 0.92 to 1.03 of the median of random placements, and on the PS3 the mapping caused 0 to 35 % of
-// the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
+// 0.92 to 1.03 of the median time of random placements, and on the PS3 the mapping caused 0 to 35 %
+// of the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -183,8 +183,9 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// The offset of the word that is sent as a signal: first the words of outputs, then the words
-    /// of inputs. Each word is at offset 12 of its quadword, as signal registers are.
+    /// The offset of the word that is sent as signal `number`: first the signals of outgoing
+    /// packets, then of incoming packets. Each word is at offset 12 of its quadword, as signal
+    /// registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }

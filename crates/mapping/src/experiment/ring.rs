@@ -46,7 +46,7 @@ pub(super) struct Ring<'a> {
 /// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
 /// The size of a row's entry for each other thread: the number of packets that the other thread has
-/// sent to this thread, and the number that it has taken from this thread.
+/// sent to this thread, and the number of packets that the other thread has taken from this thread.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -180,8 +180,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// A quadword for the word of a put command. The word has the same offset in this quadword as
-    /// in its quadword in main memory.
+    /// The offset of a quadword for the word of a put command. The word has the same offset in this
+    /// quadword as in its quadword in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }

@@ -75,9 +75,9 @@ impl Times {
 /// same number of runs for all mappings. The result is `None` with fewer than two mappings, with
 /// fewer than two runs of a mapping, or if all times are equal.
 ///
-/// This is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations: uses in
-/// assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0, which means
-/// that the runs of a mapping do not agree at all, becomes 0.
+/// The share is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations:
+/// uses in assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0,
+/// which means that the runs of a mapping do not agree at all, becomes 0.
 ///
 /// # Panics
 ///

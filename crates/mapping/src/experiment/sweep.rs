@@ -153,7 +153,7 @@ pub enum SweepError {
 
 impl Sweep {
     /// Returns a sweep of all mappings of a ring, with packets of the given sizes in both
-    /// directions, and three runs of each mapping, as in the paper.
+    /// directions, and three runs of each mapping, as in the paper of Keller and Varbanescu.
     pub fn new(tasks: usize, spes: usize, packet_bytes: Vec<u32>) -> Self {
         Self {
             tasks,
@@ -169,7 +169,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the identity, and the mappings that the paper names for these numbers.
+    /// Returns the identity, and the mappings that Keller and Varbanescu name for these numbers.
     ///
     /// # Panics
     ///

@@ -12,8 +12,8 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`. It reports events, so this code would have to build the tree in which
-// distances look up their objects, and count the lines for error messages.
+// Rejected: `quick-xml`. `quick-xml` reports events, so this code would have to build the tree in
+// which distances look up their objects, and count the lines for error messages.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 

@@ -11,13 +11,13 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// Two nested clusters count as one level if their distances between parts differ by less than this
-/// factor.
+/// Two nested clusters count as one level of the machine if the distance between the inner
+/// cluster's parts is at least this fraction of the distance between the outer cluster's parts.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
 ///
-/// This is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
+/// The method is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
 /// Conference, 1994). Pellegrini takes the tree of places as given. This function computes the tree
 /// from the costs by average linkage, so the number of parts at a level need not be a power of two.

@@ -18,11 +18,11 @@ const KICKS_MAX: usize = 4;
 /// The number of slots near a neighbour from which a random exchange chooses the new slot.
 const CLOSE: usize = 16;
 
-/// Improves an assignment, which bisection makes, until the run ends. The search makes the best exchanges of
-/// single items until no exchange is a gain. It then moves some items close to a neighbour and
-/// improves the disturbed items. If the result costs more than before, the search undoes these
-/// exchanges. (Iterated local search: H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of
-/// Metaheuristics, 2003.)
+/// Improves an assignment, which bisection makes, until the run ends. The search makes the best
+/// exchanges of single items until no exchange is a gain. The search then moves some items close to
+/// a neighbour and improves the disturbed items. If the result costs more than before, the search
+/// undoes these exchanges. (Iterated local search: H.R. Lourenço, O.C. Martin and T. Stützle,
+/// Handbook of Metaheuristics, 2003.)
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {

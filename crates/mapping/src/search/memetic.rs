@@ -1,7 +1,7 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
-// Rejected: tabu search of one placement until the limit. It needs 18 times as long to reach the
-// best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
+// Rejected: tabu search of one placement until the limit. Such a search needs 18 times as long to
+// reach the best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
 // Rejected: tabu searches that take twice as long with each new population. With two of three seeds
 // their result was 0.1 % too high on tai50b after 10 s. Instead, every second population has the
 // shortest searches.
@@ -28,7 +28,7 @@ const SHORTEST: u64 = 5;
 ///
 /// The search follows Benlic and Hao (Memetic search for the quadratic assignment problem, Expert
 /// Systems with Applications 42, 2015). An offspring inherits the common slots of its two parents,
-/// and a tabu search improves it. Unlike theirs, this search replaces a population without gain. In
+/// and a tabu search improves it. In addition, this search replaces a population without gain. In
 /// every second population the tabu searches take twice the shortest time, in every fourth
 /// population four times, and so on. Short searches find more in real problems, where good
 /// assignments have much in common. Long searches find more in problems of random numbers.

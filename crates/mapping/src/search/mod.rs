@@ -103,8 +103,8 @@ impl Search {
 
     /// Searches until the limit, or until `progress` returns `Break`. The search calls `progress`
     /// with the first placement, with each better placement, and also about every 10 ms. The search
-    /// finds a placement even if the limit is 0. It uses four to eight numbers of 8 bytes for each
-    /// pair of places, where a place for several tasks counts several times.
+    /// finds a placement even if the limit is 0. The search uses four to eight numbers of 8 bytes
+    /// for each pair of places, where a place for several tasks counts several times.
     pub fn run(
         &self,
         problem: &Problem,

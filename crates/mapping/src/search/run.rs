@@ -16,8 +16,8 @@ use crate::slots::Slots;
 /// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The time between two calls of `progress` without a better placement, or longer for 64
-/// iterations.
+/// The time between two calls of `progress` without a better placement. The time can be longer,
+/// because the clock is read after [`BETWEEN_LOOKS`] iterations.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs within this fraction of each other count as equal, because sums of fractions are rounded.

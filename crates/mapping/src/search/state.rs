@@ -33,7 +33,7 @@ pub(super) struct Change {
     pub skew: Option<Outer>,
 }
 
-/// Two vectors. Their product is added to a matrix.
+/// Two vectors. The product of the vectors is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,

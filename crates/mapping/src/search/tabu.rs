@@ -13,8 +13,8 @@ const LANES: usize = 8;
 ///
 /// The search is that of Taillard (Robust taboo search for the quadratic assignment problem,
 /// Parallel Computing 17, 1991). An exchange is forbidden if both items return to slots that they
-/// left less than 0.9 n to 1.1 n iterations ago. An exchange that leads to the best assignment so
-/// far is always allowed.
+/// left in the last n iterations (at random 0.9 n to 1.1 n). An exchange that leads to the best
+/// assignment so far is always allowed.
 pub(super) fn search(
     mut state: State<'_>,
     iterations: u64,
