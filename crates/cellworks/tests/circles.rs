@@ -157,7 +157,7 @@ impl Crate {
         })
     }
 
-    /// Returns the files that each file needs, each with a name that it defines.
+    /// Returns the files that each file needs, each with one of the needed names.
     fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, String>> {
         let mut edges: BTreeMap<&Path, BTreeMap<&Path, String>> = BTreeMap::new();
         for module in self.modules.values() {
@@ -227,7 +227,6 @@ fn short(file: &Path) -> String {
         .to_owned()
 }
 
-/// Collects the names that the code of a module uses.
 struct Names<'a> {
     path: &'a ModulePath,
     module: &'a mut Module,

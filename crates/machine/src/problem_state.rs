@@ -8,8 +8,8 @@ use crate::mfc::EffectiveAddress;
 
 const AREA_BYTES: u64 = 0x2_0000;
 
-/// The address where the areas start. No region can be mapped here: a process of the host has no
-/// such addresses, and simulated machines keep these addresses free.
+/// The address where the areas start. No region can be mapped in the areas: a process of the host
+/// has no such addresses, and simulated machines keep these addresses free.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.

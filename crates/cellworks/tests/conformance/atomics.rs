@@ -253,7 +253,6 @@ fn any_store_to_the_line_ends_the_reservation<M: CellMachine>(machine: &M) {
                     assert!(mfc.reservation_lost(), "{name}");
                     assert!(!mfc.putllc(LINE, region.at(0)).unwrap(), "{name}");
                 }
-                // A store to the next line does not end the reservation.
                 mfc.getllar(LINE, region.at(0)).unwrap();
                 region.write(128, &[1]);
                 assert!(mfc.putllc(LINE, region.at(0)).unwrap());

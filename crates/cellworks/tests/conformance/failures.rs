@@ -189,7 +189,6 @@ fn a_panic_of_a_thread_reaches_the_program<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Calls the closure when this value is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -212,7 +211,6 @@ fn a_panicking_destructor_is_carried<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Panics when this value is dropped.
 struct Bomb;
 
 impl Drop for Bomb {

@@ -42,7 +42,6 @@ on_every_machine![
     slow_work_lets_others_hear_from_outside,
 ];
 
-/// Runs a program on one SPE.
 fn on_one_spe<M: Machine, R: Send>(machine: &M, program: impl FnOnce(&M::Spe) -> R + Send) -> R {
     let outcome = machine.run(|ppe| ppe.spawn(spe(0), program).join().unwrap());
     outcome.unwrap()
@@ -302,7 +301,6 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
     });
 }
 
-/// An iterator with a wrong `size_hint`.
 struct Misjudged<I>(I, (usize, Option<usize>));
 
 impl<I: Iterator> Iterator for Misjudged<I> {

@@ -50,7 +50,6 @@ fn qs20() -> Sim {
     Sim::new(description)
 }
 
-/// A machine that is no Cell.
 fn plain() -> PlainMachine {
     PlainMachine::new(SPES)
 }
@@ -75,7 +74,6 @@ macro_rules! on_every_machine {
     };
 }
 
-/// Runs cases on every machine that is a Cell.
 macro_rules! on_every_cell {
     (@on $name:ident, $machine:ident, ($($case:ident)*), ($($with_words:ident)*)) => {
         mod $name {

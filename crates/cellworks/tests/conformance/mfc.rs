@@ -93,7 +93,6 @@ fn what_the_architecture_forbids_is_refused<M: CellMachine>(machine: &M) {
         assert!(refused(command).contains("invalid DMA command"));
         let end = LsAddr(spe.local_store().bytes() as u32 - 16);
         assert!(refused(RawCommand::get(end, ea, 32, TAG)).contains("past the"));
-        // The refused commands have taken no entries.
         assert_eq!(spe.mfc().free_entries(), 16);
     });
 }
@@ -128,7 +127,6 @@ fn a_region_that_is_gone_is_a_fault<M: CellMachine>(machine: &M) {
     });
 }
 
-/// Writes a list of elements to the local store.
 fn write_list<S: CellSpe>(spe: &S, at: LsAddr, elements: &[ListElement]) {
     for (i, element) in elements.iter().enumerate() {
         let [first, second] = element.to_words();

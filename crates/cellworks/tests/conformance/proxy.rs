@@ -139,7 +139,7 @@ fn a_fenced_command_waits_for_its_tag_group<M: CellMachine>(machine: &M) {
             ppe.wait_any_proxy(spe(0), TAG.mask() | OTHER.mask()),
             OTHER.mask()
         );
-        // Only the put without a fence has happened, because its last word is 4.
+        // Only the put without a fence has happened, and has written the word 4.
         assert_eq!((region.load_u32(140), region.load_u32(268)), (0, 4));
         unblock(ppe);
         assert_eq!(region.load_u32(140), 4);

@@ -14,8 +14,8 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of unmapped regions. When the number changes, every [`Translation`] empties its
-    /// cache.
+    /// The number of times that a region was unmapped. When the number changes, every
+    /// [`Translation`] empties its cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
