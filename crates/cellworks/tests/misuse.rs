@@ -1,4 +1,4 @@
-//! Programs that must not compile: they use buffers during a transfer or after the buffers' end, or
+//! Programs that must not compile: they use buffers during a transfer or after their lifetime, or
 //! send programs and threads to places where they must not be.
 
 #[test]

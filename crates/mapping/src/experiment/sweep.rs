@@ -18,8 +18,8 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random number of cycles that a task computes before its first packet, which is
-/// about a round on a Cell.
+/// The limit of the random number of cycles that a task computes before its first packet. A round
+/// on a Cell takes about as long.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
