@@ -278,7 +278,8 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
     /// to whole quadwords, from its local store, [`THREAD_STACK_BYTES`] by default. On a real
-    /// computer the real stack has at least 16 KiB, and the default is a setting of the machine.
+    /// computer the real stack has this size, but at least 16 KiB, and the default is a setting of
+    /// the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
